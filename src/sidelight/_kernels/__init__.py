@@ -1,0 +1,20 @@
+"""Numba loops: small pure functions of arrays.
+
+Threads are ours, over blocks of rows; ``parallel=True`` does not cache safely, ``nogil=True`` lets
+several blocks run at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a loop once, keep it on disk, and let it run without the interpreter lock."""
+    compiled: Function = numba.njit(cache=True, nogil=True)(function)
+    return compiled

@@ -1,0 +1,13 @@
+"""Clusterers that listen to side information."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "_kmeans": ["KMeans"],
+        "_seeded": ["ConstrainedKMeans", "SeededKMeans"],
+        "_cop_kmeans": ["COPKMeans"],
+        "_pck_kmeans": ["PCKMeans"],
+    },
+)
