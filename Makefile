@@ -1,0 +1,81 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SETUP := $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --upgrade pip
+
+.PHONY: help demo test lint format bench experiments docs test-oldest browser clean
+
+help:
+	@echo "make demo         run the main job on the bundled example and write its report"
+	@echo "make test         lint, types, layers and the full test suite"
+	@echo "make test-oldest  the suite on the oldest supported packages"
+	@echo "make bench        speed side by side with peers (QUICK=1 for a short run)"
+	@echo "make experiments  published figures beside ours (QUICK=1 for a short run)"
+	@echo "make docs         the documentation with its gallery, docs/_build/html/index.html"
+	@echo "make format       let ruff format and fix"
+
+$(VENV)/.installed: pyproject.toml
+	$(SETUP)
+	$(BIN)/python -m pip install --quiet -e .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml
+	$(SETUP)
+	$(BIN)/python -m pip install --quiet -e ".[dev]"
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: pyproject.toml
+	$(SETUP)
+	$(BIN)/python -m pip install --quiet -e ".[docs]"
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-bench: pyproject.toml
+	$(SETUP)
+	$(BIN)/python -m pip install --quiet -e ".[bench,docs,data]"
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed
+	$(BIN)/sidelight demo --output sidelight-demo
+
+test: $(VENV)/.installed-dev browser lint
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# The report is looked at in a real browser.
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null 2>&1 || { \
+	  if command -v apt-get >/dev/null 2>&1; then \
+	    sudo=$$(command -v sudo || true); \
+	    $$sudo apt-get update -qq && $$sudo apt-get install -y -qq chromium; \
+	  else echo "Install Chromium or Chrome to run the browser tests."; fi; }
+
+# Its own environment: the oldest versions that pyproject.toml admits, minus format and type checks.
+test-oldest: browser
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --upgrade pip
+	.venv-oldest/bin/python -m pip install --quiet -e ".[dev]" -c requirements/oldest.txt
+	.venv-oldest/bin/python -m pytest -n 2 $(ARGS)
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m benchmarks.harness $(if $(QUICK),--quick)
+
+experiments: $(VENV)/.installed-bench
+	$(BIN)/python -m experiments.harness $(if $(QUICK),--quick)
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:
+	rm -rf .venv .venv-oldest docs/_build docs/auto_examples docs/api/generated sidelight-demo
