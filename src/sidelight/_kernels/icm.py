@@ -1,0 +1,127 @@
+"""Iterated conditional modes: labels under pairwise couplings, one node or one block at a time.
+
+The energy of a labelling ``l`` of nodes ``i`` with costs ``c`` and couplings ``s`` is::
+
+    E(l) = Σ_i c[i, l_i]  +  Σ_{i<j} s_ij [l_i == l_j]
+
+A must-link of weight w is the coupling -w (up to the constant w), a cannot-link the coupling +w,
+an infinite coupling a hard cannot-link. Couplings are symmetric CSR arrays
+``(starts, neighbours, coupling)``. Labels may be -1 (in no cluster): such nodes couple with nothing.
+Nothing here ever raises E, and a label only changes where E falls.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sidelight._kernels import kernel
+
+# A fall of the energy below this share of its terms is rounding, not progress.
+ROUNDING = 1e-13
+
+
+@kernel
+def icm_sweep(
+    cost: np.ndarray,
+    starts: np.ndarray,
+    neighbours: np.ndarray,
+    coupling: np.ndarray,
+    labels: np.ndarray,
+    order: np.ndarray,
+) -> int:
+    """Give every node of ``order`` in turn its best label, the others fixed; count the changes.
+
+    ``labels`` is updated in place; it may be longer than ``cost``: what lies beyond are fixed nodes.
+    """
+    n_clusters = cost.shape[1]
+    energy = np.empty(n_clusters)
+    changes = 0
+    for node in order:
+        for cluster in range(n_clusters):
+            energy[cluster] = cost[node, cluster]
+        for edge in range(starts[node], starts[node + 1]):
+            label = labels[neighbours[edge]]
+            if label >= 0:
+                energy[label] += coupling[edge]
+        current = labels[node]
+        best = current
+        for cluster in range(n_clusters):
+            if energy[cluster] < energy[best]:
+                best = cluster
+        if energy[best] + ROUNDING * abs(energy[best]) < energy[current]:
+            labels[node] = best
+            changes += 1
+    return changes
+
+
+@kernel
+def block_sweep(
+    cost: np.ndarray,
+    starts: np.ndarray,
+    neighbours: np.ndarray,
+    coupling: np.ndarray,
+    labels: np.ndarray,
+    block: np.ndarray,
+    members: np.ndarray,
+    member_starts: np.ndarray,
+    order: np.ndarray,
+) -> int:
+    """Move whole blocks of nodes to one cluster where that lowers the energy; count the moves.
+
+    ``block`` is the block of every node, ``members[member_starts[b]:member_starts[b + 1]]`` the
+    nodes of block ``b``. A block whose nodes are scattered is compared as it stands.
+    """
+    n_clusters = cost.shape[1]
+    together = np.empty(n_clusters)
+    moves = 0
+    for b in order:
+        nodes = members[member_starts[b] : member_starts[b + 1]]
+        together[:] = 0.0
+        now = 0.0  # the energy of the block as it stands, couplings inside counted once
+        inside = 0.0  # what the couplings inside add when all of the block is together
+        for node in nodes:
+            current = labels[node]
+            now += cost[node, current]
+            for cluster in range(n_clusters):
+                together[cluster] += cost[node, cluster]
+            for edge in range(starts[node], starts[node + 1]):
+                other = neighbours[edge]
+                label = labels[other]
+                if label < 0:
+                    continue
+                if block[other] == b:
+                    inside += 0.5 * coupling[edge]
+                    if label == current:
+                        now += 0.5 * coupling[edge]
+                else:
+                    together[label] += coupling[edge]
+                    if label == current:
+                        now += coupling[edge]
+        best = np.argmin(together)
+        target = together[best] + inside
+        if target + ROUNDING * (abs(target) + abs(inside)) < now:
+            for node in nodes:
+                labels[node] = best
+            moves += 1
+    return moves
+
+
+@kernel
+def conditional_costs(
+    cost: np.ndarray,
+    starts: np.ndarray,
+    neighbours: np.ndarray,
+    coupling: np.ndarray,
+    labels: np.ndarray,
+    nodes: np.ndarray,
+) -> np.ndarray:
+    """Energy of every label of the given nodes, all other nodes fixed: shape (len(nodes), k)."""
+    energies = np.empty((len(nodes), cost.shape[1]))
+    for row in range(len(nodes)):
+        node = nodes[row]
+        energies[row] = cost[node]
+        for edge in range(starts[node], starts[node + 1]):
+            label = labels[neighbours[edge]]
+            if label >= 0:
+                energies[row, label] += coupling[edge]
+    return energies
