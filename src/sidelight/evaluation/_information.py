@@ -1,0 +1,142 @@
+"""Scores from information theory, in nats."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from sidelight.evaluation._contingency import Contingency, IntArray, contingency
+from sidelight.exceptions import SidelightError
+
+Normalization = Literal["arithmetic", "geometric", "min", "max", "joint", "reference"]
+NORMALIZATIONS: tuple[Normalization, ...] = get_args(Normalization)
+
+
+def entropy(sizes: IntArray) -> float:
+    """Entropy of a partition into groups of these sizes."""
+    share = sizes / sizes.sum()
+    return max(0.0, float(-np.sum(share * np.log(share))))
+
+
+def mutual_information(labels_true: Any, labels_pred: Any) -> float:
+    r"""Mutual information of two labellings, in nats.
+
+    .. math:: I(U; V) = \sum_{ij} \frac{n_{ij}}{n} \log \frac{n\, n_{ij}}{n_{i\cdot}\, n_{\cdot j}}
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n,)
+        Two labellings, of any type. Rows where either is unknown (-1, NaN, None, "") are left out.
+
+    Examples
+    --------
+    >>> from sidelight.evaluation import mutual_information
+    >>> round(mutual_information([0, 0, 1, 1], ["x", "x", "y", "y"]), 4)  # log 2
+    0.6931
+    """
+    return information(contingency(labels_true, labels_pred))
+
+
+def information(table: Contingency) -> float:
+    """Mutual information of a contingency table, in nats."""
+    independent = (
+        table.row_total[table.row].astype(np.float64) * table.column_total[table.column] / table.n
+    )
+    terms = table.count / table.n * np.log(table.count / independent)
+    return max(0.0, float(np.sum(terms)))
+
+
+def normalized_mutual_information(
+    labels_true: Any, labels_pred: Any, normalization: Normalization = "arithmetic"
+) -> float:
+    r"""Mutual information on a scale from 0 (independent) to 1.
+
+    =============== ============================ ==============================================
+    normalization   :math:`I(U; V)` divided by   where
+    =============== ============================ ==============================================
+    ``arithmetic``  :math:`(H(U) + H(V)) / 2`    Law, equation 5.35; scikit-learn's default
+    ``geometric``   :math:`\sqrt{H(U) H(V)}`     Strehl and Ghosh; Constrained Clustering, 8.2.2
+    ``min``         :math:`\min(H(U), H(V))`     1 as soon as one refines the other
+    ``max``         :math:`\max(H(U), H(V))`     :math:`1 - \mathrm{NMI}` is a metric
+    ``joint``       :math:`H(U, V)`              1 minus it is a metric too
+    ``reference``   :math:`H(U)`                 of the classes; Constrained Clustering, 11.2
+    =============== ============================ ==============================================
+
+    Two labellings that do not split the rows at all agree: 1. If only one of them splits the
+    rows they share no information: 0.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n,)
+        Classes and clusters, of any type. Rows where either is unknown (-1, NaN, None, "") are
+        left out.
+    normalization : str, default="arithmetic"
+        One of the table above.
+
+    Examples
+    --------
+    >>> from sidelight.evaluation import normalized_mutual_information
+    >>> classes, clusters = [0, 0, 1, 1], [0, 0, 1, 2]
+    >>> round(normalized_mutual_information(classes, clusters), 3)
+    0.8
+    >>> round(normalized_mutual_information(classes, clusters, "reference"), 3)
+    1.0
+    """
+    return normalized_information(contingency(labels_true, labels_pred), normalization)
+
+
+def normalized_information(table: Contingency, normalization: Normalization) -> float:
+    """Normalised mutual information of a contingency table."""
+    if normalization not in NORMALIZATIONS:
+        raise SidelightError(
+            f"normalization must be one of {', '.join(NORMALIZATIONS)}, got {normalization!r}."
+        )
+    of_classes, of_clusters = entropy(table.row_total), entropy(table.column_total)
+    shared = information(table)
+    if of_classes == 0.0 and of_clusters == 0.0:
+        return 1.0
+    if of_classes == 0.0 or of_clusters == 0.0:
+        return 0.0
+    scale = {
+        "arithmetic": (of_classes + of_clusters) / 2,
+        "geometric": float(np.sqrt(of_classes * of_clusters)),
+        "min": min(of_classes, of_clusters),
+        "max": max(of_classes, of_clusters),
+        "joint": of_classes + of_clusters - shared,
+        "reference": of_classes,
+    }[normalization]
+    return min(1.0, shared / scale)
+
+
+def variation_of_information(labels_true: Any, labels_pred: Any) -> float:
+    r"""What one labelling leaves unsaid about the other, both ways, in nats.
+
+    .. math:: \mathrm{VI}(U, V) = H(U \mid V) + H(V \mid U) = H(U) + H(V) - 2 I(U; V)
+
+    A metric on partitions: 0 exactly when they are the same, at most :math:`\log n`, largest
+    (:math:`H(U) + H(V)`) when they are independent. Constrained Clustering, section 11.2.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n,)
+        Two labellings, of any type. Rows where either is unknown (-1, NaN, None, "") are left out.
+
+    Examples
+    --------
+    >>> from sidelight.evaluation import variation_of_information
+    >>> variation_of_information([0, 0, 1, 1], ["b", "b", "a", "a"])
+    0.0
+    >>> round(variation_of_information([0, 0, 1, 1], [0, 1, 0, 1]), 4)  # 2 log 2
+    1.3863
+    """
+    return variation(contingency(labels_true, labels_pred))
+
+
+def variation(table: Contingency) -> float:
+    """Variation of information of a contingency table, in nats."""
+    # As a sum of conditional entropies every term is >= 0: no cancellation near equality.
+    share_of_class = table.count / table.row_total[table.row]
+    share_of_cluster = table.count / table.column_total[table.column]
+    terms = table.count / table.n * (np.log(share_of_class) + np.log(share_of_cluster))
+    return max(0.0, float(-np.sum(terms)))
