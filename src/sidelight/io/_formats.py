@@ -1,0 +1,377 @@
+"""The file formats, each read into names, columns and numbers."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sidelight.exceptions import SidelightError
+from sidelight.io._columns import (
+    UNKNOWN_LABELS,
+    check_finite,
+    first_not_a_number,
+    is_number,
+    number_column,
+    quoted,
+    row_name,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".npy": "npy",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".svmlight": "libsvm",
+}
+OWN_LABEL = "label"  # what the value in front of a libsvm line is called
+
+
+class Raw(Protocol):
+    """A file that has been read but whose columns have no roles yet."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+
+    @property
+    def own_label(self) -> str | None:
+        """Name of a column that is a label by the format itself."""
+
+    @property
+    def zero_based(self) -> bool | None:
+        """For libsvm, whether features count from 0."""
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column, of any type."""
+
+    def matrix(
+        self, features: Sequence[str], ids: npt.NDArray[Any] | None, path: Path
+    ) -> npt.NDArray[Any] | sparse.csr_matrix:
+        """The feature columns as finite numbers."""
+
+
+def table_format(path: Path) -> Literal["csv", "parquet", "npy", "libsvm"]:
+    """Tell the format by the suffix."""
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        suffix = Path(path.stem).suffix.lower()
+        if suffix not in (".csv", ".tsv"):
+            suffix = ".gz"
+    if suffix not in SUFFIXES:
+        raise SidelightError(
+            f"Cannot tell what {path} is by its suffix {path.suffix!r}; known are .csv, .csv.gz, "
+            f".tsv, .parquet, .npy, .libsvm, .svm and .svmlight."
+        )
+    return SUFFIXES[suffix]  # type: ignore[return-value]
+
+
+# --- CSV and Parquet, through Arrow -------------------------------------------------------------
+
+
+@dataclass
+class ArrowRaw:
+    """Columns read by Arrow."""
+
+    table: pa.Table
+    own_label: None = None
+    zero_based: None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.table.column_names)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column."""
+        return self.table.column(name)
+
+    def matrix(
+        self, features: Sequence[str], ids: npt.NDArray[Any] | None, path: Path
+    ) -> npt.NDArray[Any]:
+        """The feature columns side by side; float32 only if all of them are."""
+        values = {name: number_column(self.table.column(name)) for name in features}
+        text = [name for name in features if values[name] is None]
+        if text:
+            self._raise_text(text, ids, path)
+        dtype = np.result_type(*(column.dtype for column in values.values() if column is not None))
+        X = np.empty((self.table.num_rows, len(features)), dtype=dtype)
+        for position, name in enumerate(features):
+            X[:, position] = values.pop(name)
+        check_finite(X, features, ids, path)
+        return X
+
+    def _raise_text(self, names: list[str], ids: npt.NDArray[Any] | None, path: Path) -> None:
+        position, value = first_not_a_number(self.table.column(names[0]))
+        example = f"{names[0]!r} is {value!r} in {row_name(ids, position)}"
+        which = f"Column {names[0]!r}" if len(names) == 1 else f"Columns {quoted(names)}"
+        verb = "does" if len(names) == 1 else "do"
+        raise SidelightError(
+            f"{which} of {path} {verb} not hold numbers ({example}); leave out what is not a "
+            f"feature (--drop {','.join(names[:5])}, or name the features with --columns), or turn "
+            "categories into one 0/1 column each."
+        )
+
+
+def read_parquet(path: Path) -> ArrowRaw:
+    """Read a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise SidelightError(f"{path} is not a readable Parquet file: {_plain(error)}.") from error
+    if table.num_rows == 0:
+        raise SidelightError(f"{path} has no rows.")
+    _check_header(list(table.column_names), path)
+    return ArrowRaw(table)
+
+
+def read_csv(path: Path, *, text_columns: Sequence[str] = ()) -> ArrowRaw:
+    """Read a CSV file; ``text_columns`` (ids and labels) are kept as they are written."""
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+
+    header, delimiter = _read_header(path)
+    names = [name.strip() for name in header]
+    _check_header(names, path)
+    kept = {name for name in header if name.strip() in text_columns or name.strip().lower() == "id"}
+    kept |= {name for name in header if not name.strip()}
+    parse = pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    try:
+        with pacsv.open_csv(path, parse_options=parse) as reader:
+            guessed = dict(zip(header, reader.schema.types, strict=True))
+        types = {
+            name: pa.string() if name in kept else _plain_type(kind)
+            for name, kind in guessed.items()
+        }
+        table = _read_as(path, parse, types)
+    except pa.ArrowInvalid as error:
+        table = _read_as_text(path, parse, header, kept, error)
+    if table.num_rows == 0:
+        raise SidelightError(f"{path} has a header line but no rows.")
+    return ArrowRaw(table.rename_columns(names))
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """What a column is read as: Arrow guesses from the first block, where 1 may precede 1.5."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(kind):
+        return kind
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)
+    return pa.float64() if number else pa.string()
+
+
+def _read_as(path: Path, parse: Any, types: dict[str, Any]) -> pa.Table:
+    import pyarrow.csv as pacsv
+
+    options = pacsv.ConvertOptions(column_types=types)
+    return pacsv.read_csv(path, parse_options=parse, convert_options=options)
+
+
+def _read_as_text(
+    path: Path, parse: Any, header: list[str], kept: set[str], error: Exception
+) -> pa.Table:
+    """Find out why a file could not be read; a text among numbers is left to the caller to name."""
+    import pyarrow as pa
+
+    _raise_ragged_line(path, len(header), parse.delimiter)
+    try:
+        table = _read_as(path, parse, {name: pa.string() for name in header})
+    except pa.ArrowInvalid as again:
+        raise SidelightError(f"{path} cannot be read as CSV: {_plain(again)}.") from error
+    columns = [table.column(name) for name in header]
+    return pa.table(
+        [
+            column if name in kept else _numbers_or_text(column)
+            for name, column in zip(header, columns, strict=True)
+        ],
+        names=header,
+    )
+
+
+def _numbers_or_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.utf8_trim_whitespace(column)
+    missing = pc.is_in(text, value_set=pa.array(UNKNOWN_LABELS))
+    try:
+        return pc.if_else(missing, None, text).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return column
+
+
+def _read_header(path: Path) -> tuple[list[str], str]:
+    """Column names, and the character between them: comma, or semicolon or tab without commas."""
+    with open_text(path) as file:
+        line = next(text_lines(file, path), "")
+    found = [mark for mark in (",", "\t", ";") if mark in line]
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else (found or [","])[0]
+    return next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter), []), delimiter
+
+
+def _check_header(names: list[str], path: Path) -> None:
+    if not names:
+        raise SidelightError(f"{path} has no header line with the names of its columns.")
+    whole = all(name.lstrip("-").isdigit() for name in names)
+    counted = [str(i) for i in range(len(names))], [str(i + 1) for i in range(len(names))]
+    fractions = [n for n in names if is_number(n) and any(mark in n for mark in ".eE")]
+    if fractions or (whole and names not in counted):
+        raise SidelightError(
+            f"The first line of {path} looks like data ({quoted(names, limit=3)}); add a line with "
+            "the names of the columns above it."
+        )
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise SidelightError(
+            f"{path} has several columns called {quoted(repeated)}; give them different names."
+        )
+    if "" in names[1:]:
+        raise SidelightError(f"Column {names.index('', 1) + 1} of {path} has no name; give it one.")
+
+
+def _raise_ragged_line(path: Path, expected: int, delimiter: str) -> None:
+    """Name the first line that has more or fewer values than the header has names."""
+    with open_text(path) as file:
+        reader = csv.reader(text_lines(file, path), delimiter=delimiter)
+        for values in reader:
+            if values and len(values) != expected:
+                text = delimiter.join(values)
+                shown = text if len(text) <= 60 else f"{text[:57]}..."
+                raise SidelightError(
+                    f"Line {reader.line_num} of {path} has {len(values)} values where the header "
+                    f"names {expected} columns: {shown}"
+                )
+
+
+def open_text(path: Path, mode: Literal["r", "w"] = "r") -> IO[str]:
+    """Open a text file, compressed if its name says so; a byte order mark is skipped."""
+    encoding = "utf-8-sig" if mode == "r" else "utf-8"
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt" if mode == "r" else "wt", encoding=encoding, newline="")
+    return path.open(mode, encoding=encoding, newline="")
+
+
+def text_lines(file: IO[str], path: Path) -> Iterator[str]:
+    """Lines of a file, with a clear error if they are not text."""
+    try:
+        yield from file
+    except UnicodeDecodeError as error:
+        raise SidelightError(f"{path} is not UTF-8 text; save it in UTF-8.") from error
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise SidelightError(f"{path} is not a complete gzip file.") from error
+
+
+def _plain(error: Exception) -> str:
+    return str(error).split("\n")[0].rstrip(".")
+
+
+# --- NumPy and libsvm -----------------------------------------------------------------------------
+
+
+@dataclass
+class ArrayRaw:
+    """A matrix whose columns are called ``x0``, ``x1`` ..., and for libsvm the labels in front."""
+
+    values: Any  # ndarray or csr_matrix
+    labels: npt.NDArray[Any] | None = None
+    zero_based: bool | None = None
+
+    @property
+    def own_label(self) -> str | None:
+        """Name of the labels, where there are any."""
+        return None if self.labels is None else OWN_LABEL
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        features = [f"x{i}" for i in range(self.values.shape[1])]
+        return features if self.labels is None else [*features, OWN_LABEL]
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column."""
+        import pyarrow as pa
+
+        if name == self.own_label:
+            return pa.chunked_array([self.labels])
+        column = self.values[:, int(name[1:])]
+        if sparse.issparse(column):
+            column = column.toarray().ravel()
+        return pa.chunked_array([np.ascontiguousarray(column)])
+
+    def matrix(
+        self, features: Sequence[str], ids: npt.NDArray[Any] | None, path: Path
+    ) -> npt.NDArray[Any] | sparse.csr_matrix:
+        """The feature columns; without a copy when they are all of the columns."""
+        positions = [int(name[1:]) for name in features]
+        X = self.values
+        if positions != list(range(X.shape[1])):
+            X = X[:, positions]
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
+        check_finite(X, features, ids, path)
+        return X
+
+
+def read_npy(path: Path) -> ArrayRaw:
+    """Map a NumPy file into memory."""
+    try:
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise SidelightError(f"{path} is not a NumPy .npy file of numbers.") from error
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise SidelightError(
+            f"{path} must hold a table of numbers (rows, columns), but holds shape {values.shape} "
+            f"of {values.dtype}."
+        )
+    if 0 in values.shape:
+        raise SidelightError(f"{path} has no rows or no columns: its shape is {values.shape}.")
+    return ArrayRaw(values)
+
+
+def read_libsvm(path: Path, *, zero_based: bool | None = None) -> ArrayRaw:
+    """Read a libsvm file as a sparse matrix; features count from 1 unless feature 0 occurs."""
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, labels = load_svmlight_file(str(path), zero_based=True)
+    except (ValueError, IndexError, OverflowError, UnicodeDecodeError) as error:
+        _raise_bad_libsvm_line(path)
+        raise SidelightError(f"{path} cannot be read as libsvm: {_plain(error)}.") from error
+    if 0 in X.shape:
+        raise SidelightError(f"{path} has no rows or no features.")
+    has_zero = bool(len(X.indices)) and int(X.indices.min()) == 0
+    if zero_based is None:
+        zero_based = has_zero
+    elif has_zero and not zero_based:
+        raise SidelightError(f"{path} counts its features from 0, but from 1 was expected.")
+    return ArrayRaw(X if zero_based else X[:, 1:], labels=labels, zero_based=zero_based)
+
+
+def _raise_bad_libsvm_line(path: Path) -> None:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            fields = line.split("#")[0].split()
+            for position, field in enumerate(fields):
+                index, colon, value = field.partition(":")
+                good = is_number(field) if position == 0 else bool(colon) and is_number(value)
+                if not good or (position > 0 and not index.isdigit() and index != "qid"):
+                    raise SidelightError(
+                        f"Line {number} of {path} is not libsvm: {field!r} should be "
+                        + ("a number." if position == 0 else "number:value.")
+                    )

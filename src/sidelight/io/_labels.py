@@ -1,0 +1,107 @@
+"""Files of cluster labels: one row per data row, columns ``id`` and ``cluster``."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.exceptions import SidelightError
+from sidelight.io._atomic import atomic_write
+from sidelight.io._columns import id_values, label_values, quoted
+from sidelight.io._formats import open_text, read_csv, read_parquet, table_format
+from sidelight.io._table import check_readable
+
+ID = "id"
+CLUSTER = "cluster"
+
+
+def write_labels(
+    path: str | os.PathLike[str], ids: npt.ArrayLike | None, labels: npt.ArrayLike
+) -> None:
+    """Write the cluster of every row, as CSV or Parquet by the suffix.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.csv``, ``.csv.gz``, ``.tsv`` or ``.parquet``; replaced in one step when complete.
+    ids : array-like of shape (n_rows,) or None
+        Ids of the rows; row numbers if None.
+    labels : array-like of shape (n_rows,)
+        Cluster of each row.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sidelight.io import write_labels
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "labels.csv"
+    ...     write_labels(file, ["ann", "bob"], [1, 0])
+    ...     print(file.read_text())
+    id,cluster
+    ann,1
+    bob,0
+    <BLANKLINE>
+    """
+    check_labels_path(path)
+    clusters = np.asarray(labels)
+    names = np.arange(len(clusters)) if ids is None else np.asarray(ids)
+    with atomic_write(path) as temporary:
+        _write(names.tolist(), clusters.tolist(), temporary)
+
+
+def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Read what :func:`write_labels` wrote: ids and clusters.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sidelight.io import read_labels, write_labels
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_labels(Path(folder) / "labels.csv", ["ann", "bob"], [1, 0])
+    ...     ids, labels = read_labels(Path(folder) / "labels.csv")
+    >>> ids.tolist(), labels.tolist()
+    (['ann', 'bob'], [1, 0])
+    """
+    file = check_labels_path(path)
+    check_readable(file)
+    raw = read_csv(file, text_columns=(CLUSTER,)) if _is_csv(file) else read_parquet(file)
+    missing = [name for name in (ID, CLUSTER) if name not in raw.names]
+    if missing:
+        raise SidelightError(
+            f"{file} has no column {quoted(missing)}; a file of labels has the columns "
+            f"'{ID}' and '{CLUSTER}', its columns are {quoted(raw.names)}."
+        )
+    return id_values(raw.column(ID), ID, file), label_values(raw.column(CLUSTER))
+
+
+def check_labels_path(path: str | os.PathLike[str]) -> Path:
+    """Check that labels can be kept in such a file."""
+    file = Path(path)
+    if table_format(file) not in ("csv", "parquet"):
+        raise SidelightError(f"Labels are kept in .csv, .csv.gz, .tsv or .parquet, not in {file}.")
+    return file
+
+
+def _is_csv(path: Path) -> bool:
+    return table_format(path) == "csv"
+
+
+def _write(ids: list[Any], clusters: list[Any], path: Path) -> None:
+    if not _is_csv(path):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({ID: ids, CLUSTER: clusters}), path)
+        return
+    between = "\t" if ".tsv" in path.suffixes else ","
+    with open_text(path, "w") as file:
+        writer = csv.writer(file, delimiter=between, lineterminator="\n")
+        writer.writerow((ID, CLUSTER))
+        writer.writerows(zip(ids, clusters, strict=True))

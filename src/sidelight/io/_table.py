@@ -1,0 +1,241 @@
+"""Read a table of rows: the numbers, the ids, and the column that holds labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sidelight.exceptions import SidelightError
+from sidelight.io._columns import (
+    all_different,
+    close_names,
+    id_values,
+    is_text,
+    label_values,
+    quoted,
+)
+from sidelight.io._formats import Raw, read_csv, read_libsvm, read_npy, read_parquet, table_format
+
+INDEX_NAMES = ("", "__index_level_0__")  # how pandas writes an index without a name
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows read from a file.
+
+    Attributes
+    ----------
+    X : ndarray or csr_matrix of shape (n_rows, n_features)
+        The numbers, float64 or float32.
+    ids : ndarray of shape (n_rows,) or None
+        Ids of the rows (int64 or str); ``None`` where the file has none, see :attr:`row_ids`.
+    feature_names : tuple of str
+        Names of the columns of ``X``.
+    labels : ndarray of shape (n_rows,) or None
+        The label column: int64 with -1, or str with "", where a label is unknown.
+    truth : ndarray of shape (n_rows,) or None
+        The column with the known classes, in the same form.
+    id_column, label_column, truth_column : str or None
+        Where these came from.
+    path : Path
+        The file.
+    notes : tuple of str
+        What was decided while reading, as sentences for the user.
+    zero_based : bool or None
+        For a libsvm file, whether its first feature has the number 0.
+    """
+
+    X: npt.NDArray[Any] | sparse.csr_matrix
+    ids: npt.NDArray[Any] | None
+    feature_names: tuple[str, ...]
+    path: Path
+    labels: npt.NDArray[Any] | None = None
+    truth: npt.NDArray[Any] | None = None
+    id_column: str | None = None
+    label_column: str | None = None
+    truth_column: str | None = None
+    notes: tuple[str, ...] = ()
+    zero_based: bool | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def row_ids(self) -> npt.NDArray[Any]:
+        """The ids, or the row numbers 0, 1, 2 ... where the file has no ids."""
+        return np.arange(self.n_rows) if self.ids is None else self.ids
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    id_column: str | None = None,
+    label_column: str | None = None,
+    truth_column: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    zero_based: bool | None = None,
+) -> Table:
+    """Read a table from a file; its suffix says how.
+
+    ``.csv``, ``.csv.gz``, ``.tsv`` (with a header line), ``.parquet``, ``.npy`` (columns are called
+    ``x0``, ``x1`` ...) and ``.libsvm``, ``.svm``, ``.svmlight`` (sparse; columns ``x0`` ..., the
+    value in front of each line is the column ``label``).
+
+    The ids of the rows are in ``id_column``. Without it they are taken from a column called ``id``
+    (in any case), from a first column without a name, or from a first column of text in which no
+    value occurs twice; ``notes`` of the result tells. Otherwise rows are known by their number,
+    counted from 0.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    id_column : str, optional
+        Column that names the rows.
+    label_column : str, optional
+        Column with labels that are known for some of the rows; empty where unknown.
+    truth_column : str, optional
+        Column with the true classes, for evaluation.
+    columns : sequence of str, optional
+        Columns to use as features, in this order; by default all that have no other role.
+    drop : sequence of str, optional
+        Columns to leave out.
+    zero_based : bool, optional
+        For a libsvm file, whether its first feature has the number 0; found out by default.
+
+    Returns
+    -------
+    Table
+        The rows.
+
+    Raises
+    ------
+    SidelightError
+        If the file cannot be read, or has a column that is not numbers, a missing number, or an id
+        that occurs twice; the message says where.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sidelight.io import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "customers.csv"
+    ...     _ = file.write_text("id,age,orders,segment\\nann,30,2,A\\nbob,41,5,\\n")
+    ...     table = read_table(file, label_column="segment")
+    >>> table.X
+    array([[30.,  2.],
+           [41.,  5.]])
+    >>> table.ids.tolist(), table.labels.tolist()
+    (['ann', 'bob'], ['A', ''])
+    """
+    file = check_readable(path)
+    kind = table_format(file)
+    special = [name for name in (id_column, label_column, truth_column) if name is not None]
+    raw: Raw
+    if kind == "csv":
+        raw = read_csv(file, text_columns=special)
+    elif kind == "parquet":
+        raw = read_parquet(file)
+    elif kind == "npy":
+        raw = read_npy(file)
+    else:
+        raw = read_libsvm(file, zero_based=zero_based)
+    return _assign_roles(
+        raw, file, id_column, label_column, truth_column, columns=columns, drop=drop
+    )
+
+
+def check_readable(path: str | os.PathLike[str]) -> Path:
+    """Check that there is a file with something in it."""
+    file = Path(path)
+    if file.is_dir():
+        raise SidelightError(f"{file} is a folder; name a file in it.")
+    if not file.exists():
+        raise SidelightError(f"There is no file {file}.")
+    if not os.access(file, os.R_OK):
+        raise SidelightError(f"Cannot read {file}: permission denied.")
+    if file.is_file() and file.stat().st_size == 0:
+        raise SidelightError(f"{file} is empty.")
+    return file
+
+
+def _assign_roles(
+    raw: Raw,
+    path: Path,
+    id_column: str | None,
+    label_column: str | None,
+    truth_column: str | None,
+    *,
+    columns: Sequence[str] | None,
+    drop: Sequence[str],
+) -> Table:
+    """Tell ids, labels and features apart."""
+    wanted = [id_column, label_column, truth_column, *(columns or ()), *drop]
+    _check_names(raw.names, [name for name in wanted if name is not None], path)
+    notes: list[str] = []
+    if id_column is None:
+        taken = {label_column, truth_column, *(columns or ()), *drop}
+        id_column, why = _find_id_column(raw, taken)
+        if id_column is not None:
+            notes.append(f"The {why} names the rows.")
+    roles = {id_column, label_column, truth_column, *drop}
+    if columns is None:
+        features = [name for name in raw.names if name not in roles and name != raw.own_label]
+    else:
+        features = list(dict.fromkeys(columns))
+        both = [name for name in features if name in roles]
+        if both:
+            raise SidelightError(
+                f"{quoted(both)} of {path} cannot be a feature and something else at once."
+            )
+    if not features:
+        raise SidelightError(f"{path} has no columns left to use as features.")
+    ids = None if id_column is None else id_values(raw.column(id_column), id_column, path)
+    return Table(
+        X=raw.matrix(features, ids, path),
+        ids=ids,
+        feature_names=tuple(features),
+        path=path,
+        labels=None if label_column is None else label_values(raw.column(label_column)),
+        truth=None if truth_column is None else label_values(raw.column(truth_column)),
+        id_column=id_column,
+        label_column=label_column,
+        truth_column=truth_column,
+        notes=tuple(notes),
+        zero_based=raw.zero_based,
+    )
+
+
+def _check_names(names: Sequence[str], wanted: Sequence[str], path: Path) -> None:
+    known = set(names)
+    for name in wanted:
+        if name not in known:
+            raise SidelightError(f"{path} has no column {name!r}; {close_names(name, names)}.")
+
+
+def _find_id_column(raw: Raw, taken: set[str | None]) -> tuple[str | None, str]:
+    """Guess which column names the rows, and say why."""
+    free = [name for name in raw.names if name not in taken]
+    for name in free:
+        if name.lower() == "id":
+            return name, f"column {name!r}"
+    first = raw.names[0]
+    if first not in free:
+        return None, ""
+    if first in INDEX_NAMES:
+        return first, "first column, which has no name,"
+    column = raw.column(first)
+    if is_text(column) and all_different(column):
+        return first, f"first column {first!r}, in which no text occurs twice,"
+    return None, ""
