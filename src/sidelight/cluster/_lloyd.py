@@ -1,0 +1,319 @@
+"""Lloyd's algorithm on blocks of rows: the loop under the k-means family.
+
+Minimises
+
+    J(μ, l) = Σ_i w_i ‖x_i - μ_{l_i}‖² + penalty(l)
+
+by turns over the labels and the centres. One pass over the rows does both: a product with the
+centres, then one fused loop for the nearest centre and the sums (:mod:`sidelight._kernels.lloyd`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels.lloyd import add_sparse_rows, nearest_and_gaps
+from sidelight._progress import fit_progress
+from sidelight.cluster._distances import (
+    CenterProducts,
+    labelled_costs,
+    mean_variance,
+    squared_distances,
+    tiles,
+)
+from sidelight.engine import RowSource
+
+Array = npt.NDArray[Any]
+
+
+class HeldRows(Protocol):
+    """Rows whose label is not simply the nearest centre.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        Their positions, ascending.
+    """
+
+    rows: Array
+
+    def assign(self, centers: Array) -> tuple[Array, float]:
+        """Return the labels of these rows and the penalty of these labels at these centres."""
+
+
+@dataclass(frozen=True)
+class LloydResult:
+    """Where Lloyd's algorithm ended.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (k, n_features)
+        Centres, in the element type of the rows.
+    labels : ndarray of int32, shape (n_rows,)
+        Labels at these centres.
+    inertia, penalty : float
+        The two parts of the objective at these centres and labels.
+    history : ndarray of float64
+        Objective at every centres-and-labels pair that was visited; the last belongs to the result.
+    n_iter : int
+        Number of iterations: a labelling and, unless it changed nothing, a move of the centres.
+    converged : bool
+        Whether the labels, or the centres up to ``tol``, stood still.
+    interrupted : bool
+        Whether Ctrl-C ended it (inside ``sidelight.progress(keep_best=True)``).
+    """
+
+    centers: Array
+    labels: Array
+    inertia: float
+    penalty: float
+    history: Array
+    n_iter: int
+    converged: bool
+    interrupted: bool
+
+    @property
+    def objective(self) -> float:
+        """``inertia + penalty``."""
+        return self.inertia + self.penalty
+
+
+@dataclass(frozen=True)
+class _Visit:
+    """A pair of centres and labels with its objective, and what moves the centres on."""
+
+    centers: Array
+    labels: Array
+    inertia: float
+    penalty: float
+    gaps: Array
+    sizes: Array
+    n_changed: int
+
+
+def lloyd(
+    source: RowSource,
+    centers: Array,
+    *,
+    sample_weight: Array | None = None,
+    held: HeldRows | None = None,
+    max_iter: int = 300,
+    tol: float = 1e-4,
+    description: str = "KMeans",
+    verbose: int = 0,
+) -> LloydResult:
+    """Run Lloyd's algorithm from the given centres.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows.
+    centers : ndarray of shape (k, n_features)
+        Where to start.
+    sample_weight : ndarray of shape (n_rows,), default=None
+        Weights of the rows; 1 unless told.
+    held : HeldRows, default=None
+        Rows that are labelled by someone else at every step; all others go to the nearest centre.
+    max_iter : int, default=300
+        At most this many iterations.
+    tol : float, default=1e-4
+        Stop when the squared move of the centres is at most ``tol`` times the mean variance of the
+        features; with 0 the labels decide.
+    description : str, default="KMeans"
+        What the progress bar says.
+    verbose : int, default=0
+        Show the bar.
+    """
+    step = _Step(source, sample_weight, held)
+    centers = np.ascontiguousarray(centers, dtype=source.dtype)
+    largest_move = tol * mean_variance(source, centers.mean(axis=0)) if tol > 0 else 0.0
+    history: list[float] = []
+    visit: _Visit | None = None
+    converged = False
+    with fit_progress(description, max_iter, verbose=verbose) as progress:
+        for _ in range(max_iter):
+            visit = step.visit(centers, visit)
+            history.append(visit.inertia + visit.penalty)
+            progress.step(history[-1])
+            if visit.n_changed == 0:
+                converged = True
+                break
+            moved = step.move(visit)
+            move = float(np.sum((moved - centers).astype(np.float64) ** 2))
+            centers = moved
+            if move <= largest_move:
+                converged = True
+                break
+        if visit is None or centers is not visit.centers:
+            visit = step.visit(centers, visit)
+            history.append(visit.inertia + visit.penalty)
+    assert visit is not None  # an interruption before the first visit is raised
+    return LloydResult(
+        centers=visit.centers,
+        labels=visit.labels,
+        inertia=visit.inertia,
+        penalty=visit.penalty,
+        history=np.array(history),
+        n_iter=progress.n_steps,
+        converged=converged and not progress.interrupted,
+        interrupted=progress.interrupted,
+    )
+
+
+class _Step:
+    """The two halves of an iteration: visit centres (label the rows, add up), move them."""
+
+    def __init__(
+        self, source: RowSource, sample_weight: Array | None, held: HeldRows | None
+    ) -> None:
+        self.source = source
+        self.held = held
+        self.held_rows = np.empty(0, np.int64) if held is None else np.asarray(held.rows, np.int64)
+        one = np.ones((), dtype=source.dtype)
+        self.sample_weight = sample_weight
+        self.weights = (
+            np.broadcast_to(one, source.n_rows)
+            if sample_weight is None
+            else np.ascontiguousarray(sample_weight, dtype=source.dtype)
+        )
+        self.unlabelled = np.broadcast_to(np.int32(-1), source.n_rows)
+
+    def visit(self, centers: Array, previous: _Visit | None) -> _Visit:
+        """Label the rows at these centres and add up what the next centres need."""
+        held_labels, penalty = np.empty(0, np.int32), 0.0
+        if self.held is not None:
+            labels, penalty = self.held.assign(centers)
+            held_labels = np.ascontiguousarray(labels, dtype=np.int32)
+        before = self.unlabelled if previous is None else previous.labels
+        add_up = _SparsePass if self.source.is_sparse else _DensePass
+        (gaps, sizes, squares, n_changed), (labels,) = self.source.map_reduce(
+            add_up(centers, self.held_rows, held_labels),
+            aligned=(range(self.source.n_rows), self.weights, before),
+        )
+        return _Visit(
+            centers, labels, float(squares[0]), float(penalty), gaps, sizes, int(n_changed)
+        )
+
+    def move(self, visit: _Visit) -> Array:
+        """Move every centre to the mean of its rows; give empty clusters a row of their own."""
+        filled = visit.sizes > 0
+        moved = visit.centers.astype(np.float64)
+        moved[filled] += visit.gaps[filled] / visit.sizes[filled, None]
+        centers = moved.astype(self.source.dtype)
+        empty = np.flatnonzero(~filled)
+        if len(empty):
+            rows = self._costliest_rows(visit, len(empty))
+            centers[empty[: len(rows)]] = rows
+        return centers
+
+    def _costliest_rows(self, visit: _Visit, n: int) -> Array:
+        """Rows that cost most, each far from those before it; fewer where no other costs."""
+        costs = labelled_costs(self.source, visit.centers, visit.labels, self.sample_weight)
+        costs[self.held_rows] = 0  # these may not be free to come
+        chosen: list[Array] = []
+        while len(chosen) < n:
+            row = int(np.argmax(costs))
+            if costs[row] <= 0:
+                break
+            point = dense_rows(self.source, [row])[0]
+            chosen.append(point)
+            costs = np.minimum(costs, distances_to(self.source, point, self.sample_weight))
+        return np.array(chosen, dtype=self.source.dtype).reshape(-1, self.source.n_features)
+
+
+def dense_rows(source: RowSource, rows: npt.ArrayLike) -> Array:
+    """Return a few rows as a dense array."""
+    taken = source.take(rows)
+    return taken.toarray() if source.is_sparse else taken
+
+
+def distances_to(source: RowSource, point: Array, sample_weight: Array | None = None) -> Array:
+    """Return ``w_i ‖x_i - p‖²`` of every row."""
+
+    def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
+        squared = np.empty(block.shape[0], dtype=source.dtype)
+        for tile in tiles(len(squared)):
+            squared[tile] = squared_distances(block[tile], point)
+        return (), (squared,)
+
+    squared = source.map_reduce(measure)[1][0]
+    return squared if sample_weight is None else squared * sample_weight
+
+
+class _DensePass:
+    """Label a block of dense rows and add up the gaps to their centres."""
+
+    def __init__(self, centers: Array, held: Array, held_labels: Array) -> None:
+        self.products = CenterProducts(centers)
+        self.held = held
+        self.held_labels = held_labels
+
+    def __call__(
+        self, block: Array, positions: range, weights: Array, before: Array
+    ) -> tuple[tuple[Any, ...], tuple[Array]]:
+        """Return the sums of gaps, sizes, squares and changed labels; and the labels."""
+        products, centers = self.products, self.products.centers
+        k, d = centers.shape
+        labels = np.empty(len(block), dtype=np.int32)
+        gaps, sizes, squares = np.zeros((k, d)), np.zeros(k), np.zeros(1)
+        tile_gaps = products.scratch("gaps", (k, d))
+        tile_squares = products.scratch("squares", (d,))
+        for tile in tiles(len(block), products.tile_rows):
+            rows = block[tile]
+            first, last = np.searchsorted(
+                self.held, (positions.start + tile.start, positions.start + tile.stop)
+            )
+            nearest_and_gaps(
+                rows,
+                np.ascontiguousarray(weights[tile]),
+                centers,
+                products.of(rows),
+                products.half_norms,
+                self.held[first:last] - (positions.start + tile.start),
+                self.held_labels[first:last],
+                products.scratch("best", (len(rows),)),
+                labels[tile],
+                tile_gaps,
+                tile_squares,
+                gaps,
+                sizes,
+                squares,
+            )
+        return (gaps, sizes, squares, np.count_nonzero(labels != before)), (labels,)
+
+
+class _SparsePass(_DensePass):
+    """Label a block of CSR rows; their sums are added where they are not zero."""
+
+    def __init__(self, centers: Array, held: Array, held_labels: Array) -> None:
+        self.products = CenterProducts(centers, is_sparse=True)
+        self.held = held
+        self.held_labels = held_labels
+
+    def __call__(
+        self, block: Any, positions: range, weights: Array, before: Array
+    ) -> tuple[tuple[Any, ...], tuple[Array]]:
+        """Return the sums of gaps, sizes, squares and changed labels; and the labels."""
+        labels = np.empty(block.shape[0], dtype=np.int32)
+        for tile in tiles(len(labels), self.products.tile_rows):
+            self.products.nearest(block[tile], labels[tile])
+        first, last = np.searchsorted(self.held, (positions.start, positions.stop))
+        labels[self.held[first:last] - positions.start] = self.held_labels[first:last]
+
+        centers = self.products.centers.astype(np.float64)
+        sums, sizes, squares = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(1)
+        weights = np.ascontiguousarray(weights)
+        add_sparse_rows(
+            block.data, block.indices, block.indptr, weights, labels, sums, sizes, squares
+        )
+        # Σ w‖x - c‖² = Σ w‖x‖² - 2 Σ c·(w x) + Σ w‖c‖²
+        inertia = squares + np.sum(
+            sizes * np.einsum("ij,ij->i", centers, centers)
+            - 2 * np.einsum("ij,ij->i", centers, sums)
+        )
+        gaps = sums - sizes[:, None] * centers
+        return (gaps, sizes, inertia, np.count_nonzero(labels != before)), (labels,)

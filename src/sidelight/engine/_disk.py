@@ -1,0 +1,262 @@
+"""Rows on disk: blocks sized by a memory budget, read when their turn comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.engine.source import (
+    DEFAULT_BUDGET,
+    Array,
+    RowSource,
+    equal_blocks,
+    floating_dtype,
+)
+from sidelight.exceptions import SidelightError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+#: Blocks that may be in memory at the same time; a block takes this part of the budget. Fixed, so
+#: that blocks do not depend on the number of threads.
+BLOCKS_IN_BUDGET = 16
+
+
+class _DiskRows(RowSource):
+    """What the files share: blocks from the budget, and a look for missing values."""
+
+    max_parallel = BLOCKS_IN_BUDGET
+
+    def _cut(self, memory_budget: int | None, row_bytes: int) -> int:
+        budget = DEFAULT_BUDGET if memory_budget is None else int(memory_budget)
+        if budget < 1:
+            raise SidelightError(f"memory_budget must be a number of bytes above 0, got {budget}.")
+        return max(1, budget // (BLOCKS_IN_BUDGET * row_bytes))
+
+    def _set_blocks(self, blocks: list[tuple[int, int]]) -> None:
+        self._blocks = blocks
+        self._checked = bytearray(len(blocks))
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """Ranges of rows that are in memory together."""
+        return self._blocks
+
+    def _check(self, number: int, block: Array) -> Array:
+        """Look for missing values the first time a block is read."""
+        if self._checked[number]:
+            return block
+        finite = np.isfinite(block)
+        if not finite.all():
+            rows, columns = np.nonzero(~finite)
+            raise SidelightError(
+                f"{self._name()} holds NaN or infinity in row "
+                f"{self._blocks[number][0] + rows[0]}, {self._column_name(columns[0])}; "
+                "drop such rows, or fill the gaps first."
+            )
+        self._checked[number] = 1
+        return block
+
+    def _name(self) -> str:
+        raise NotImplementedError
+
+    def _column_name(self, column: int) -> str:
+        return f"column {column}"
+
+
+class MappedRows(_DiskRows):
+    """A memory map: blocks are views, the system's cache decides what stays in memory."""
+
+    def __init__(self, X: Array, *, memory_budget: int | None = None) -> None:
+        _check_matrix(X.shape, X.dtype, "The memory map")
+        self._X = X
+        self.n_rows, self.n_features = X.shape
+        self.dtype = floating_dtype(X.dtype)
+        rows = self._cut(memory_budget, self.n_features * self.dtype.itemsize)
+        self._set_blocks(equal_blocks(self.n_rows, rows))
+
+    def take(self, rows: npt.ArrayLike) -> Array:
+        """Return a copy of the rows at these positions."""
+        taken = np.asarray(self._X[np.asarray(rows, dtype=np.intp)], dtype=self.dtype)
+        return np.ascontiguousarray(taken)
+
+    def _read(self, task: tuple[int, ...]) -> Iterator[Array]:
+        for number in task:
+            start, stop = self._blocks[number]
+            yield self._check(number, self._load(start, stop))
+
+    def _load(self, start: int, stop: int) -> Array:
+        return np.ascontiguousarray(np.asarray(self._X[start:stop]), dtype=self.dtype)
+
+    def _name(self) -> str:
+        return "The memory map"
+
+
+class NpyRows(MappedRows):
+    """A ``.npy`` file: blocks are read into memory, so that no more than the budget is used."""
+
+    def __init__(self, path: Path, *, memory_budget: int | None = None) -> None:
+        self.path = path
+        try:
+            mapped = np.load(path, mmap_mode="r")
+        except ValueError as error:
+            raise SidelightError(f"{path} is not a .npy file with numbers: {error}") from error
+        _check_matrix(mapped.shape, mapped.dtype, str(path))
+        super().__init__(mapped, memory_budget=memory_budget)
+
+    def _load(self, start: int, stop: int) -> Array:
+        if not self._X.flags.c_contiguous:
+            return super()._load(start, stop)
+        stored = self._X.dtype
+        values = np.fromfile(
+            self.path,
+            dtype=stored,
+            count=(stop - start) * self.n_features,
+            offset=self._X.offset + start * self.n_features * stored.itemsize,
+        )
+        return values.reshape(stop - start, self.n_features).astype(self.dtype, copy=False)
+
+    def _name(self) -> str:
+        return str(self.path)
+
+
+class ParquetRows(_DiskRows):
+    """Numeric columns of a Parquet file; a thread streams one row group at a time."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        columns: Sequence[str] | None = None,
+        memory_budget: int | None = None,
+    ) -> None:
+        import pyarrow as pa
+
+        self.path = path
+        try:
+            file = self._open()
+        except pa.ArrowInvalid as error:
+            raise SidelightError(f"{path} is not a Parquet file: {error}") from error
+        with file:
+            self.columns = _numeric_columns(file.schema_arrow, columns, path)
+            types = [file.schema_arrow.field(name).type for name in self.columns]
+            metadata = file.metadata
+            group_sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
+        self.n_rows = sum(group_sizes)
+        self.n_features = len(self.columns)
+        self.dtype = floating_dtype(np.result_type(*(_numpy_type(t) for t in types)))
+        # Decoding holds the Arrow columns and the matrix at the same time.
+        rows = self._cut(memory_budget, 2 * self.n_features * self.dtype.itemsize)
+        self._cut_groups(group_sizes, rows)
+
+    def _cut_groups(self, group_sizes: list[int], rows_per_block: int) -> None:
+        """Blocks never cross row groups; a task is one row group, since reading starts there."""
+        self._rows_per_block = rows_per_block
+        self._group_starts = np.concatenate([[0], np.cumsum(group_sizes)]).astype(np.int64)
+        blocks: list[tuple[int, int]] = []
+        self._group_tasks: list[tuple[int, ...]] = []
+        self._group_of_task: list[int] = []
+        for group, size in enumerate(group_sizes):
+            if size == 0:
+                continue
+            first, start = len(blocks), int(self._group_starts[group])
+            blocks += [(start + a, start + b) for a, b in equal_blocks(size, rows_per_block)]
+            self._group_tasks.append(tuple(range(first, len(blocks))))
+            self._group_of_task.append(group)
+        self._task_number = {task[0]: i for i, task in enumerate(self._group_tasks)}
+        self._set_blocks(blocks)
+
+    def _tasks(self) -> list[tuple[int, ...]]:
+        return self._group_tasks
+
+    def _open(self) -> pq.ParquetFile:
+        import pyarrow.parquet as pq
+
+        # Small read buffers: a row group may be larger than the budget.
+        return pq.ParquetFile(self.path, memory_map=False, buffer_size=2**20, pre_buffer=False)
+
+    def _read(self, task: tuple[int, ...]) -> Iterator[Array]:
+        group = self._group_of_task[self._task_number[task[0]]]
+        with self._open() as file:
+            for number, block in zip(task, self._stream(file, group), strict=True):
+                yield self._check(number, block)
+
+    def _stream(self, file: pq.ParquetFile, group: int) -> Iterator[Array]:
+        for batch in file.iter_batches(
+            batch_size=self._rows_per_block,
+            row_groups=[group],
+            columns=self.columns,
+            use_threads=False,
+        ):
+            yield self._matrix(batch)
+
+    def _matrix(self, batch: pa.RecordBatch) -> Array:
+        block = np.empty((batch.num_rows, self.n_features), dtype=self.dtype)
+        for column, name in enumerate(self.columns):
+            block[:, column] = batch.column(name).to_numpy(zero_copy_only=False)
+        return block
+
+    def take(self, rows: npt.ArrayLike) -> Array:
+        """Return a copy of the rows at these positions; only their row groups are read."""
+        positions = np.asarray(rows, dtype=np.int64)
+        if len(positions) and not (positions.min() >= 0 and positions.max() < self.n_rows):
+            raise IndexError(f"{self.path} has rows 0 to {self.n_rows - 1}.")
+        taken = np.empty((len(positions), self.n_features), dtype=self.dtype)
+        groups = np.searchsorted(self._group_starts, positions, side="right") - 1
+        with self._open() as file:
+            for group in np.unique(groups):
+                wanted = np.flatnonzero(groups == group)
+                start = int(self._group_starts[group])
+                for block in self._stream(file, int(group)):
+                    inside = wanted[
+                        (positions[wanted] >= start) & (positions[wanted] < start + len(block))
+                    ]
+                    taken[inside] = block[positions[inside] - start]
+                    start += len(block)
+        return taken
+
+    def _name(self) -> str:
+        return str(self.path)
+
+    def _column_name(self, column: int) -> str:
+        return f"column {self.columns[column]!r}"
+
+
+def _numeric_columns(schema: pa.Schema, columns: Sequence[str] | None, path: Path) -> list[str]:
+    if columns is None:
+        chosen = [field.name for field in schema if _is_number(field.type)]
+        if not chosen:
+            raise SidelightError(f"{path} has no numeric column.")
+        return chosen
+    missing = [name for name in columns if name not in schema.names]
+    if missing:
+        raise SidelightError(f"{path} has no column {missing[0]!r}; it has {schema.names}.")
+    for name in columns:
+        if not _is_number(schema.field(name).type):
+            raise SidelightError(
+                f"Column {name!r} of {path} holds {schema.field(name).type}, not numbers; "
+                "leave it out or turn it into numbers first."
+            )
+    return list(columns)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
+
+def _numpy_type(kind: pa.DataType) -> np.dtype[Any]:
+    return np.dtype(kind.to_pandas_dtype())
+
+
+def _check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> None:
+    if len(shape) != 2:
+        raise SidelightError(f"{name} holds an array of shape {shape}; rows must be a matrix.")
+    if dtype.kind not in "biuf":
+        raise SidelightError(f"{name} holds {dtype}, not numbers.")

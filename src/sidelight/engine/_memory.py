@@ -1,0 +1,80 @@
+"""Rows in memory: blocks are views, nothing is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sidelight.engine.source import Array, RowSource, equal_blocks, floating_dtype
+from sidelight.exceptions import SidelightError
+
+#: A task should outweigh its hand-over to a thread a hundredfold, yet leave enough of them to
+#: keep all threads busy to the end.
+BLOCK_BYTES = 4 * 2**20
+MIN_BLOCK_ROWS = 2048
+MAX_BLOCK_ROWS = 65536
+
+
+def block_rows(row_bytes: float) -> int:
+    """Rows of a block in memory, a multiple of the smallest block."""
+    fitting = int(BLOCK_BYTES / max(row_bytes, 1)) // MIN_BLOCK_ROWS * MIN_BLOCK_ROWS
+    return min(max(fitting, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
+
+
+class ArrayRows(RowSource):
+    """A dense array in memory."""
+
+    def __init__(self, X: Array) -> None:
+        if X.ndim != 2:
+            raise SidelightError(f"Rows must be a matrix, got an array of shape {X.shape}.")
+        self.dtype = floating_dtype(X.dtype)
+        self._X = np.ascontiguousarray(X, dtype=self.dtype)
+        self.n_rows, self.n_features = X.shape
+        self._blocks = equal_blocks(self.n_rows, block_rows(self.n_features * self.dtype.itemsize))
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """Ranges of rows that are worked on together."""
+        return self._blocks
+
+    def take(self, rows: npt.ArrayLike) -> Array:
+        """Return a copy of the rows at these positions."""
+        return self._X[np.asarray(rows, dtype=np.intp)]
+
+    def _read(self, task: tuple[int, ...]) -> Iterator[Array]:
+        for number in task:
+            start, stop = self._blocks[number]
+            yield self._X[start:stop]
+
+
+class SparseRows(RowSource):
+    """A CSR matrix in memory."""
+
+    is_sparse = True
+
+    def __init__(self, X: Any) -> None:
+        self.dtype = floating_dtype(X.dtype)
+        # Index arithmetic on a csr_array and a csr_matrix differs; one kind is enough inside.
+        self._X = sparse.csr_array(X, dtype=self.dtype)
+        self.n_rows, self.n_features = X.shape
+        entry_bytes = self.dtype.itemsize + self._X.indices.dtype.itemsize
+        row_bytes = self._X.nnz * entry_bytes / max(self.n_rows, 1)
+        self._blocks = equal_blocks(self.n_rows, block_rows(row_bytes))
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """Ranges of rows that are worked on together."""
+        return self._blocks
+
+    def take(self, rows: npt.ArrayLike) -> sparse.csr_array:
+        """Return the rows at these positions."""
+        return self._X[np.asarray(rows, dtype=np.intp)]
+
+    def _read(self, task: tuple[int, ...]) -> Iterator[sparse.csr_array]:
+        for number in task:
+            start, stop = self._blocks[number]
+            yield self._X[start:stop]

@@ -1,0 +1,284 @@
+"""The one interface to rows: fixed blocks, mapped by threads, reduced in a fixed order."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.engine._threads import get_threads, one_thread_blas
+from sidelight.exceptions import SidelightError
+
+Array = npt.NDArray[Any]
+Arrays = tuple[Array, ...]
+BlockFunction = Callable[..., tuple[Sequence[Any], Sequence[Array]]]
+BlockResult = tuple[int, int, Sequence[Any], Sequence[Array]]
+
+DEFAULT_BUDGET = 256 * 2**20
+
+
+class RowSource(ABC):
+    """Rows of a table, wherever they live.
+
+    Algorithms use :meth:`map_reduce`, :meth:`take` and :attr:`blocks` only. The blocks depend on
+    the shape, the element type and the memory budget, never on the number of threads, and sums are
+    added in the order of the blocks: any number of threads gives the same result to the last bit.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+        Shape of the table.
+    dtype : numpy.dtype
+        ``float32`` or ``float64``.
+    is_sparse : bool
+        Whether blocks are CSR matrices.
+    """
+
+    n_rows: int
+    n_features: int
+    dtype: np.dtype[Any]
+    is_sparse: bool = False
+
+    #: At most this many tasks read rows at the same time, whatever the number of threads: what
+    #: keeps rows on disk within their memory budget.
+    max_parallel: int | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and features."""
+        return self.n_rows, self.n_features
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        kind = "sparse " if self.is_sparse else ""
+        return (
+            f"{type(self).__name__}({self.n_rows:,} rows, {self.n_features} features, "
+            f"{kind}{self.dtype}, {len(self.blocks)} blocks)"
+        )
+
+    @property
+    @abstractmethod
+    def blocks(self) -> list[tuple[int, int]]:
+        """Consecutive half-open ranges of rows ``(start, stop)`` that cover the table."""
+
+    @abstractmethod
+    def take(self, rows: npt.ArrayLike) -> Any:
+        """Return the rows at these positions, in the order given (ndarray or CSR)."""
+
+    @abstractmethod
+    def _read(self, task: tuple[int, ...]) -> Iterator[Any]:
+        """Yield the blocks of one task, in order."""
+
+    def _tasks(self) -> list[tuple[int, ...]]:
+        """Numbers of the blocks that one thread reads in one go."""
+        return [(number,) for number in range(len(self.blocks))]
+
+    def map_reduce(
+        self, function: BlockFunction, *, aligned: Sequence[Any] = ()
+    ) -> tuple[Arrays, Arrays]:
+        """Apply ``function`` to every block; add its totals and join its rows.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(block, *slices) -> (totals, rows)`` with two tuples: ``totals`` are arrays
+            or numbers that are added over the blocks, ``rows`` are arrays with one entry per row
+            of the block. It runs in several threads at once.
+        aligned : sequence
+            Things of length ``n_rows`` that are sliced like the blocks: arrays, or
+            ``range(n_rows)`` for the positions of the rows.
+
+        Returns
+        -------
+        totals : tuple of ndarray
+            Sums over the blocks, in block order; floats are added in ``float64``.
+        rows : tuple of ndarray
+            The row arrays joined in row order.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sidelight.engine import as_rows
+        >>> rows = as_rows(np.arange(6.0).reshape(3, 2))
+        >>> (total,), (largest,) = rows.map_reduce(lambda b: ((b.sum(axis=0),), (b.max(axis=1),)))
+        >>> total, largest
+        (array([6., 9.]), array([1., 3., 5.]))
+        """
+        blocks = self.blocks
+        results = _Reduction(self.n_rows)
+
+        def work(task: tuple[int, ...]) -> list[BlockResult]:
+            done = []
+            for number, block in zip(task, self._read(task), strict=True):
+                start, stop = blocks[number]
+                totals, rows = function(block, *(thing[start:stop] for thing in aligned))
+                done.append((start, stop, totals, rows))
+            return done
+
+        with one_thread_blas:
+            for task_results in _in_order(work, self._tasks(), self._workers()):
+                for start, stop, totals, rows in task_results:
+                    results.add(start, stop, totals, rows)
+        return results.finish()
+
+    def _workers(self) -> int:
+        workers = get_threads()
+        return workers if self.max_parallel is None else min(workers, self.max_parallel)
+
+
+class _Reduction:
+    """Sums and joined rows so far."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._n_rows = n_rows
+        self._totals: list[Array] = []
+        self._rows: list[Array] = []
+        self._started = False
+
+    def add(self, start: int, stop: int, totals: Sequence[Any], rows: Sequence[Array]) -> None:
+        if not self._started:
+            self._started = True
+            self._totals = [_accumulator(total) for total in totals]
+            self._rows = [np.empty((self._n_rows, *r.shape[1:]), dtype=r.dtype) for r in rows]
+        else:
+            for sum_so_far, total in zip(self._totals, totals, strict=True):
+                sum_so_far += total
+        for joined, piece in zip(self._rows, rows, strict=True):
+            joined[start:stop] = piece
+
+    def finish(self) -> tuple[Arrays, Arrays]:
+        return tuple(self._totals), tuple(self._rows)
+
+
+def _accumulator(total: Any) -> Array:
+    """A fresh array to add on: floats are summed in float64, whole numbers in int64."""
+    array = np.asarray(total)
+    if array.dtype.kind == "f":
+        return array.astype(np.float64)
+    return array.astype(np.int64) if array.dtype.kind in "iub" else array.copy()
+
+
+def _in_order(
+    work: Callable[[tuple[int, ...]], list[BlockResult]], tasks: list[tuple[int, ...]], workers: int
+) -> Iterator[list[BlockResult]]:
+    """Run the tasks on threads and give their results in order, few of them waiting at a time."""
+    workers = min(workers, len(tasks))
+    if workers <= 1:
+        for task in tasks:
+            yield work(task)
+        return
+    pending: deque[Future[list[BlockResult]]] = deque()
+    remaining = iter(tasks)
+    with ThreadPoolExecutor(workers, thread_name_prefix="sidelight") as pool:
+        try:
+            for task in remaining:
+                pending.append(pool.submit(work, task))
+                if len(pending) >= 2 * workers:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def as_rows(X: Any, *, memory_budget: int | None = None) -> RowSource:
+    """Make a :class:`RowSource` of whatever holds the rows.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, numpy.memmap, path or RowSource
+        A path names a ``.npy`` or a Parquet file, see :func:`open_rows`.
+    memory_budget : int, default=None
+        Bytes that blocks read from disk may take at the same time (256 MB unless told); nothing
+        is copied for arrays in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.engine import as_rows
+    >>> as_rows(np.zeros((3, 2), dtype=np.float32))
+    ArrayRows(3 rows, 2 features, float32, 1 blocks)
+    """
+    if isinstance(X, RowSource):
+        return X
+    if isinstance(X, (str, os.PathLike)):
+        return open_rows(X, memory_budget=memory_budget)
+    if isinstance(X, np.memmap):
+        from sidelight.engine._disk import MappedRows
+
+        return MappedRows(X, memory_budget=memory_budget)
+    from sidelight.engine._memory import ArrayRows, SparseRows
+
+    if hasattr(X, "tocsr"):
+        return SparseRows(X.tocsr())
+    return ArrayRows(np.asarray(X))
+
+
+def open_rows(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    memory_budget: int | None = None,
+) -> RowSource:
+    """Open rows on disk; they are read block by block, as often as an algorithm needs them.
+
+    Parameters
+    ----------
+    path : path
+        A ``.npy`` file with a matrix, or a Parquet file with one column per feature.
+    columns : sequence of str, default=None
+        Columns of a Parquet file to use; all numeric ones unless told.
+    memory_budget : int, default=None
+        Bytes that blocks may take in memory at the same time, 256 MB unless told.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from sidelight.cluster import KMeans
+    >>> from sidelight.engine import open_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "rows.npy"
+    ...     np.save(path, np.array([[0.0], [0.1], [5.0], [5.1]]))
+    ...     labels = KMeans(n_clusters=2, random_state=0).fit_predict(open_rows(path))
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+    from sidelight.engine._disk import NpyRows, ParquetRows
+
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    if path.suffix == ".npy":
+        if columns is not None:
+            raise SidelightError(f"{path} is a .npy file: it has no named columns to choose from.")
+        return NpyRows(path, memory_budget=memory_budget)
+    if path.suffix in {".parquet", ".pq"}:
+        return ParquetRows(path, columns=columns, memory_budget=memory_budget)
+    raise SidelightError(
+        f"Rows are read from .npy and .parquet files, not from {path.suffix or 'a file without'} "
+        f"({path}); load it and pass the array, or convert it first."
+    )
+
+
+def equal_blocks(n_rows: int, rows_per_block: int) -> list[tuple[int, int]]:
+    """Cut ``n_rows`` into blocks of ``rows_per_block`` rows, the last one shorter."""
+    return [
+        (start, min(start + rows_per_block, n_rows)) for start in range(0, n_rows, rows_per_block)
+    ]
+
+
+def floating_dtype(dtype: Any) -> np.dtype[Any]:
+    """Element type that rows of this type are computed in: float32 stays, float64 otherwise."""
+    return (
+        np.dtype(np.float32) if np.result_type(dtype, np.float32) == np.float32 else np.dtype(float)
+    )
