@@ -1,0 +1,24 @@
+"""What is known about the rows: must-links, cannot-links, partial labels, groups."""
+
+from typing import TYPE_CHECKING
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "_closure": ["Closure"],
+        "_constraints": ["Constraints"],
+        "_reduce": ["Reduced"],
+        "_violations": ["Violations"],
+        "assignment": ["Assignment", "assign", "greedy_assign"],
+        "feasibility": ["Feasibility"],
+        "quality": ["Quality"],
+    },
+)
+
+if TYPE_CHECKING:
+    from sidelight.constraints._closure import Closure as Closure
+    from sidelight.constraints._constraints import Constraints as Constraints
+    from sidelight.constraints._reduce import Reduced as Reduced
+    from sidelight.constraints._violations import Violations as Violations

@@ -1,0 +1,314 @@
+"""Set operations on statements, and what remains of them for some of the rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.constraints._canonical import Array, FloatArray, IntArray
+from sidelight.constraints._closure import components, first_appearances, unique_edges
+from sidelight.exceptions import InconsistentConstraints, SidelightError
+
+
+class Pairs(NamedTuple):
+    """Pairs of rows with their weights; all weigh 1 when there are none."""
+
+    rows: IntArray
+    weight: FloatArray | None = None
+
+
+class Classes(NamedTuple):
+    """Codes of the rows (-1 = none) and the names of the codes."""
+
+    codes: IntArray
+    names: Array
+
+
+class Statements(NamedTuple):
+    """Everything that a set of constraints states, and notes on how it came about."""
+
+    must_link: Pairs
+    cannot_link: Pairs
+    labels: Classes | None = None
+    groups: Classes | None = None
+    notes: tuple[str, ...] = ()
+
+
+def statements_of(known: Any) -> Statements:
+    """Statements of a constraints object."""
+    return Statements(
+        Pairs(known.must_link, known.must_link_weight),
+        Pairs(known.cannot_link, known.cannot_link_weight),
+        None if known.labels is None else Classes(known.labels, known.label_names),
+        None if known.groups is None else Classes(known.groups, known.group_names),
+    )
+
+
+def unite(first: Any, second: Any) -> Statements:
+    """Statements of either set; a pair of both keeps the larger weight."""
+    here, there = statements_of(first), statements_of(second)
+    labels, groups, notes = here.labels or there.labels, here.groups or there.groups, ()
+    if here.labels and there.labels:
+        labels = _unite_labels(here.labels, there.labels, first.name_rows)
+    if here.groups and there.groups:
+        groups, notes = _unite_groups(here.groups, there.groups)
+    return Statements(
+        _append(here.must_link, there.must_link),
+        _append(here.cannot_link, there.cannot_link),
+        labels,
+        groups,
+        notes,
+    )
+
+
+def intersect(first: Any, second: Any) -> Statements:
+    """Statements of both sets; a pair keeps the smaller weight."""
+    here, there, n = statements_of(first), statements_of(second), first.n_samples
+    return Statements(
+        _intersect_pairs(here.must_link, there.must_link, n),
+        _intersect_pairs(here.cannot_link, there.cannot_link, n),
+        _intersect_classes(here.labels, there.labels),
+        _intersect_classes(here.groups, there.groups),
+    )
+
+
+def subtract(first: Any, second: Any) -> Statements:
+    """Statements of the first set that the second does not make."""
+    here, there, n = statements_of(first), statements_of(second), first.n_samples
+    return Statements(
+        _subtract_pairs(here.must_link, there.must_link, n),
+        _subtract_pairs(here.cannot_link, there.cannot_link, n),
+        _subtract_classes(here.labels, there.labels),
+        _subtract_classes(here.groups, there.groups),
+    )
+
+
+def _append(first: Pairs, second: Pairs) -> Pairs:
+    return Pairs(
+        np.concatenate([first.rows, second.rows]), np.concatenate([first.weight, second.weight])
+    )
+
+
+def _intersect_pairs(first: Pairs, second: Pairs, n: int) -> Pairs:
+    _, here, there = np.intersect1d(
+        _keys(first, n), _keys(second, n), assume_unique=True, return_indices=True
+    )
+    return Pairs(first.rows[here], np.minimum(first.weight[here], second.weight[there]))
+
+
+def _subtract_pairs(first: Pairs, second: Pairs, n: int) -> Pairs:
+    keep = ~np.isin(_keys(first, n), _keys(second, n))
+    return Pairs(first.rows[keep], first.weight[keep])
+
+
+def _unite_labels(first: Classes, second: Classes, name_rows: Any) -> Classes:
+    """Classes that either states; two different ones for a row are a contradiction."""
+    here, there, names = _common(first, second)
+    clash = np.flatnonzero((here >= 0) & (there >= 0) & (here != there))
+    if len(clash):
+        row = int(clash[0])
+        one, other = names[here[row]].item(), names[there[row]].item()
+        raise InconsistentConstraints(
+            f"{name_rows([row])[0]} is labelled {one!r} by one set and {other!r} by the other; "
+            "remove one of these labels.",
+            pair=(row, row),
+            chain=(row,),
+        )
+    return Classes(np.maximum(here, there), names)
+
+
+def _unite_groups(first: Classes, second: Classes) -> tuple[Classes, tuple[str, ...]]:
+    """Groups that either states, and a note if groups were merged.
+
+    A row that is in two groups makes them one, under the name that sorts first.
+    """
+    here, there, names = _common(first, second)
+    both = np.flatnonzero((here >= 0) & (there >= 0) & (here != there))
+    links = np.column_stack([here[both], there[both]])
+    component, n_components = components(len(names), links, None, None)
+    first_name = first_appearances(component)
+    codes = np.maximum(here, there)
+    codes[codes >= 0] = first_name[component[codes[codes >= 0]]]
+    merged = len(names) - n_components
+    if not merged:
+        return Classes(codes, names), ()
+    verb = "groups were merged into others" if merged > 1 else "group was merged into another"
+    return Classes(codes, names), (f"{merged} {verb} because of rows in both.",)
+
+
+def _intersect_classes(first: Classes | None, second: Classes | None) -> Classes | None:
+    if first is None or second is None:
+        return None
+    here, there, names = _common(first, second)
+    return Classes(np.where(here == there, here, -1), names)
+
+
+def _subtract_classes(first: Classes | None, second: Classes | None) -> Classes | None:
+    if first is None or second is None:
+        return first
+    here, there, names = _common(first, second)
+    return Classes(np.where(here == there, -1, here), names)
+
+
+def as_rows(rows: Any, n_samples: int) -> IntArray:
+    """Rows of a subset (positions, a mask or a slice) as positions; each row once."""
+    if isinstance(rows, slice):
+        return np.arange(n_samples)[rows]
+    given = np.asarray(rows)
+    if given.size == 0 and given.dtype != bool:
+        given = given.astype(np.int64)
+    if given.ndim != 1 or given.dtype.kind not in "biu":
+        raise SidelightError(
+            "rows must be positions, a boolean mask or a slice, got "
+            f"{type(rows).__name__} of shape {given.shape} and dtype {given.dtype}."
+        )
+    if given.dtype == bool:
+        if len(given) != n_samples:
+            raise SidelightError(f"The mask has {len(given)} entries for {n_samples} rows.")
+        return np.flatnonzero(given)
+    outside = (given < -n_samples) | (given >= n_samples)
+    if outside.any():
+        raise SidelightError(
+            f"There is no row {given[outside][0]}; the constraints are about {n_samples} rows."
+        )
+    positions = np.where(given < 0, given + n_samples, given).astype(np.int64)
+    counts = np.bincount(positions, minlength=n_samples)
+    if len(counts) and counts.max() > 1:
+        raise SidelightError(
+            f"Row {int(counts.argmax())} is asked for {counts.max()} times; constraints can only "
+            "be restricted to different rows."
+        )
+    return positions
+
+
+def restrict(known: Any, rows: IntArray) -> Statements:
+    """Statements inside the rows, and those that are needed to entail what all statements did.
+
+    Links that ran through dropped rows are replaced: a component that fell apart is joined again
+    by must-links between consecutive pieces, a component that lost its class gets it back on its
+    smallest kept row, and two components that lost what kept them apart get a cannot-link between
+    their smallest kept rows. A new link weighs as much as the lightest statement behind it.
+    """
+    place = np.full(known.n_samples, -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    stated = statements_of(known)
+    must_link = _inside(stated.must_link, place)
+    cannot_link = _inside(stated.cannot_link, place)
+    labels = None if known.labels is None else known.labels[rows]
+    groups = None if known.groups is None else known.groups[rows]
+    if len(rows) < known.n_samples:
+        closure = known.closure(on_contradiction="keep")
+        home = closure.component[rows]
+        strength = _weakest(known, closure)
+        must_link = _rejoin(must_link, labels, groups, home, strength)
+        labels = _relabel(labels, home, closure)
+        cannot_link = _reseparate(cannot_link, home, closure, known, strength)
+    return Statements(
+        must_link,
+        cannot_link,
+        None if labels is None else Classes(labels, known.label_names),
+        None if groups is None else Classes(groups, known.group_names),
+    )
+
+
+def _weakest(known: Any, closure: Any) -> FloatArray:
+    """Smallest must-link weight in each component; infinite where no stated pair is."""
+    strength = np.full(closure.n_components, np.inf)
+    np.minimum.at(strength, closure.component[known.must_link[:, 0]], known.must_link_weight)
+    return strength
+
+
+def _finite(weight: FloatArray) -> FloatArray:
+    """Links that rest on labels and groups alone weigh 1."""
+    return np.where(np.isinf(weight), 1.0, weight)
+
+
+def _rejoin(
+    must_link: Pairs,
+    labels: IntArray | None,
+    groups: IntArray | None,
+    home: IntArray,
+    strength: FloatArray,
+) -> Pairs:
+    """Join the pieces of every component that fell apart."""
+    piece, n_pieces = components(len(home), must_link.rows, labels, groups)
+    head = first_appearances(piece)
+    by_home = head[np.argsort(home[head], kind="stable")]
+    if n_pieces < 2:
+        return must_link
+    fell_apart = home[by_home[1:]] == home[by_home[:-1]]
+    new = np.column_stack([by_home[:-1], by_home[1:]])[fell_apart]
+    weight = _finite(strength[home[new[:, 0]]])
+    return Pairs(np.concatenate([must_link.rows, new]), np.concatenate([must_link.weight, weight]))
+
+
+def _relabel(labels: IntArray | None, home: IntArray, closure: Any) -> IntArray | None:
+    """Give the class back to every component that kept none of its labelled rows."""
+    if labels is None:
+        return None
+    labels = labels.copy()
+    kept = np.zeros(closure.n_components, bool)
+    kept[home[labels >= 0]] = True
+    first = _first_of_home(home, closure.n_components)
+    lost = np.flatnonzero(~kept & (closure.component_label >= 0) & (first >= 0))
+    labels[first[lost]] = closure.component_label[lost]
+    return labels
+
+
+def _reseparate(
+    cannot_link: Pairs, home: IntArray, closure: Any, known: Any, strength: FloatArray
+) -> Pairs:
+    """Keep apart again what only statements about dropped rows kept apart.
+
+    Classes need nothing: a component that had one still has it.
+    """
+    c = closure.n_components
+    first = _first_of_home(home, c)
+    ends = closure.component[known.cannot_link]
+    between = (ends[:, 0] != ends[:, 1]) & (first[ends] >= 0).all(axis=1)
+    between &= (closure.component_label[ends] < 0).any(axis=1)
+    ends = np.sort(ends[between], axis=1)
+    kept = np.sort(home[cannot_link.rows], axis=1)
+    lost = ~np.isin(ends[:, 0] * c + ends[:, 1], kept[:, 0] * c + kept[:, 1])
+    ends, weight = ends[lost], known.cannot_link_weight[between][lost]
+    weight = np.minimum(weight, strength[ends].min(axis=1, initial=np.inf))
+    edges, _ = unique_edges(ends, weight, c)
+    lightest = np.full(len(edges), np.inf)
+    which = np.searchsorted(edges[:, 0] * c + edges[:, 1], ends[:, 0] * c + ends[:, 1])
+    np.minimum.at(lightest, which, weight)
+    return Pairs(
+        np.concatenate([cannot_link.rows, first[edges]]),
+        np.concatenate([cannot_link.weight, lightest]),
+    )
+
+
+def _first_of_home(home: IntArray, n_components: int) -> IntArray:
+    """First kept row of every component, -1 where none is kept."""
+    first = np.full(n_components, len(home), np.int64)
+    np.minimum.at(first, home, np.arange(len(home)))
+    first[first == len(home)] = -1
+    return first
+
+
+def _inside(pairs: Pairs, place: IntArray) -> Pairs:
+    """Pairs with both ends in the subset, by their new positions."""
+    rows = place[pairs.rows]
+    keep = (rows >= 0).all(axis=1)
+    return Pairs(rows[keep], pairs.weight[keep])
+
+
+def _keys(pairs: Pairs, n: int) -> npt.NDArray[np.int64]:
+    return pairs.rows[:, 0] * n + pairs.rows[:, 1]
+
+
+def _common(first: Classes, second: Classes) -> tuple[IntArray, IntArray, Array]:
+    """Codes of both in one list of names, which are compared by their text."""
+    words = [classes.names.astype(str) for classes in (first, second)]
+    names = np.unique(np.concatenate(words))
+    here, there = (
+        np.append(np.searchsorted(names, own), -1)[classes.codes]
+        for own, classes in zip(words, (first, second), strict=True)
+    )
+    return here, there, names

@@ -1,0 +1,409 @@
+"""Turning what users give (ids, pairs, weights, classes) into canonical arrays."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.exceptions import InconsistentConstraints, SidelightError, UnknownIds
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+Names = Callable[[Any], list[str]]  # positions of rows to the words that name them in a message
+
+# A pair is sorted as the one number i * n + j, which must fit into 64 bits.
+MOST_ROWS = 3_037_000_499
+
+# Longer words are kept as Python objects: a NumPy array pads every word to the longest.
+LONGEST_WORD = 64
+
+
+def frozen(array: Array) -> Array:
+    """Make the array read-only and return it."""
+    array.flags.writeable = False
+    return array
+
+
+class RowIndex:
+    """Where each id of the user is: vectorised for numbers and words, a dictionary otherwise."""
+
+    def __init__(self, ids: Array) -> None:
+        self.ids = ids
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {value: place for place, value in enumerate(self.ids)}
+
+    @cached_property
+    def _sorted(self) -> tuple[Array, IntArray | None]:
+        """Ids in ascending order, and the position of each (None if they are so already)."""
+        if np.all(self.ids[1:] > self.ids[:-1]):
+            return self.ids, None
+        order = np.argsort(self.ids, kind="stable")
+        return self.ids[order], order
+
+    def repeated(self) -> Any:
+        """One id that occurs twice, or None."""
+        if self.ids.dtype == object:
+            if len(self._places) == len(self.ids):
+                return None
+            return next(v for place, v in enumerate(self.ids) if self._places[v] != place)
+        ids, _ = self._sorted
+        twice = np.flatnonzero(ids[1:] == ids[:-1])
+        return ids[twice[0]].item() if len(twice) else None
+
+    def positions(self, values: Array) -> IntArray:
+        """Position of every value, -1 where there is no such id."""
+        if self.ids.dtype == object:
+            flat = (self._places.get(value, -1) for value in values.ravel())
+            return np.fromiter(flat, np.int64, values.size).reshape(values.shape)
+        if values.dtype.kind != self.ids.dtype.kind or not len(self.ids):
+            return np.full(values.shape, -1, np.int64)
+        ids, order = self._sorted
+        place = np.minimum(np.searchsorted(ids, values), len(ids) - 1)
+        position = place if order is None else order[place]
+        return np.where(ids[place] == values, position, -1)
+
+
+def as_ids(ids: Any) -> Array:
+    """Ids of the rows as integers, words, or (anything else hashable) objects."""
+    values = plain(ids)
+    if values.ndim != 1:
+        raise SidelightError(f"ids must be one id per row, got an array of shape {values.shape}.")
+    if values.dtype == object:
+        values = _narrow(values)
+    elif values.dtype.kind == "f":
+        values = _whole_or_object(values)
+    missing = _missing_ids(values)
+    if len(missing):
+        raise SidelightError(
+            f"ids must name every row, but the id at position {missing[0]} is missing; "
+            "give each row an id or leave out ids and use positions."
+        )
+    return values
+
+
+def check_unique(index: RowIndex) -> None:
+    """Raise if two rows have the same id."""
+    repeated = index.repeated()
+    if repeated is not None:
+        rows = [place for place, value in enumerate(index.ids.tolist()) if value == repeated]
+        raise SidelightError(
+            f"ids must be unique, but {repeated!r} names {len(rows)} rows (positions {rows[0]} "
+            f"and {rows[1]}); give each row its own id."
+        )
+
+
+def as_positions(pairs: Any, what: str, index: RowIndex | None, n_samples: int) -> IntArray:
+    """Pairs of positions or ids as an (m, 2) array of positions."""
+    values = _pair_array(pairs, what, as_objects=index is not None and index.ids.dtype == object)
+    if not len(values):
+        return np.empty((0, 2), np.int64)
+    if index is not None:
+        positions = index.positions(_like_ids(values, index.ids))
+        _refuse_unknown(values, positions, what, len(index.ids))
+        return positions
+    positions = whole_numbers(values, f"{what} must hold row positions (or pass ids=)")
+    outside = (positions < 0) | (positions >= n_samples)
+    if outside.any():
+        row = int(positions[outside][0])
+        raise UnknownIds(
+            f"{what} names row {row}, but there are {n_samples} rows (positions 0 to "
+            f"{n_samples - 1}); correct it or pass ids= if these are ids.",
+            ids=np.unique(positions[outside]).tolist(),
+        )
+    return positions
+
+
+def merge_pairs(
+    positions: IntArray, weight: Any, what: str, n_samples: int, names: Names
+) -> tuple[IntArray, FloatArray, list[str]]:
+    """Sort the pairs, merge repeated ones and drop rows linked with themselves.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (m, 2)
+        Pairs in any order.
+    weight : array-like of shape (m,), float or None
+        Weight of each pair.
+    what : str
+        ``"must-link"`` or ``"cannot-link"``, for messages.
+    n_samples : int
+        Number of rows.
+    names : callable
+        Positions to the words that name the rows in a message.
+    """
+    weights = _weights(weight, positions, what, names)
+    if not len(positions):
+        return positions, weights, []
+    notes = []
+    low, high = positions.min(axis=1), positions.max(axis=1)
+    same = low == high
+    if same.any():
+        if what == "cannot-link":
+            row = int(low[same][0])
+            name = names([row])[0]
+            raise InconsistentConstraints(
+                f"cannot-link {name} - {name} keeps a row apart from itself; remove it.",
+                pair=(row, row),
+                chain=(row,),
+            )
+        notes.append(_count(int(same.sum()), what, "of a row with itself", "dropped"))
+        low, high, weights = low[~same], high[~same], weights[~same]
+    key = low * n_samples + high
+    if np.any(key[1:] <= key[:-1]):
+        order = np.argsort(key, kind="stable")
+        key, weights = key[order], weights[order]
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        if len(first) < len(key):
+            merged = len(key) - len(first)
+            notes.append(_count(merged, f"repeated {what}", "", "merged (largest weight kept)"))
+            key, weights = key[first], np.maximum.reduceat(weights, first)
+    return np.column_stack(np.divmod(key, max(n_samples, 1))), weights, notes
+
+
+def as_codes(given: Array | None, n_samples: int, what: str) -> tuple[IntArray | None, Array]:
+    """Classes of the rows as codes (-1 = unknown) and the sorted names of the classes.
+
+    Unknown is -1, None, NaN or an empty word. Names are compared by their text and are whole
+    numbers when all of them look like it, because a text file cannot tell ``1`` from ``"1"``.
+    """
+    if given is None:
+        return None, frozen(np.empty(0, np.int64))
+    if given.shape != (n_samples,):
+        raise SidelightError(
+            f"{what} must hold one entry per row, shape ({n_samples},), got {given.shape}."
+        )
+    rows = np.flatnonzero(_known(given, what))
+    found = given[rows]
+    if found.dtype == object:
+        found = np.array([_text(value) for value in found], dtype=str)
+    names, code = np.unique(found, return_inverse=True)
+    codes = np.full(n_samples, -1, np.int64)
+    codes[rows] = code
+    return recode(codes, names)
+
+
+def recode(codes: IntArray, names: Array) -> tuple[IntArray | None, Array]:
+    """Codes and names in canonical form: only names that occur, sorted."""
+    used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(names)))
+    if not len(used):
+        return None, frozen(np.empty(0, np.int64))
+    ordered, rank = _name_classes(names[used])
+    new_code = np.full(len(names) + 1, -1, np.int64)
+    new_code[used] = rank
+    return frozen(new_code[codes]), frozen(ordered)
+
+
+def whole_numbers(values: Array, what: str) -> IntArray:
+    """Values as int64, with an error that shows the first that is not a whole number."""
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64, copy=False)
+    if values.dtype == object and all(isinstance(v, (int, np.integer)) for v in values.flat):
+        return values.astype(np.int64)
+    if values.dtype.kind == "f":
+        bad = ~np.isfinite(values) | (values != np.round(values))
+        if not bad.any():
+            return values.astype(np.int64)
+        raise SidelightError(f"{what}, but {values[bad][0]!s} is not a whole number.")
+    first = values.flat[0]
+    raise SidelightError(f"{what}, but {getattr(first, 'item', lambda: first)()!r} is not one.")
+
+
+def plain(values: Any) -> Array:
+    """An array of plain numbers or words, or of objects; sequences of tuples stay one-dimensional."""
+    if isinstance(values, np.ndarray):
+        array = values
+    elif hasattr(values, "__array__"):
+        array = np.asarray(values)
+    elif isinstance(values, Sequence) and not isinstance(values, str):
+        array = np.fromiter(values, dtype=object, count=len(values))
+    else:
+        array = np.fromiter(values, dtype=object)
+    if array.dtype.kind == "u":
+        return array.astype(np.int64)
+    if array.dtype.kind == "i":
+        return array.astype(np.int64, copy=False)
+    if array.dtype.kind in "fU":
+        return array
+    array = array.astype(object, copy=False)
+    kinds = set(map(type, array.flat))
+    if kinds and kinds <= {int, np.int64, np.int32} and array.size:
+        return array.astype(np.int64)
+    return array
+
+
+def _narrow(values: Array) -> Array:
+    """Objects that are all words as an array of words, unless one is very long."""
+    if (
+        set(map(type, values)) <= {str, np.str_}
+        and max(map(len, values), default=0) <= LONGEST_WORD
+    ):
+        return values.astype(str)
+    return values
+
+
+def _whole_or_object(values: Array) -> Array:
+    """Numbers such as 3.0 are the ids 3; fractions stay what they are."""
+    if np.all(values == np.round(values)):
+        return values.astype(np.int64)
+    return values.astype(object)
+
+
+def _missing_ids(ids: Array) -> IntArray:
+    if ids.dtype.kind == "U":
+        return np.flatnonzero(ids == "")
+    if ids.dtype == object:
+        missing = (v is None or (isinstance(v, (str, float)) and (v == "" or v != v)) for v in ids)
+        return np.flatnonzero(np.fromiter(missing, bool, len(ids)))
+    return np.empty(0, np.int64)
+
+
+def _pair_array(pairs: Any, what: str, *, as_objects: bool) -> Array:
+    """Pairs as an (m, 2) array of whatever the user names rows by."""
+    if pairs is None:
+        return np.empty((0, 2), np.int64)
+    if not hasattr(pairs, "__array__"):
+        pairs = list(pairs)
+    try:
+        if as_objects and isinstance(pairs, list):
+            flat = [end for first, second in pairs for end in (first, second)]
+            values = np.fromiter(flat, object, len(flat)).reshape(-1, 2)
+        else:
+            values = np.asarray(pairs, dtype=object if as_objects else None)
+    except (ValueError, TypeError) as error:
+        raise SidelightError(f"{what} must be pairs, one of two entries per row.") from error
+    if values.size == 0:
+        return np.empty((0, 2), np.int64)
+    if values.ndim != 2 or values.shape[1] != 2:
+        raise SidelightError(
+            f"{what} must be pairs, an array of shape (m, 2), got shape {values.shape}."
+        )
+    return values
+
+
+def _like_ids(values: Array, ids: Array) -> Array:
+    """Pairs read as objects (a table does that) as the kind of array that the ids are."""
+    if ids.dtype == object:
+        return values.astype(object, copy=False)
+    if values.dtype == object:
+        values = np.array(values.tolist())
+    if ids.dtype.kind == "i" and values.dtype.kind == "u":
+        return values.astype(np.int64)
+    if ids.dtype.kind == "i" and values.dtype.kind == "f" and np.all(values == np.round(values)):
+        return values.astype(np.int64)
+    return values
+
+
+def _refuse_unknown(values: Array, positions: IntArray, what: str, n_samples: int) -> None:
+    unknown = positions < 0
+    if not unknown.any():
+        return
+    names = list(dict.fromkeys(values[unknown].tolist()))
+    shown = ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+    verb = "does" if len(names) == 1 else "do"
+    raise UnknownIds(
+        f"{what} names {shown}, which {verb} not occur among the {n_samples} ids; "
+        "correct the spelling or drop these pairs.",
+        ids=names,
+    )
+
+
+def _weights(weight: Any, positions: IntArray, what: str, names: Names) -> FloatArray:
+    m = len(positions)
+    if weight is None:
+        return np.ones(m)
+    try:
+        weights = np.array(weight, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise SidelightError(f"{what} weights must be numbers.") from error
+    if weights.ndim == 0:
+        weights = np.full(m, float(weights))
+    if weights.shape != (m,):
+        raise SidelightError(
+            f"{what} weights must hold one number per pair, shape ({m},), got {weights.shape}."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    if len(bad):
+        first, second = names(positions[bad[0]])
+        raise SidelightError(
+            f"{what} {first} - {second} has the weight {weights[bad[0]]:g}; a weight must be "
+            "positive and finite, so correct it or drop the pair."
+        )
+    return weights
+
+
+def _count(number: int, what: str, of: str, done: str) -> str:
+    words = " ".join(filter(None, [what if number == 1 else f"{what}s", of]))
+    return f"{number} {words} {'was' if number == 1 else 'were'} {done}."
+
+
+def _known(given: Array, what: str) -> npt.NDArray[np.bool_]:
+    """Which entries name a class."""
+    if given.dtype.kind == "i":
+        return given != -1
+    if given.dtype.kind == "f":
+        if np.isinf(given).any():
+            raise SidelightError(f"{what} holds an infinite number; use -1 for unknown.")
+        return ~np.isnan(given) & (given != -1)
+    if given.dtype.kind == "U":
+        return (given != "") & (given != "-1")
+    # None and the missing values of data frames are neither words nor numbers.
+    known = (
+        isinstance(v, (str, Real, np.bool_)) and v == v and v not in (-1, "", "-1") for v in given
+    )
+    return np.fromiter(known, bool, len(given))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
+    return str(value)
+
+
+def _name_classes(names: Array) -> tuple[Array, IntArray]:
+    """Sorted class names, as whole numbers when all look like it, and the rank of each name."""
+    if names.dtype.kind == "f" and np.all(names == np.round(names)):
+        names = names.astype(np.int64)
+    elif names.dtype.kind == "f":
+        names = np.array([_text(value) for value in names.tolist()])
+    if names.dtype.kind == "U":
+        try:
+            numbers = names.astype(np.int64)
+        except (ValueError, OverflowError):
+            numbers = None
+        if numbers is not None and np.array_equal(numbers.astype(str), names):
+            names = numbers
+    ordered, rank = np.unique(names, return_inverse=True)
+    return ordered, rank.astype(np.int64)
+
+
+def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Array | None) -> int:
+    """Number of rows, as far as anything tells it; all that tell must agree on the shape later."""
+    if n_samples is None:
+        tell = [] if index is None else [len(index.ids)]
+        tell += [value.shape[0] for value in values if value is not None and value.ndim]
+        if not tell:
+            raise SidelightError(
+                "The number of rows is needed: pass n_samples=len(X), or ids= to use your own ids."
+            )
+        return tell[0]
+    try:
+        n = operator.index(n_samples)
+    except TypeError as error:
+        raise SidelightError(f"n_samples must be a whole number, got {n_samples!r}.") from error
+    if not 0 <= n <= MOST_ROWS:
+        raise SidelightError(f"n_samples must be between 0 and {MOST_ROWS}, got {n}.")
+    if index is not None and len(index.ids) != n:
+        raise SidelightError(f"There are {len(index.ids)} ids for n_samples={n} rows.")
+    return n

@@ -1,0 +1,655 @@
+"""The value object that says what is known about the rows."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+import numpy as np
+
+from sidelight.constraints._algebra import (
+    Pairs,
+    Statements,
+    as_rows,
+    intersect,
+    restrict,
+    statements_of,
+    subtract,
+    unite,
+)
+from sidelight.constraints._canonical import (
+    Array,
+    FloatArray,
+    IntArray,
+    RowIndex,
+    as_codes,
+    as_ids,
+    as_positions,
+    check_unique,
+    frozen,
+    merge_pairs,
+    number_of_rows,
+    plain,
+    recode,
+)
+from sidelight.constraints._closure import Closure, close
+from sidelight.constraints._describe import counted, describe, summarise
+from sidelight.constraints._reduce import Reduced, reduce_rows
+from sidelight.constraints._violations import Violations, find_violations
+from sidelight.constraints._witness import explain, find_witness
+from sidelight.exceptions import (
+    InconsistentConstraints,
+    InfeasibleConstraints,
+    SidelightError,
+    UnknownIds,
+)
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from sidelight.constraints.feasibility import Feasibility
+    from sidelight.constraints.quality import Quality
+
+# What makes two sets equal; the notes on how one was read do not.
+_VALUE = (
+    "n_samples",
+    "must_link",
+    "cannot_link",
+    "must_link_weight",
+    "cannot_link_weight",
+    "labels",
+    "label_names",
+    "groups",
+    "group_names",
+    "ids",
+)
+
+
+class Constraints:
+    """What is known about the rows: must-links, cannot-links, partial labels, groups.
+
+    The object never changes; everything that looks like a change makes a new one. Pairs are kept
+    as positions ``i < j``, sorted and unique; a repeated pair keeps its largest weight.
+
+    Parameters
+    ----------
+    must_link, cannot_link : array-like of shape (m, 2), optional
+        Rows that belong together, and rows that must be apart: positions, or ids when ``ids`` is
+        given.
+    n_samples : int, optional
+        Number of rows; not needed when ids, labels or groups tell it.
+    must_link_weight, cannot_link_weight : array-like of shape (m,) or float, optional
+        Confidence in each pair, positive; 1 by default.
+    labels : array-like of shape (n_samples,), optional
+        Known classes; -1, None, NaN or an empty word where the class is not known. Rows of one
+        class belong together, rows of two classes must be apart.
+    groups : array-like of shape (n_samples,), optional
+        Known groups (chunklets), with the same words for unknown. Rows of one group belong
+        together; two groups may or may not.
+    ids : array-like of shape (n_samples,), optional
+        Your own names of the rows, all different.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of rows.
+    must_link, cannot_link : ndarray of shape (m, 2), int64
+        Stated pairs of positions.
+    must_link_weight, cannot_link_weight : ndarray of shape (m,), float64
+        Their weights.
+    labels, groups : ndarray of shape (n_samples,), int64, or None
+        Codes into the names, -1 for unknown; None where nothing is known.
+    label_names, group_names : ndarray
+        Sorted names of the classes and groups.
+    ids : ndarray of shape (n_samples,) or None
+        Names of the rows.
+    notes : tuple of str
+        What was merged or dropped while reading the statements.
+
+    See Also
+    --------
+    sidelight.constraints.Closure : What follows from the statements.
+
+    Notes
+    -----
+    The theory is that of Basu, Davidson and Wagstaff (eds.), *Constrained Clustering* (2009),
+    chapter 1.
+
+    Examples
+    --------
+    >>> from sidelight import Constraints
+    >>> known = Constraints([("ann", "bob")], [("bob", "cid")], ids=["ann", "bob", "cid", "dan"])
+    >>> known
+    <Constraints on 4 rows: 1 must-link, 1 cannot-link>
+    >>> known.components()
+    array([0, 0, 1, 2])
+    >>> known.closure().n_entailed_cannot_link
+    2
+    """
+
+    __slots__ = (*_VALUE, "_cache", "notes")
+
+    n_samples: int
+    must_link: IntArray
+    cannot_link: IntArray
+    must_link_weight: FloatArray
+    cannot_link_weight: FloatArray
+    labels: IntArray | None
+    label_names: Array
+    groups: IntArray | None
+    group_names: Array
+    ids: Array | None
+    notes: tuple[str, ...]
+    _cache: dict[str, Any]
+
+    def __init__(
+        self,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        *,
+        n_samples: int | None = None,
+        must_link_weight: Any = None,
+        cannot_link_weight: Any = None,
+        labels: Any = None,
+        groups: Any = None,
+        ids: Any = None,
+    ) -> None:
+        index = None
+        if ids is not None:
+            index = RowIndex(frozen(np.array(as_ids(ids))))
+            check_unique(index)
+        label_values = None if labels is None else plain(labels)
+        group_values = None if groups is None else plain(groups)
+        n = number_of_rows(n_samples, index, label_values, group_values)
+        must = Pairs(as_positions(must_link, "must_link", index, n), must_link_weight)
+        cannot = Pairs(as_positions(cannot_link, "cannot_link", index, n), cannot_link_weight)
+        notes = self._fill(n, index, must, cannot)
+        self._set(notes=tuple(notes))
+        self._set_classes("label", as_codes(label_values, n, "labels"))
+        self._set_classes("group", as_codes(group_values, n, "groups"))
+
+    def _fill(self, n: int, index: RowIndex | None, must: Pairs, cannot: Pairs) -> list[str]:
+        """Set rows and pairs in canonical form; return what was merged or dropped."""
+        ids = None if index is None else index.ids
+        self._set(n_samples=n, ids=ids, _cache={"index": index})
+        notes = []
+        for name, pairs in (("must_link", must), ("cannot_link", cannot)):
+            kind = name.replace("_", "-")
+            rows, weight, more = merge_pairs(*pairs, kind, n, self.name_rows)
+            self._set(**{name: frozen(rows), f"{name}_weight": frozen(weight)})
+            notes += more
+        return notes
+
+    def _set_classes(self, kind: str, classes: tuple[IntArray | None, Array]) -> None:
+        self._set(**{f"{kind}s": classes[0], f"{kind}_names": classes[1]})
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"Constraints cannot be changed; make a new one to set {name!r}.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"Constraints cannot be changed; {name!r} stays.")
+
+    # ---------------------------------------------------------------- other ways to make one
+
+    @classmethod
+    def from_labels(cls, y: Any, ids: Any = None) -> Constraints:
+        """Know the class of some rows; -1, None, NaN or an empty word where it is unknown."""
+        return cls(labels=y, ids=ids)
+
+    @classmethod
+    def from_groups(cls, g: Any, ids: Any = None) -> Constraints:
+        """Know which rows form groups (chunklets); -1 and the like for rows in no group."""
+        return cls(groups=g, ids=ids)
+
+    @classmethod
+    def from_table(
+        cls, table: Any, *, ids: Any = None, n_samples: int | None = None, kind: str | None = None
+    ) -> Constraints:
+        """Take constraints from a table in the long format.
+
+        Parameters
+        ----------
+        table : pandas, polars or pyarrow table, or mapping of columns
+            Columns ``i``, ``j``, ``kind`` and optionally ``weight``. The kinds are ``must-link``
+            and ``cannot-link`` (also ML and CL, same and different, +1 and -1), ``label`` (``j``
+            is the class of ``i``) and ``group`` (``j`` is the group of ``i``).
+        ids : array-like, optional
+            Names of all rows; without them ``i`` and ``j`` are positions.
+        n_samples : int, optional
+            Number of rows, where there are no ids.
+        kind : str, optional
+            Kind of all the rows of a table that has no such column.
+        """
+        from sidelight.constraints._tables import from_columns, table_columns
+
+        return from_columns(cls, table_columns(table), ids=ids, n_samples=n_samples, kind=kind)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        ids: Any = None,
+        n_samples: int | None = None,
+        kind: str | None = None,
+    ) -> Constraints:
+        """Read a file in the long format (see :meth:`from_table`): CSV, gzipped CSV, JSON, Parquet.
+
+        ``Constraints.read(path, ids=known.ids, n_samples=known.n_samples)`` gives back what
+        ``known.write(path)`` wrote. A JSON file is a list of objects with the same names.
+        """
+        from sidelight.constraints._tables import read_file
+
+        return read_file(cls, path, ids=ids, n_samples=n_samples, kind=kind)
+
+    def to_table(self) -> pyarrow.Table:
+        """Statements as an Arrow table in the long format, rows named by their ids."""
+        from sidelight.constraints._tables import to_table
+
+        return to_table(self)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file in the long format (CSV, gzipped CSV, JSON or Parquet by its ending)."""
+        from sidelight.constraints._tables import write_file
+
+        write_file(self, path)
+
+    @classmethod
+    def sample(
+        cls,
+        y: Any,
+        n: int | None = None,
+        *,
+        protocol: str = "random",
+        level: float | None = None,
+        fraction: float | None = None,
+        size: int | None = None,
+        n_teachers: int | None = None,
+        random_state: Any = None,
+        ids: Any = None,
+    ) -> Constraints:
+        """Draw constraints that a known labelling satisfies, by a protocol of the literature.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Classes; rows of unknown class (-1) are never drawn.
+        n : int, optional
+            Number of pairs.
+        protocol : {"random", "level", "disjoint", "balanced", "chunklets", "teachers"}
+            See :mod:`sidelight.constraints.sampling`.
+        level : float, optional
+            Pairs per row, for the protocol ``"level"``.
+        fraction : float, optional
+            Share of the rows that are in chunklets.
+        size : int, optional
+            Rows of a chunklet, or rows that a teacher sees.
+        n_teachers : int, optional
+            Number of teachers.
+        random_state : int, RandomState or None
+            Seed of the draw.
+        ids : array-like, optional
+            Names of the rows.
+        """
+        from sidelight.constraints import sampling
+
+        blank = cls(n_samples=len(plain(y)), ids=ids)
+        codes, _ = as_codes(plain(y), blank.n_samples, "y")
+        if codes is None:
+            raise SidelightError("y knows no class, so that nothing can be drawn from it.")
+        if protocol == "chunklets":
+            groups = sampling.sample_chunklets(
+                codes, fraction=fraction, size=size, random_state=random_state
+            )
+            return cls(groups=groups, ids=ids)
+        must_link, cannot_link = sampling.sample_pairs(
+            codes,
+            n,
+            protocol=protocol,
+            level=level,
+            size=size,
+            n_teachers=n_teachers,
+            random_state=random_state,
+        )
+        return blank._derive(Statements(Pairs(must_link), Pairs(cannot_link)))
+
+    def _derive(self, statements: Statements, rows: IntArray | None = None) -> Constraints:
+        """Make an object about the same rows, or about some of them, from other statements."""
+        n, index = self.n_samples, self._cache["index"]
+        if rows is not None:
+            n = len(rows)
+            index = None if index is None else RowIndex(frozen(index.ids[rows]))
+        new = object.__new__(type(self))
+        new._fill(n, index, statements.must_link, statements.cannot_link)
+        new._set(notes=statements.notes)
+        for kind, classes in (("label", statements.labels), ("group", statements.groups)):
+            new._set_classes(kind, as_codes(None, n, kind) if classes is None else recode(*classes))
+        return new
+
+    # ---------------------------------------------------------------- what it holds
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n_samples,)``: scikit-learn's metadata routing slices what has one entry per row."""
+        return (self.n_samples,)
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of stated pairs."""
+        return len(self.must_link) + len(self.cannot_link)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the class of some row is known."""
+        return self.labels is not None
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether some row is in a group."""
+        return self.groups is not None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all is known."""
+        return self.n_constraints == 0 and not self.has_labels and not self.has_groups
+
+    def position(self, row_id: Any) -> int:
+        """Position of the row with this id (or of this position, when there are no ids)."""
+        (row,) = as_positions([(row_id, row_id)], "position", self._cache["index"], self.n_samples)
+        return int(row[0])
+
+    def id_of(self, position: int) -> Any:
+        """Id of a row; its position when there are no ids."""
+        if not -self.n_samples <= position < self.n_samples:
+            raise UnknownIds(
+                f"There is no row {position}; the constraints are about {self.n_samples} rows.",
+                ids=[position],
+            )
+        row = range(self.n_samples)[position]
+        if self.ids is None:
+            return row
+        value = self.ids[row]
+        return value.item() if isinstance(value, np.generic) else value
+
+    def name_rows(self, positions: Any) -> list[str]:
+        """Words that name rows in a message: ``'ann'`` by id, or ``row 17`` without ids."""
+        rows = np.asarray(positions, dtype=np.int64).tolist()
+        if self.ids is None:
+            return [f"row {row}" for row in rows]
+        return [repr(self.id_of(row)) for row in rows]
+
+    def describe_pairs(self, pairs: Any) -> list[str]:
+        """Words that name pairs in a message, such as ``'ann' - 'bob'``."""
+        return [" - ".join(self.name_rows(pair)) for pair in pairs]
+
+    def __repr__(self) -> str:
+        return f"<Constraints on {counted(self.n_samples, 'row')}: {describe(self)}>"
+
+    def summary(self) -> str:
+        """Tell in a few lines what is stated, what follows and what was merged or dropped."""
+        return summarise(self)
+
+    # ---------------------------------------------------------------- values
+
+    def _state(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in _VALUE)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Constraints):
+            return NotImplemented
+        return self is other or all(map(_same, self._state(), other._state()))
+
+    def __hash__(self) -> int:
+        if "hash" not in self._cache:
+            self._cache["hash"] = hash(tuple(map(_hashable, self._state())))
+        return int(self._cache["hash"])
+
+    def __copy__(self) -> Constraints:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Constraints:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._state(), self.notes)
+
+    def __or__(self, other: Constraints) -> Constraints:
+        """Everything that either states; a pair that both state keeps its larger weight.
+
+        Groups are told apart by their names; two groups that share a row become one.
+        """
+        return self._derive(unite(self, self._same_rows(other)))
+
+    def __and__(self, other: Constraints) -> Constraints:
+        """What both state; a pair keeps its smaller weight."""
+        return self._derive(intersect(self, self._same_rows(other)))
+
+    def __sub__(self, other: Constraints) -> Constraints:
+        """What this states and the other does not."""
+        return self._derive(subtract(self, self._same_rows(other)))
+
+    def _same_rows(self, other: Constraints) -> Constraints:
+        if not isinstance(other, Constraints):
+            raise TypeError(f"Expected Constraints, got {type(other).__name__}.")
+        if self.n_samples != other.n_samples:
+            raise SidelightError(
+                f"The two sets are about {self.n_samples} and {other.n_samples} rows; "
+                "make them about the same rows first."
+            )
+        if not _same(self.ids, other.ids):
+            raise SidelightError(
+                "The two sets name their rows by different ids; make both with the same ids."
+            )
+        return other
+
+    def restrict(self, rows: Any) -> Constraints:
+        """Keep what is known about some of the rows, numbered anew in the order given.
+
+        Statements inside the subset stay as they are. What the others entailed between kept rows
+        is kept too: the pieces of a must-link component that fell apart with the dropped rows are
+        joined by new must-links, a component that lost its labelled rows gets its class back on
+        its first kept row, and components that lost what kept them apart get a cannot-link
+        between their first kept rows. A new link weighs as much as the lightest statement behind
+        it (1 if there are only labels and groups).
+
+        Parameters
+        ----------
+        rows : array of positions, boolean mask or slice
+            Rows to keep, each once.
+
+        Examples
+        --------
+        >>> from sidelight import Constraints
+        >>> known = Constraints([(0, 1), (1, 2)], [(2, 3)], n_samples=4)
+        >>> known.restrict([0, 2, 3]).must_link
+        array([[0, 1]])
+        """
+        kept = as_rows(rows, self.n_samples)
+        return self._derive(restrict(self, kept), rows=kept)
+
+    def __getitem__(self, key: Any) -> Constraints:
+        """Restrict to some rows: positions, a mask or a slice, or what scikit-learn asks for."""
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]  # scikit-learn indexes whatever has a shape as array[rows, ...]
+        return self.restrict(key)
+
+    # Rows can be picked, but there is nothing to go through one by one.
+    __iter__ = None
+
+    # ---------------------------------------------------------------- what follows
+
+    def closure(self, on_contradiction: Literal["raise", "keep"] = "raise") -> Closure:
+        """Close the statements: must-link components and the conflicts between them.
+
+        Parameters
+        ----------
+        on_contradiction : {"raise", "keep"}
+            Raise :class:`~sidelight.exceptions.InconsistentConstraints` with the shortest chain
+            that contradicts a cannot-link or joins two classes, or list them in the result.
+        """
+        if on_contradiction not in ("raise", "keep"):
+            raise ValueError(f"on_contradiction is 'raise' or 'keep', not {on_contradiction!r}.")
+        if on_contradiction == "raise":
+            error = self.contradiction()
+            if error is not None:
+                raise error
+        if "closure" not in self._cache:
+            self._cache["closure"] = close(
+                self.n_samples,
+                self.must_link,
+                self.cannot_link,
+                self.cannot_link_weight,
+                self.labels,
+                self.groups,
+            )
+        closure: Closure = self._cache["closure"]
+        return closure
+
+    def contradiction(self) -> InconsistentConstraints | None:
+        """Error that shows the shortest contradiction, or None for a consistent set."""
+        closure = self.closure(on_contradiction="keep")
+        if not len(closure.contradictions):
+            return None
+        if "witness" not in self._cache:
+            self._cache["witness"] = find_witness(
+                self.n_samples,
+                self.must_link,
+                self.labels,
+                self.groups,
+                closure.contradicted,
+                closure.joined_classes,
+            )
+        return explain(self._cache["witness"], self)
+
+    def components(self) -> IntArray:
+        """Must-link component of each row, numbered by smallest row, contradictions or not."""
+        return self.closure(on_contradiction="keep").component
+
+    def reduce(self, X: Any, sample_weight: Any = None) -> Reduced:
+        """Contract the rows of X to one weighted mean per must-link component."""
+        closure = self.closure(on_contradiction="keep")
+        return reduce_rows(X, closure.component, closure.n_components, sample_weight)
+
+    def violations(self, labels: Any) -> Violations:
+        """Find what a clustering does not keep.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_samples,)
+            Cluster of each row; -1 is noise, together with nothing.
+        """
+        return find_violations(self, labels)
+
+    def feasible(self, k: int, *, time_limit: float = 10.0) -> Feasibility:
+        """Tell whether ``k`` clusters can satisfy the cannot-links: yes, no or unknown.
+
+        The answer comes from fast bounds where they decide, otherwise from an exact search of at
+        most ``time_limit`` seconds. Rows stand for their components in what proves the answer.
+        """
+        from sidelight.constraints.feasibility import check_coloring
+
+        closure = self.closure()
+        nodes, edges = np.unique(closure.conflicts, return_inverse=True)
+        if not len(nodes):  # rows without cannot-links need one cluster all the same
+            nodes = np.arange(min(1, closure.n_components))
+        found = check_coloring(len(nodes), edges.reshape(-1, 2), k, time_limit=time_limit)
+        rows = closure.first_row[nodes]
+        coloring = None
+        if found.coloring is not None:
+            coloring = np.zeros(closure.n_components, np.int64)
+            coloring[nodes] = found.coloring
+        return replace(
+            found,
+            coloring=coloring,
+            clique=_rows_of(found.clique, rows),
+            odd_cycle=_rows_of(found.odd_cycle, rows),
+        )
+
+    def check_feasible(self, k: int, *, time_limit: float = 10.0) -> Feasibility:
+        """Raise :class:`~sidelight.exceptions.InfeasibleConstraints` if ``k`` is surely too small."""
+        found = self.feasible(k, time_limit=time_limit)
+        if found.answer == "no":
+            reason = found.reason(lambda row: self.name_rows([row])[0])
+            raise InfeasibleConstraints(
+                f"No {counted(k, 'cluster')} can satisfy the cannot-links{reason}; "
+                f"{counted(found.upper, 'cluster')} would suffice. Use more clusters, drop a "
+                "cannot-link, or use a method with soft constraints such as PCKMeans.",
+                k=k,
+                clique=found.clique,
+                sufficient_k=found.upper,
+            )
+        return found
+
+    def flip(self, fraction: float, random_state: Any = None) -> Constraints:
+        """Turn a fraction of the pairs into their opposite, to see what noise does."""
+        from sidelight.constraints.sampling import flip_pairs
+
+        must_link, cannot_link, must_weight, cannot_weight = flip_pairs(
+            self.must_link,
+            self.cannot_link,
+            self.must_link_weight,
+            self.cannot_link_weight,
+            fraction,
+            random_state,
+        )
+        flipped = statements_of(self)._replace(
+            must_link=Pairs(must_link, must_weight), cannot_link=Pairs(cannot_link, cannot_weight)
+        )
+        return self._derive(flipped)
+
+    def split(
+        self, test_size: float = 0.3, n_splits: int | None = None, random_state: Any = None
+    ) -> Any:
+        """Split into what is used and what is held out, without leaking through the closure.
+
+        Returns ``(train, held_out)``, or a list of such pairs when ``n_splits`` is given.
+        """
+        from sidelight.constraints.splitting import split_constraints
+
+        return split_constraints(
+            self, test_size=test_size, n_splits=n_splits, random_state=random_state
+        )
+
+    def quality(self, X: Any, labels: Any = None) -> Quality:
+        """Measure how informative and how coherent the constraints are on the data."""
+        from sidelight.constraints.quality import measure_quality
+
+        return measure_quality(self, X, labels=labels)
+
+
+def _rows_of(nodes: tuple[int, ...] | None, rows: IntArray) -> tuple[int, ...] | None:
+    return None if nodes is None else tuple(rows[list(nodes)].tolist())
+
+
+def _same(first: Any, second: Any) -> bool:
+    if first is None or second is None:
+        return first is second
+    return first is second or np.array_equal(first, second)
+
+
+def _hashable(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype == object:
+        return tuple(value.tolist())
+    # Words are padded differently in equal arrays of different width, numbers are not.
+    return tuple(value.tolist()) if value.dtype.kind == "U" else value.tobytes()
+
+
+def _rebuild(
+    kind: type[Constraints], state: tuple[Any, ...], notes: tuple[str, ...]
+) -> Constraints:
+    """Unpickle; arrays come back writable."""
+    new = object.__new__(kind)
+    fields = dict(zip(_VALUE, state, strict=True))
+    for value in fields.values():
+        if isinstance(value, np.ndarray):
+            frozen(value)
+    index = None if fields["ids"] is None else RowIndex(fields["ids"])
+    new._set(**fields, notes=notes, _cache={"index": index})
+    return new

@@ -1,0 +1,220 @@
+"""Which statements a clustering does not keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+from sidelight.constraints._canonical import Array, FloatArray, IntArray, frozen
+from sidelight.exceptions import SidelightError
+
+
+@dataclass(frozen=True, eq=False)
+class Violations:
+    """Stated things that a clustering does not keep; true when there are any.
+
+    A row with the cluster -1 (noise) is in no cluster: it is together with nothing.
+
+    Attributes
+    ----------
+    must_link, cannot_link : ndarray of shape (v, 2)
+        Violated pairs.
+    must_link_weight, cannot_link_weight : ndarray of shape (v,)
+        Their weights.
+    labels : ndarray of shape (v,)
+        Rows with a known class that are not in the cluster matched to this class. Classes and
+        clusters are matched one to one so that as many rows as possible agree.
+    groups : ndarray of shape (v,)
+        Rows outside the cluster that holds most of their group.
+    n_stated : int
+        Number of stated pairs, labels and group memberships.
+
+    Examples
+    --------
+    >>> from sidelight.constraints import Constraints
+    >>> known = Constraints([("a", "b")], [("b", "c")], ids=["a", "b", "c"])
+    >>> violations = known.violations([0, 1, 1])
+    >>> violations.n, violations.satisfied
+    (2, 0.0)
+    >>> print(*violations.describe(), sep="\\n")
+    must-link 'a' - 'b' is violated: they are in the clusters 0 and 1.
+    cannot-link 'b' - 'c' is violated: both are in cluster 1.
+    """
+
+    must_link: IntArray
+    cannot_link: IntArray
+    must_link_weight: FloatArray
+    cannot_link_weight: FloatArray
+    labels: IntArray
+    groups: IntArray
+    n_stated: int
+    _clusters: Array
+    _class_cluster: dict[int, Any]
+    _group_cluster: dict[int, Any]
+    _known: Any
+
+    def __bool__(self) -> bool:
+        return self.n > 0
+
+    def __repr__(self) -> str:
+        return f"Violations(n={self.n}, n_stated={self.n_stated}, weight={self.weight:g})"
+
+    @property
+    def n(self) -> int:
+        """Number of violated pairs, labels and group memberships."""
+        return len(self.must_link) + len(self.cannot_link) + len(self.labels) + len(self.groups)
+
+    @cached_property
+    def weight(self) -> float:
+        """Total weight of what is violated; a label or a group membership weighs 1."""
+        pairs = float(self.must_link_weight.sum() + self.cannot_link_weight.sum())
+        return pairs + len(self.labels) + len(self.groups)
+
+    @property
+    def satisfied(self) -> float:
+        """Fraction of the stated things that are kept; 1 when nothing was stated."""
+        return 1.0 - self.n / self.n_stated if self.n_stated else 1.0
+
+    def describe(self, limit: int = 10) -> list[str]:
+        """Say what is violated, by the user's own ids, in at most ``limit`` sentences."""
+        sentences: list[str] = []
+        for sentence_of, things in (
+            (self._must_link_sentence, self.must_link),
+            (self._cannot_link_sentence, self.cannot_link),
+            (self._label_sentence, self.labels),
+            (self._group_sentence, self.groups),
+        ):
+            shown = things[: limit - len(sentences)]
+            sentences += [sentence_of(thing) for thing in shown]
+        if self.n > len(sentences):
+            sentences.append(f"... and {self.n - len(sentences)} more.")
+        return sentences
+
+    def _must_link_sentence(self, pair: IntArray) -> str:
+        first, second = self._clusters[pair].tolist()
+        (text,) = self._known.describe_pairs([pair])
+        if first == second:
+            return f"must-link {text} is violated: they are in no cluster."
+        return f"must-link {text} is violated: they are in the clusters {first} and {second}."
+
+    def _cannot_link_sentence(self, pair: IntArray) -> str:
+        (text,) = self._known.describe_pairs([pair])
+        cluster = self._clusters[pair[0]].item()
+        return f"cannot-link {text} is violated: both are in cluster {cluster}."
+
+    def _label_sentence(self, row: int) -> str:
+        known = self._known
+        code = int(known.labels[row])
+        name = known.label_names[code].item()
+        cluster = self._clusters[row].item()
+        told = f"{known.name_rows([row])[0]} is labelled {name!r} but is in cluster {cluster}"
+        if code not in self._class_cluster:
+            return f"{told}; no cluster is left for {name!r}."
+        return f"{told}, not in cluster {self._class_cluster[code]} that stands for {name!r}."
+
+    def _group_sentence(self, row: int) -> str:
+        known = self._known
+        code = int(known.groups[row])
+        name = known.group_names[code].item()
+        cluster = self._clusters[row].item()
+        told = f"{known.name_rows([row])[0]} of group {name!r} is in cluster {cluster}"
+        if code not in self._group_cluster:
+            return f"{told}, like all of the group."
+        return f"{told}, most of the group in cluster {self._group_cluster[code]}."
+
+
+def find_violations(known: Any, clusters: Any) -> Violations:
+    """Compare a clustering with what is known (the arrays of a constraints object)."""
+    given = np.asarray(clusters)
+    if given.shape != (known.n_samples,):
+        raise SidelightError(
+            f"labels must hold one cluster per row, shape ({known.n_samples},), got shape "
+            f"{given.shape}."
+        )
+    cluster, names = _codes(given)
+    together = _together(cluster, known.must_link)
+    joined = _together(cluster, known.cannot_link)
+    label_rows, class_cluster = _outside(known.labels, cluster, _match_classes)
+    group_rows, group_cluster = _outside(known.groups, cluster, _majority)
+    memberships = sum(
+        int(np.count_nonzero(codes >= 0))
+        for codes in (known.labels, known.groups)
+        if codes is not None
+    )
+    return Violations(
+        must_link=frozen(known.must_link[~together]),
+        cannot_link=frozen(known.cannot_link[joined]),
+        must_link_weight=frozen(known.must_link_weight[~together]),
+        cannot_link_weight=frozen(known.cannot_link_weight[joined]),
+        labels=frozen(label_rows),
+        groups=frozen(group_rows),
+        n_stated=known.n_constraints + memberships,
+        _clusters=given,
+        _class_cluster={code: names[c].item() for code, c in class_cluster.items()},
+        _group_cluster={code: names[c].item() for code, c in group_cluster.items()},
+        _known=known,
+    )
+
+
+def _codes(clusters: Array) -> tuple[IntArray, Array]:
+    """Clusters as codes, -1 for noise, and the name of each code."""
+    if clusters.dtype.kind == "i" and len(clusters):
+        lowest, highest = int(clusters.min()), int(clusters.max())
+        if lowest >= -1 and highest < 2 * len(clusters):  # clusters are numbered already
+            return clusters.astype(np.int64, copy=False), np.arange(highest + 1)
+    names, code = np.unique(clusters, return_inverse=True)
+    code = code.reshape(-1).astype(np.int64)
+    if clusters.dtype.kind in "if" and len(names) and names[0] == -1:
+        return code - 1, names[1:]
+    return code, names
+
+
+def _together(cluster: IntArray, pairs: IntArray) -> Array:
+    first, second = cluster[pairs[:, 0]], cluster[pairs[:, 1]]
+    return (first == second) & (first >= 0)
+
+
+def _outside(
+    codes: IntArray | None, cluster: IntArray, match: Any
+) -> tuple[IntArray, dict[int, int]]:
+    """Rows that are not in the cluster matched to their class, and the match."""
+    if codes is None:
+        return np.empty(0, np.int64), {}
+    rows = np.flatnonzero((codes >= 0) & (cluster >= 0))
+    matched = np.full(int(codes.max()) + 1, -1, np.int64)
+    if len(rows):
+        shape = (len(matched), int(cluster.max()) + 1)
+        ones = np.ones(len(rows), np.int64)
+        overlap = sparse.coo_matrix((ones, (codes[rows], cluster[rows])), shape=shape).tocsr()
+        matched = match(overlap)
+    known = np.flatnonzero(codes >= 0)
+    own = matched[codes[known]]
+    outside = known[(cluster[known] != own) | (own < 0)]
+    return outside, {int(c): int(matched[c]) for c in np.flatnonzero(matched >= 0)}
+
+
+def _majority(overlap: Any) -> IntArray:
+    """Cluster with the most rows of each group, -1 where the group is all noise."""
+    largest = np.asarray(overlap.argmax(axis=1)).ravel().astype(np.int64)
+    largest[np.diff(overlap.indptr) == 0] = -1
+    return largest
+
+
+def _match_classes(overlap: Any) -> IntArray:
+    """One-to-one match of classes to clusters with the largest overlap, -1 for no cluster.
+
+    Every class gets a cluster of its own that holds nothing, so that a full matching exists and
+    only the non-zero overlaps are needed.
+    """
+    n_classes, n_clusters = overlap.shape
+    worst = int(overlap.max()) + 1
+    cost = overlap.astype(np.float64)
+    cost.data = worst - cost.data
+    own = sparse.identity(n_classes, format="csr") * worst
+    _, column = min_weight_full_bipartite_matching(sparse.hstack([cost, own], format="csr"))
+    return np.where(column < n_clusters, column, -1)

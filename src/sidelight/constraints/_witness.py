@@ -1,0 +1,149 @@
+"""The smallest proof that a set of statements contradicts itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sidelight._kernels.chains import shortest_chain
+from sidelight._kernels.unionfind import members_by_code
+from sidelight.constraints._canonical import Array, IntArray
+from sidelight.exceptions import InconsistentConstraints
+
+# A search may walk through a whole component, so only so many contradictions are compared.
+MOST_SEARCHES = 300
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Two rows that are kept apart and the shortest chain found that joins them.
+
+    Attributes
+    ----------
+    apart : {"cannot-link", "labels"}
+        Why the first and the last row of the chain must be apart.
+    chain : tuple of int
+        Rows from one end to the other.
+    links : tuple of {"must-link", "label", "group"}
+        What joins each row of the chain to the next.
+    """
+
+    apart: str
+    chain: tuple[int, ...]
+    links: tuple[str, ...]
+
+
+class _Graph:
+    """Rows joined by must-links, and by sharing a class or a group."""
+
+    def __init__(
+        self, n: int, must_link: IntArray, labels: IntArray | None, groups: IntArray | None
+    ) -> None:
+        self.n = n
+        self.must_link = must_link
+        self.labels, self.groups = labels, groups
+        ends = np.concatenate([must_link[:, 0], must_link[:, 1]])
+        start, order = _lists(ends, n)
+        neighbours = np.concatenate([must_link[:, 1], must_link[:, 0]])[order]
+        self._lists = (start, neighbours, *_class_lists(labels), *_class_lists(groups))
+        self._previous = np.full(n, -1, np.int64)
+        self._queue = np.empty(n, np.int64)
+
+    def chain(self, first: int, second: int, longest: int, *, by_class: bool) -> IntArray:
+        """Shortest chain from the first row (or any of its class) to the second (likewise)."""
+        sources = np.array([first])
+        goal_row, goal_class = second, -1
+        if by_class:
+            assert self.labels is not None
+            sources = np.flatnonzero(self.labels == self.labels[first])
+            goal_row, goal_class = -1, int(self.labels[second])
+        lists, scratch = self._lists, (self._previous, self._queue)
+        return shortest_chain(sources, goal_row, goal_class, longest, *lists, *scratch)
+
+    def link_kinds(self, chain: IntArray) -> tuple[str, ...]:
+        """What joins each row of a chain to the next; stated pairs come first."""
+        low = np.minimum(chain[:-1], chain[1:])
+        high = np.maximum(chain[:-1], chain[1:])
+        stated = np.isin(low * self.n + high, self.must_link[:, 0] * self.n + self.must_link[:, 1])
+        kinds = np.full(len(low), "group", dtype="<U9")
+        if self.labels is not None:
+            alike = (self.labels[low] == self.labels[high]) & (self.labels[low] >= 0)
+            kinds[alike] = "label"
+        kinds[stated] = "must-link"
+        return tuple(kinds.tolist())
+
+
+def find_witness(
+    n_samples: int,
+    must_link: IntArray,
+    labels: IntArray | None,
+    groups: IntArray | None,
+    contradicted: IntArray,
+    joined_classes: IntArray,
+) -> Witness:
+    """Contradiction with the shortest chain, among the first few hundred."""
+    graph = _Graph(n_samples, must_link, labels, groups)
+    best: IntArray | None = None
+    apart = ""
+    candidates = [(pair, "cannot-link") for pair in contradicted[:MOST_SEARCHES].tolist()]
+    candidates += [(pair, "labels") for pair in joined_classes[:MOST_SEARCHES].tolist()]
+    for (first, second), reason in candidates:
+        longest = n_samples if best is None else len(best) - 2
+        if longest == 0:
+            break
+        chain = graph.chain(first, second, longest, by_class=reason == "labels")
+        if len(chain):
+            best, apart = chain, reason
+    assert best is not None, "rows of one component are always joined by a chain"
+    return Witness(apart, tuple(best.tolist()), graph.link_kinds(best))
+
+
+def explain(witness: Witness, known: Any) -> InconsistentConstraints:
+    """Error that shows a contradiction by the user's own ids.
+
+    ``known`` gives the names: ``name_rows``, and codes and names of labels and groups.
+    """
+    names = known.name_rows(witness.chain)
+    first, last = witness.chain[0], witness.chain[-1]
+    if set(witness.links) == {"must-link"}:
+        joined = f"the must-links {' - '.join(names)}"
+    else:
+        links = zip(names[:-1], names[1:], witness.chain, witness.links, strict=False)
+        joined = "the chain " + ", ".join(
+            f"{a} - {b} ({_because(kind, row, known)})" for a, b, row, kind in links
+        )
+    if witness.apart == "cannot-link":
+        message = f"cannot-link {names[0]} - {names[-1]} contradicts {joined}"
+    else:
+        here, there = (known.label_names[known.labels[row]].item() for row in (first, last))
+        message = (
+            f"The labels {here!r} of {names[0]} and {there!r} of {names[-1]} contradict {joined}"
+        )
+    what = "links" if set(witness.links) == {"must-link"} else "statements"
+    return InconsistentConstraints(
+        f"{message}; remove one of these {what}.", pair=(first, last), chain=witness.chain
+    )
+
+
+def _because(kind: str, row: int, known: Any) -> str:
+    if kind == "label":
+        return f"both labelled {known.label_names[known.labels[row]].item()!r}"
+    if kind == "group":
+        return f"both in group {known.group_names[known.groups[row]].item()!r}"
+    return kind
+
+
+def _lists(codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray]:
+    """Where the entries of each code start, and the entries sorted by code."""
+    start = np.zeros(n_codes + 1, np.int64)
+    np.cumsum(np.bincount(codes[codes >= 0], minlength=n_codes), out=start[1:])
+    return start, members_by_code(codes, start)
+
+
+def _class_lists(codes: IntArray | None) -> tuple[Array, Array, Array]:
+    if codes is None:
+        nothing = np.empty(0, np.int64)
+        return nothing, np.zeros(1, np.int64), nothing
+    return codes, *_lists(codes, int(codes.max()) + 1)
