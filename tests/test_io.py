@@ -144,7 +144,8 @@ def test_libsvm_is_sparse_and_counts_features_as_the_file_does(tmp_path, zero_ba
     assert sparse.issparse(table.X)
     np.testing.assert_array_equal(table.X.toarray(), X.toarray())
     assert table.zero_based is zero_based
-    assert table.truth.tolist() == [1, -1, 1]
+    assert table.truth.tolist() == ["1", "-1", "1"]
+    assert read_table(path, label_column="label").labels.tolist() == [1, -1, 1]
     assert table.feature_names == ("x0", "x1", "x2")
 
 
@@ -201,6 +202,22 @@ def test_labels_are_whole_numbers_or_text_with_gaps(tmp_path, column, expected):
     text = "\n".join(["a,label", *(f"{i},{value}" for i, value in enumerate(column))])
     table = read_table(put(tmp_path, "data.csv", text), label_column="label")
     assert table.labels.tolist() == expected
+
+
+def test_minus_one_is_a_class_among_true_classes_but_unknown_among_labels(tmp_path):
+    path = put(tmp_path, "data.csv", "a,y\n1,-1\n2,1\n3,\n")
+    assert read_table(path, truth_column="y").truth.tolist() == ["-1", "1", ""]
+    assert read_table(path, label_column="y").labels.tolist() == [-1, 1, -1]
+    path = put(tmp_path, "data.csv", "a,y\n1,0\n2,1\n3,\n")
+    assert read_table(path, truth_column="y").truth.tolist() == [0, 1, -1]
+
+
+def test_only_ids_and_classes_when_no_columns_are_asked_for(tmp_path):
+    path = put(tmp_path, "data.csv", "id,a,y\nu,red,A\nv,red,B\n")
+    table = read_table(path, truth_column="y", columns=[])
+    assert table.X.shape == (2, 0)
+    assert table.ids.tolist() == ["u", "v"]
+    assert table.truth.tolist() == ["A", "B"]
 
 
 def test_parquet_labels_stored_as_floats_or_categories(tmp_path):

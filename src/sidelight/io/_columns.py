@@ -67,6 +67,20 @@ def id_values(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[Any
 
 def label_values(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     """Labels as int64 (unknown: -1) where all are whole numbers, else as text (unknown: "")."""
+    text, numbers = _label_text(column)
+    return np.asarray(text.to_pylist(), dtype=str) if numbers is None else numbers
+
+
+def class_values(column: pa.ChunkedArray) -> npt.NDArray[Any]:
+    """True classes, like labels, but -1 is a class: many files call theirs ±1."""
+    text, numbers = _label_text(column)
+    if numbers is None or np.array_equal(numbers == -1, np.asarray(text.to_pylist()) == ""):
+        return label_values(column)
+    return np.asarray(text.to_pylist(), dtype=str)
+
+
+def _label_text(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, npt.NDArray[np.int64] | None]:
+    """Labels as text (unknown: ""), and as whole numbers (unknown: -1) if they are all that."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -79,7 +93,7 @@ def label_values(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     text = pc.if_else(unknown, "", text)
     shortened = pc.replace_substring_regex(text, r"^(-?\d+)\.0*$", r"\1")
     numbers = _whole_numbers(pc.if_else(unknown, "-1", shortened))
-    return np.asarray(text.to_pylist(), dtype=str) if numbers is None else numbers
+    return (text if numbers is None else shortened), numbers
 
 
 def number_column(column: pa.ChunkedArray) -> npt.NDArray[Any] | None:

@@ -47,6 +47,10 @@ class Raw(Protocol):
         """Names of the columns."""
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
     def own_label(self) -> str | None:
         """Name of a column that is a label by the format itself."""
 
@@ -78,6 +82,14 @@ def table_format(path: Path) -> Literal["csv", "parquet", "npy", "libsvm"]:
     return SUFFIXES[suffix]  # type: ignore[return-value]
 
 
+def column_names(path: Path) -> list[str]:
+    """Names of the columns of a table, without reading it all (not for libsvm)."""
+    kind = table_format(path)
+    if kind == "csv":
+        return [name.strip() for name in _read_header(path)[0]]
+    return read_parquet(path).names if kind == "parquet" else read_npy(path).names
+
+
 # --- CSV and Parquet, through Arrow -------------------------------------------------------------
 
 
@@ -93,6 +105,11 @@ class ArrowRaw:
     def names(self) -> list[str]:
         """Names of the columns."""
         return list(self.table.column_names)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.table.num_rows)
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column."""
@@ -302,6 +319,11 @@ class ArrayRaw:
         """Names of the columns."""
         features = [f"x{i}" for i in range(self.values.shape[1])]
         return features if self.labels is None else [*features, OWN_LABEL]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.values.shape[0])
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column."""

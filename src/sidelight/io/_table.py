@@ -15,6 +15,7 @@ from scipy import sparse
 from sidelight.exceptions import SidelightError
 from sidelight.io._columns import (
     all_different,
+    class_values,
     close_names,
     id_values,
     is_text,
@@ -41,7 +42,8 @@ class Table:
     labels : ndarray of shape (n_rows,) or None
         The label column: int64 with -1, or str with "", where a label is unknown.
     truth : ndarray of shape (n_rows,) or None
-        The column with the known classes, in the same form.
+        The column with the true classes, in the same form, except that -1 is a class where the
+        file says -1 (then all classes are text).
     id_column, label_column, truth_column : str or None
         Where these came from.
     path : Path
@@ -107,7 +109,8 @@ def read_table(
     truth_column : str, optional
         Column with the true classes, for evaluation.
     columns : sequence of str, optional
-        Columns to use as features, in this order; by default all that have no other role.
+        Columns to use as features, in this order; by default all that have no other role. An
+        empty sequence reads ids and labels only.
     drop : sequence of str, optional
         Columns to leave out.
     zero_based : bool, optional
@@ -152,7 +155,13 @@ def read_table(
     else:
         raw = read_libsvm(file, zero_based=zero_based)
     return _assign_roles(
-        raw, file, id_column, label_column, truth_column, columns=columns, drop=drop
+        raw,
+        file,
+        id_column,
+        label_column,
+        truth_column,
+        columns=None if columns is None else list(dict.fromkeys(columns)),
+        drop=drop,
     )
 
 
@@ -177,7 +186,7 @@ def _assign_roles(
     label_column: str | None,
     truth_column: str | None,
     *,
-    columns: Sequence[str] | None,
+    columns: list[str] | None,
     drop: Sequence[str],
 ) -> Table:
     """Tell ids, labels and features apart."""
@@ -193,22 +202,22 @@ def _assign_roles(
     if columns is None:
         features = [name for name in raw.names if name not in roles and name != raw.own_label]
     else:
-        features = list(dict.fromkeys(columns))
+        features = columns
         both = [name for name in features if name in roles]
         if both:
             raise SidelightError(
                 f"{quoted(both)} of {path} cannot be a feature and something else at once."
             )
-    if not features:
+    if not features and columns != []:
         raise SidelightError(f"{path} has no columns left to use as features.")
     ids = None if id_column is None else id_values(raw.column(id_column), id_column, path)
     return Table(
-        X=raw.matrix(features, ids, path),
+        X=raw.matrix(features, ids, path) if features else np.empty((raw.n_rows, 0)),
         ids=ids,
         feature_names=tuple(features),
         path=path,
         labels=None if label_column is None else label_values(raw.column(label_column)),
-        truth=None if truth_column is None else label_values(raw.column(truth_column)),
+        truth=None if truth_column is None else class_values(raw.column(truth_column)),
         id_column=id_column,
         label_column=label_column,
         truth_column=truth_column,

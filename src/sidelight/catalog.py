@@ -1,0 +1,136 @@
+"""One table of all methods, made from the tags of the estimators.
+
+The command line, the docs' method table, the common tests and ``sidelight methods`` read it; a new
+method is in all of them as soon as its family exports a class with tags.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+from dataclasses import dataclass
+
+from sidelight.base import KNOWLEDGE, ConstrainedEstimator, MethodTags
+from sidelight.exceptions import SidelightError
+
+FAMILIES = ("cluster",)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of the catalog.
+
+    Attributes
+    ----------
+    name : str
+        Its name on the command line.
+    cls : type
+        The estimator.
+    tags : MethodTags
+        What it is and takes.
+    """
+
+    name: str
+    cls: type[ConstrainedEstimator]
+    tags: MethodTags
+
+
+def methods(
+    *,
+    knowledge: str | None = None,
+    enforcement: str | None = None,
+    family: str | None = None,
+) -> tuple[Method, ...]:
+    """All methods, or those that fit a description.
+
+    Parameters
+    ----------
+    knowledge : {"must-link", "cannot-link", "labels", "groups"}, optional
+        Only methods that use this kind of side information.
+    enforcement : {"hard", "soft", "start", "none"}, optional
+        Only methods that treat it in this way.
+    family : str, optional
+        Only methods of this subpackage.
+
+    Returns
+    -------
+    tuple of Method
+        Sorted by family, then in the order of their names.
+
+    Examples
+    --------
+    >>> from sidelight import catalog
+    >>> [method.name for method in catalog.methods(enforcement="hard", knowledge="cannot-link")]
+    ['copkmeans']
+    """
+    if knowledge is not None and knowledge not in KNOWLEDGE:
+        raise SidelightError(
+            f"Unknown kind of side information {knowledge!r}; there are {', '.join(KNOWLEDGE)}."
+        )
+    return tuple(
+        method
+        for method in _all_methods()
+        if (knowledge is None or knowledge in method.tags.knowledge)
+        and (enforcement is None or enforcement == method.tags.enforcement)
+        and (family is None or family == method.tags.family)
+    )
+
+
+def get(name: str) -> Method:
+    """Find a method by its name or the name of its class; case and dashes do not matter.
+
+    Examples
+    --------
+    >>> from sidelight import catalog
+    >>> catalog.get("COP-KMeans").cls.__name__
+    'COPKMeans'
+    """
+    by_name = {
+        _plain(alias): method
+        for method in _all_methods()
+        for alias in (method.name, method.cls.__name__)
+    }
+    found = by_name.get(_plain(name))
+    if found is not None:
+        return found
+    close = difflib.get_close_matches(_plain(name), by_name, n=3, cutoff=0.5)
+    names = sorted({by_name[plain].name for plain in close} or {m.name for m in _all_methods()})
+    meant = "did you mean" if close else "there are"
+    raise SidelightError(f"There is no method {name!r}; {meant} {', '.join(names)}.")
+
+
+def markdown_table() -> str:
+    """The catalog as a Markdown table, for the docs and the README."""
+    header = ("Method", "Uses", "How", "Sparse", "Out of core", "Source")
+    lines = [header, ("---",) * len(header)]
+    for method in _all_methods():
+        tags = method.tags
+        lines.append(
+            (
+                f"`{method.cls.__name__}`: {tags.summary}",
+                ", ".join(tags.knowledge) or "nothing",
+                tags.enforcement if tags.knowledge else "",
+                "yes" if tags.sparse else "no",
+                "yes" if tags.out_of_core else "no",
+                tags.source,
+            )
+        )
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+@functools.cache
+def _all_methods() -> tuple[Method, ...]:
+    found = []
+    for family in FAMILIES:
+        package = importlib.import_module(f"sidelight.{family}")
+        for public in package.__all__:
+            cls = getattr(package, public)
+            if isinstance(cls, type) and issubclass(cls, ConstrainedEstimator):
+                tags = cls().__sidelight_tags__()
+                found.append(Method(name=tags.name, cls=cls, tags=tags))
+    return tuple(sorted(found, key=lambda method: (method.tags.family, method.name)))
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")

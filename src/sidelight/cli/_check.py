@@ -1,0 +1,167 @@
+"""``sidelight check``: can these constraints be satisfied, and are they any good?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidelight.cli._common import (
+    Screen,
+    counted,
+    knowledge_facts,
+    knowledge_text,
+    number,
+    plain_text,
+    read_knowledge,
+    table,
+)
+from sidelight.cli._errors import UsageError
+from sidelight.constraints import Constraints
+from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints
+from sidelight.io import read_table
+
+
+def run(
+    data_path: Path,
+    *,
+    constraints: Path | None,
+    must_link: Path | None,
+    cannot_link: Path | None,
+    k: int | None,
+    id_column: str | None,
+    columns: list[str] | None,
+    drop: list[str],
+    screen: Screen,
+) -> bool:
+    """Look at the constraints from all sides; whether nothing is wrong with them."""
+    if constraints is None and must_link is None and cannot_link is None:
+        raise UsageError(
+            "Name the constraints to check: --constraints, --must-link, --cannot-link."
+        )
+    data = read_table(data_path, id_column=id_column, columns=columns, drop=drop)
+    known = read_knowledge(
+        data, constraints=constraints, must_link=must_link, cannot_link=cannot_link
+    )
+    for sentence in (*data.notes, *known.notes):
+        screen.note(sentence)
+    screen.show(f"{knowledge_text(known)} on {counted(data.n_rows, 'row')}")
+    closure = _closure_facts(known)
+    contradiction = _contradiction(known)
+    feasibility = None if contradiction else _feasibility(known, k)
+    quality = _quality(known, data.X)
+    _show(closure, contradiction, feasibility, quality, screen)
+    fine = contradiction is None and (feasibility is None or feasibility["answer"] != "no")
+    screen.result(
+        {
+            "command": "check",
+            "ok": fine,
+            "knowledge": knowledge_facts(known),
+            "closure": closure,
+            "contradiction": contradiction,
+            "feasibility": feasibility,
+            "quality": quality,
+        }
+    )
+    return fine
+
+
+def _closure_facts(known: Constraints) -> dict[str, int]:
+    closure = known.closure(on_contradiction="keep")
+    joined = closure.sizes[closure.sizes > 1]
+    return {
+        "components": int(closure.n_components),
+        "components_of_several_rows": len(joined),
+        "largest_component": int(closure.sizes.max(initial=0)),
+        "entailed_must_links": closure.n_entailed_must_link,
+        "entailed_cannot_links": closure.n_entailed_cannot_link,
+        "contradictions": len(closure.contradictions),
+    }
+
+
+def _contradiction(known: Constraints) -> dict[str, Any] | None:
+    """The shortest chain of must-links that contradicts a cannot-link."""
+    try:
+        known.closure()
+    except InconsistentConstraints as error:
+        ids = np.arange(known.n_samples) if known.ids is None else known.ids
+        return {
+            "sentence": str(error),
+            "pair": ids[list(error.pair)],
+            "chain": ids[list(error.chain)],
+        }
+    return None
+
+
+def _feasibility(known: Constraints, k: int | None) -> dict[str, Any]:
+    """Whether k clusters can satisfy the cannot-links, and what they need in any case."""
+    asked = known.feasible(1 if k is None else k)
+    answer = {"k": k, "lower": asked.lower, "upper": asked.upper}
+    if k is None:
+        return {**answer, "answer": None, "sentence": None, "clique": None}
+    sentence, clique = None, None
+    try:
+        known.check_feasible(k)
+    except InfeasibleConstraints as error:
+        ids = np.arange(known.n_samples) if known.ids is None else known.ids
+        sentence = str(error)
+        clique = None if error.clique is None else ids[list(error.clique)]
+    return {**answer, "answer": asked.answer, "sentence": sentence, "clique": clique}
+
+
+def _quality(known: Constraints, X: Any) -> dict[str, Any]:
+    quality = known.quality(X)
+    return {name: getattr(quality, name) for name in quality.__dataclass_fields__}
+
+
+def _show(
+    closure: dict[str, int],
+    contradiction: dict[str, Any] | None,
+    feasibility: dict[str, Any] | None,
+    quality: dict[str, Any],
+    screen: Screen,
+) -> None:
+    several, largest = closure["components_of_several_rows"], closure["largest_component"]
+    screen.show(
+        f"Must-links join rows into {counted(several, 'component')} of several rows, the largest "
+        f"of {counted(largest, 'row')}; {counted(closure['entailed_must_links'], 'must-link')} and "
+        f"{counted(closure['entailed_cannot_links'], 'cannot-link')} follow in all."
+    )
+    if contradiction is None:
+        screen.show("[green]✓[/] No contradiction.")
+    else:
+        more = closure["contradictions"] - 1
+        screen.show(
+            f"[red]✗[/] {plain_text(contradiction['sentence'])}"
+            + (f" {counted(more, 'more contradiction')} like this." if more > 0 else "")
+        )
+    if feasibility is None:
+        screen.show("  Feasibility was not looked at: first the contradiction.")
+    else:
+        screen.show(_feasibility_text(feasibility))
+    rows = [(name.replace("_", " "), _shown(value)) for name, value in quality.items()]
+    screen.show(table("Quality", "", rows=[row for row in rows if row[1]]))
+
+
+def _feasibility_text(facts: dict[str, Any]) -> str:
+    low, high = facts["lower"], facts["upper"]
+    need = f"{low}" if low == high else f"between {low} and {high}"
+    if facts["answer"] is None:
+        return f"  The cannot-links need {need} clusters; -k K checks a number."
+    if facts["answer"] == "yes":
+        return f"[green]✓[/] {facts['k']} clusters can satisfy everything (needed: {need})."
+    if facts["answer"] == "no":
+        return f"[red]✗[/] {plain_text(facts['sentence'])}"
+    return (
+        f"  Whether {facts['k']} clusters can satisfy everything was not found out in time; "
+        f"{high} clusters can, and fewer than {low} cannot."
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int | float | np.number):
+        return number(float(value))
+    return ""

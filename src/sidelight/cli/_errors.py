@@ -1,0 +1,114 @@
+"""Whatever goes wrong becomes one sentence and an exit code; no traceback unless asked for."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, TextIO
+
+import typer
+from typer.core import TyperGroup
+
+from sidelight.exceptions import SidelightError
+
+OK, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+# Typer before 0.20 raises click's errors, later ones its own copy of them; this is public in both.
+UsageError: type[Exception]
+ClickError: type[Exception]
+UsageError, ClickError = typer.BadParameter.__mro__[1:3]
+
+
+class Commands(TyperGroup):
+    """A group of commands that ends every failure with a sentence."""
+
+    def main(self, args: Any = None, *positional: Any, **options: Any) -> Any:
+        """Parse the arguments, run the command, exit."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        as_json = "--json" in arguments
+        options = {**options, "standalone_mode": False, "obj": arguments}
+        with warnings.catch_warnings():
+            warnings.showwarning = _say_warning
+            code = _run(lambda: super(Commands, self).main(arguments, **options), as_json)
+        sys.exit(code)
+
+
+def _run(command: Callable[[], Any], as_json: bool) -> int:
+    """Run a command and give its exit code."""
+    debug = os.environ.get("SIDELIGHT_DEBUG", "") not in ("", "0")
+    try:
+        code = command()
+        sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("Interrupted; no output was written.", as_json, INTERRUPTED)
+    except UsageError as error:
+        return _fail(_usage_sentence(error), as_json, USAGE)
+    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        return OK
+    except Exception as error:
+        if debug:
+            raise
+        return _fail(_sentence(error), as_json, PROBLEM)
+    if code == INTERRUPTED:  # Typer has turned Ctrl-C into an exit code
+        return _fail("Interrupted; no output was written.", as_json, INTERRUPTED)
+    return code if isinstance(code, int) else OK
+
+
+def _fail(sentence: str, as_json: bool, code: int) -> int:
+    if as_json:
+        print(json.dumps({"error": sentence}))
+    else:
+        print(f"Error: {sentence}", file=sys.stderr)
+    return code
+
+
+def _sentence(error: Exception) -> str:
+    """One line for an error: ours as they are, the system's in plain words."""
+    if isinstance(error, SidelightError):
+        return _one_line(str(error))
+    if isinstance(error, ClickError):
+        return _one_line(error.format_message())  # type: ignore[attr-defined]
+    if isinstance(error, OSError):
+        return _system_sentence(error)
+    if isinstance(error, MemoryError):
+        return f"The data does not fit into memory: {_one_line(str(error)) or 'no more is free'}"
+    if isinstance(error, ValueError | TypeError):  # what scikit-learn's conventions ask us to raise
+        return _one_line(str(error))
+    return (
+        f"Something unexpected happened ({type(error).__name__}: {_one_line(str(error))}); this is "
+        "a mistake in Sidelight, and SIDELIGHT_DEBUG=1 shows where."
+    )
+
+
+def _usage_sentence(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    where = getattr(context, "command_path", "sidelight")
+    sentence = _one_line(error.format_message())  # type: ignore[attr-defined]
+    return f"{sentence} (`{where} --help` shows what there is)"
+
+
+def _system_sentence(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    if error.errno == errno.ENOSPC:
+        return f"{reason}; what was there before is unchanged. Make room and run it again."
+    return f"{error.filename}: {reason}." if error.filename else f"{reason}."
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"Warning: {_one_line(str(message))}", file=sys.stderr)

@@ -1,0 +1,79 @@
+"""``sidelight evaluate``: clusters against known classes, joined by id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidelight.cli._cluster import score_table
+from sidelight.cli._common import (
+    Screen,
+    class_codes,
+    constrained_rows,
+    counted,
+    show_violations,
+    violation_facts,
+)
+from sidelight.constraints import Constraints
+from sidelight.evaluation import evaluate
+from sidelight.exceptions import SidelightError, UnknownIds
+from sidelight.io import Table, read_labels, read_table
+from sidelight.io._columns import quoted
+
+
+def run(
+    labels_path: Path,
+    *,
+    truth: Path,
+    label_column: str,
+    constraints: Path | None,
+    id_column: str | None,
+    screen: Screen,
+) -> None:
+    """Join, score, show."""
+    data = read_table(truth, id_column=id_column, truth_column=label_column, columns=[])
+    for sentence in data.notes:
+        screen.note(sentence)
+    rows, clusters = _join(labels_path, data, screen)
+    classes = class_codes(data.truth)[rows]
+    if not np.any(classes >= 0):
+        raise SidelightError(f"No row of {labels_path} has a class in {label_column!r} of {truth}.")
+    scores = {"all": evaluate(classes, clusters)}
+    violations = None
+    if constraints is not None:
+        known = Constraints.read(constraints, ids=data.ids, n_samples=data.n_rows)[rows]
+        free = ~constrained_rows(known) & (classes >= 0)
+        if np.any(free):
+            scores["unconstrained"] = evaluate(classes, clusters, rows=free)
+        else:
+            screen.note("Every row is in some constraint, so none is left to score without.")
+        violations = violation_facts(known, clusters)
+        show_violations(known, clusters, screen)
+    screen.show(score_table(scores, f"Agreement with the column {label_column!r}"))
+    screen.result(
+        {
+            "command": "evaluate",
+            "labels": str(labels_path),
+            "truth": str(truth),
+            "scores": scores,
+            "violations": violations,
+        }
+    )
+
+
+def _join(path: Path, data: Table, screen: Screen) -> tuple[Any, Any]:
+    """Positions in the data of the rows that have a cluster, and these clusters."""
+    ids, clusters = read_labels(path)
+    position = {str(name): row for row, name in enumerate(data.row_ids.tolist())}
+    unknown = [name for name in ids.tolist() if str(name) not in position]
+    if unknown:
+        raise UnknownIds(
+            f"{path} names {quoted(unknown)}, but {data.path} has no such row; say which column "
+            "holds the ids with --id-column, or give the table that was clustered.",
+            ids=unknown,
+        )
+    if len(ids) < data.n_rows:
+        screen.note(f"{counted(data.n_rows - len(ids), 'row')} of {data.path} have no cluster.")
+    return np.array([position[str(name)] for name in ids.tolist()], dtype=np.int64), clusters

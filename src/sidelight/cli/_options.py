@@ -1,0 +1,64 @@
+"""The arguments and options that commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+FORMATS = ".csv, .csv.gz, .tsv, .parquet, .npy, .libsvm"
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Table of rows: {FORMATS}.")]
+Clusters = Annotated[
+    int | None, typer.Option("-k", "--clusters", metavar="K", help="Number of clusters.")
+]
+ConstraintFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--constraints",
+        "-c",
+        metavar="FILE",
+        help="What is known: a table with the columns i, j, kind and perhaps weight (.csv, .json, "
+        ".parquet); kind is must-link, cannot-link, label or group.",
+    ),
+]
+MustLink = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Pairs that belong together: two ids per line."),
+]
+CannotLink = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Pairs to keep apart: two ids per line."),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column that names the rows. By default a column called id, or a first column of "
+        "text without repetition; otherwise rows are numbered from 0.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(metavar="A,B,...", help="Columns to use as features; by default all others."),
+]
+Drop = Annotated[list[str] | None, typer.Option(metavar="A,B,...", help="Columns to leave out.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on standard output, for machines.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+LabelsOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Where to write id and cluster (.csv, .parquet)."
+    ),
+]
+
+
+def split_names(values: list[str] | None) -> list[str] | None:
+    """Names given as ``a,b`` or by repeating the option."""
+    if values is None:
+        return None
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]

@@ -1,0 +1,68 @@
+"""``sidelight sample``: constraints from a column of known classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sidelight.cli._common import (
+    Screen,
+    check_output,
+    class_codes,
+    constrained_rows,
+    counted,
+    knowledge_facts,
+    knowledge_text,
+    plain_text,
+)
+from sidelight.constraints import Constraints
+from sidelight.io import read_table
+
+
+def run(
+    data_path: Path,
+    *,
+    label_column: str,
+    output: Path,
+    n: int | None,
+    protocol: str,
+    level: float | None,
+    fraction: float | None,
+    size: int | None,
+    teachers: int | None,
+    id_column: str | None,
+    seed: int,
+    screen: Screen,
+) -> None:
+    """Draw and write."""
+    check_output(output, (".csv", ".csv.gz", ".json", ".parquet"))
+    data = read_table(data_path, id_column=id_column, truth_column=label_column, columns=[])
+    for sentence in data.notes:
+        screen.note(sentence)
+    given: dict[str, Any] = {"level": level, "fraction": fraction, "size": size}
+    drawn = Constraints.sample(
+        class_codes(data.truth),
+        n,
+        protocol=protocol,
+        n_teachers=teachers,
+        random_state=seed,
+        ids=data.ids,
+        **given,
+    )
+    drawn.write(output)
+    touched = int(constrained_rows(drawn).sum())
+    screen.show(
+        f"{knowledge_text(drawn)}, about {touched:,} of {counted(data.n_rows, 'row')}",
+        f"Written: {plain_text(output)}",
+    )
+    screen.result(
+        {
+            "command": "sample",
+            "data": str(data_path),
+            "protocol": protocol,
+            "n_rows": data.n_rows,
+            "rows_mentioned": touched,
+            "knowledge": knowledge_facts(drawn),
+            "outputs": {"constraints": str(output)},
+        }
+    )
