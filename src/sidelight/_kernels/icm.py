@@ -6,7 +6,7 @@ The energy of a labelling ``l`` of nodes ``i`` with costs ``c`` and couplings ``
 
 A must-link of weight w is the coupling -w (up to the constant w), a cannot-link the coupling +w,
 an infinite coupling a hard cannot-link. Couplings are symmetric CSR arrays
-``(starts, neighbours, coupling)``. Labels may be -1 (in no cluster): such nodes couple with nothing.
+``(starts, neighbours, coupling)``. A node of label -1 is in no cluster and couples with nothing.
 Nothing here ever raises E, and a label only changes where E falls.
 """
 
@@ -31,7 +31,7 @@ def icm_sweep(
 ) -> int:
     """Give every node of ``order`` in turn its best label, the others fixed; count the changes.
 
-    ``labels`` is updated in place; it may be longer than ``cost``: what lies beyond are fixed nodes.
+    ``labels`` is updated in place; nodes beyond the length of ``cost`` are fixed.
     """
     n_clusters = cost.shape[1]
     energy = np.empty(n_clusters)

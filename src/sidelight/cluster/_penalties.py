@@ -1,0 +1,207 @@
+"""What violated side information costs, as couplings between rows: the soft part of PCK-means.
+
+    P(l) = Σ_ML w_ij [l_i ≠ l_j]  +  Σ_CL w_ij [l_i = l_j]
+         + u · min_t #{labelled rows i : l_i ≠ t(class of i)}  +  u · Σ_groups min_t #{i : l_i ≠ t}
+
+Labels and groups never become pairs, of which there would be quadratically many. Each class and
+each group has an *anchor*, the cluster t that stands for it, and a row costs the unit weight u for
+being elsewhere; anchors of classes are pairwise different. For given labels of the rows the best
+anchors are a matching (classes) and the most frequent cluster (groups), so P counts exactly what
+:meth:`Constraints.violations` reports. Anchors are nodes of the coupling graph beyond the rows:
+for the rows they are neighbours like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from sidelight._kernels.icm import ROUNDING, block_sweep, conditional_costs, icm_sweep
+from sidelight.constraints import Constraints
+
+Array = npt.NDArray[Any]
+
+#: Rounds of sweeps, block moves and anchors; each round lowers the objective, few are ever needed.
+MOST_ROUNDS = 50
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """Rows that know their class, or their group: ``nodes`` belong to anchor ``anchor``."""
+
+    nodes: npt.NDArray[np.int64]
+    anchor: npt.NDArray[np.int64]
+    n_anchors: int
+    exclusive: bool  # classes: no two anchors are the same cluster
+
+    def total(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Sum the rows of an array (len(nodes), k) by anchor."""
+        entries = (np.ones(len(self.nodes)), (self.anchor, np.arange(len(self.nodes))))
+        return sparse.csr_array(entries, shape=(self.n_anchors, len(self.nodes))) @ values
+
+    def choose(self, gain: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Anchors of the largest total gain (n_anchors, k), -1 for a class too many."""
+        if not self.exclusive:
+            return gain.argmax(axis=1)
+        chosen = np.full(self.n_anchors, -1, dtype=np.int64)
+        classes, clusters = linear_sum_assignment(gain, maximize=True)
+        chosen[classes] = clusters
+        return chosen
+
+
+class Penalties:
+    """Couplings of the rows that are under any constraint.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        What is known.
+    unit : float
+        Cost of violating a statement of weight 1.
+    """
+
+    def __init__(self, constraints: Constraints, unit: float) -> None:
+        self.unit = unit
+        labels, groups = constraints.labels, _shared(constraints.groups)
+        mentioned = np.zeros(constraints.n_samples, dtype=bool)
+        mentioned[constraints.must_link] = True
+        mentioned[constraints.cannot_link] = True
+        for codes in (labels, groups):
+            if codes is not None:
+                mentioned |= codes >= 0
+        self.rows = np.flatnonzero(mentioned)
+        self.must_link = np.searchsorted(self.rows, constraints.must_link)
+        self.cannot_link = np.searchsorted(self.rows, constraints.cannot_link)
+        self.must_link_weight = unit * constraints.must_link_weight
+        self.cannot_link_weight = unit * constraints.cannot_link_weight
+        self.anchored = [
+            _anchored(codes[self.rows], exclusive)
+            for codes, exclusive in ((labels, True), (groups, False))
+            if codes is not None
+        ]
+        ends = len(self.rows) + np.cumsum([0, *(kind.n_anchors for kind in self.anchored)])
+        self.first_anchor, self.n_nodes = ends[:-1], int(ends[-1])
+        self._build_graph()
+        self._build_blocks(constraints)
+
+    def _build_graph(self) -> None:
+        """Symmetric couplings: -w for a must-link, +w for a cannot-link, -u to an anchor."""
+        ends = [self.must_link, self.cannot_link]
+        values = [-self.must_link_weight, self.cannot_link_weight]
+        for kind, first in zip(self.anchored, self.first_anchor, strict=True):
+            ends.append(np.column_stack([kind.nodes, first + kind.anchor]))
+            values.append(np.full(len(kind.nodes), -self.unit))
+        one, other = np.concatenate(ends).T
+        value = np.concatenate(values)
+        half = sparse.coo_array((value, (one, other)), shape=(self.n_nodes, self.n_nodes))
+        graph = sparse.csr_array(half + half.T)
+        self.graph = (
+            graph.indptr.astype(np.int64),
+            graph.indices.astype(np.int64),
+            graph.data.astype(np.float64),
+        )
+
+    def _build_blocks(self, constraints: Constraints) -> None:
+        """Must-link components of at least two rows: what is moved as a whole."""
+        component = constraints.closure(on_contradiction="keep").component[self.rows]
+        _, block, size = np.unique(component, return_inverse=True, return_counts=True)
+        self.block = np.full(self.n_nodes, -1, dtype=np.int64)
+        self.block[: len(block)] = block
+        self.members = np.argsort(block, kind="stable")
+        self.member_starts = np.concatenate([[0], np.cumsum(size)])
+        self.movable = np.flatnonzero(size > 1)
+
+    def start(self, cost: Array) -> Array:
+        """Labels of rows and anchors to begin with: the nearest centres, the best anchors."""
+        labels = np.empty(self.n_nodes, dtype=np.int64)
+        labels[: len(self.rows)] = cost.argmin(axis=1)
+        self._follow_labels(labels, cost.shape[1])
+        return labels
+
+    def improve(self, cost: Array, labels: Array, rng: np.random.RandomState) -> None:
+        """Lower ``Σ_i cost[i, l_i] + P(l)`` from the given labels, in place, to a local optimum."""
+        for _ in range(MOST_ROUNDS):
+            changes = self._move_anchors(cost, labels)
+            while sweep_changes := icm_sweep(
+                cost, *self.graph, labels, rng.permutation(len(self.rows))
+            ):
+                changes += sweep_changes
+            changes += block_sweep(
+                cost,
+                *self.graph,
+                labels,
+                self.block,
+                self.members,
+                self.member_starts,
+                rng.permutation(self.movable),
+            )
+            self._follow_labels(labels, cost.shape[1])
+            if changes == 0:
+                break
+
+    def value(self, labels: Array) -> float:
+        """P at these labels of rows and anchors."""
+        together = labels[self.must_link[:, 0]] == labels[self.must_link[:, 1]]
+        apart = labels[self.cannot_link[:, 0]] != labels[self.cannot_link[:, 1]]
+        penalty = self.must_link_weight[~together].sum() + self.cannot_link_weight[~apart].sum()
+        for kind, first in zip(self.anchored, self.first_anchor, strict=True):
+            elsewhere = labels[kind.nodes] != labels[first + kind.anchor]
+            penalty += self.unit * np.count_nonzero(elsewhere)
+        return float(penalty)
+
+    def _follow_labels(self, labels: Array, n_clusters: int) -> None:
+        """Put every anchor where most of its rows are: the optimum for these labels."""
+        for kind, first in zip(self.anchored, self.first_anchor, strict=True):
+            key = kind.anchor * n_clusters + labels[kind.nodes]
+            counts = np.bincount(key, minlength=kind.n_anchors * n_clusters)
+            gain = counts.reshape(kind.n_anchors, n_clusters).astype(np.float64)
+            labels[first : first + kind.n_anchors] = kind.choose(gain)
+
+    def _move_anchors(self, cost: Array, labels: Array) -> int:
+        """Move anchors and their rows at once where that lowers the objective; count the moves.
+
+        With anchor t a row pays ``min(U_it, u + min_h U_ih)``; summed over its rows this is the
+        exact cost of an anchor unless its rows are also linked to each other.
+        """
+        moved = 0
+        for kind, first in zip(self.anchored, self.first_anchor, strict=True):
+            anchors = slice(first, first + kind.n_anchors)
+            energy = conditional_costs(cost, *self.graph, labels, kind.nodes)
+            own = labels[anchors][kind.anchor]
+            known = own >= 0
+            energy[known.nonzero()[0], own[known]] += self.unit
+            leaving = self.unit + energy.min(axis=1)
+            saved = np.maximum(leaving[:, None] - energy, 0.0)
+            candidate = labels.copy()
+            candidate[anchors] = kind.choose(kind.total(saved))
+            target = candidate[anchors][kind.anchor]
+            stays = (target >= 0) & (saved[np.arange(len(saved)), target] > 0)
+            candidate[kind.nodes] = np.where(stays, target, energy.argmin(axis=1))
+            before = self._objective(cost, labels)
+            if self._objective(cost, candidate) < before - ROUNDING * abs(before):
+                labels[:] = candidate
+                moved += 1
+        return moved
+
+    def _objective(self, cost: Array, labels: Array) -> float:
+        rows = np.arange(len(self.rows))
+        return float(cost[rows, labels[rows]].sum()) + self.value(labels)
+
+
+def _shared(groups: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64] | None:
+    """Groups of at least two rows; a group of one says nothing."""
+    if groups is None:
+        return None
+    size = np.bincount(groups[groups >= 0], minlength=1)
+    return np.where((groups >= 0) & (size[groups] > 1), groups, -1)
+
+
+def _anchored(codes: npt.NDArray[np.int64], exclusive: bool) -> Anchored:
+    nodes = np.flatnonzero(codes >= 0)
+    names, anchor = np.unique(codes[nodes], return_inverse=True)
+    return Anchored(nodes, anchor.astype(np.int64), len(names), exclusive)
