@@ -16,7 +16,7 @@ class Pairs(NamedTuple):
     """Pairs of rows with their weights; all weigh 1 when there are none."""
 
     rows: IntArray
-    weight: FloatArray | None = None
+    weight: Any = None
 
 
 class Classes(NamedTuple):
@@ -49,7 +49,8 @@ def statements_of(known: Any) -> Statements:
 def unite(first: Any, second: Any) -> Statements:
     """Statements of either set; a pair of both keeps the larger weight."""
     here, there = statements_of(first), statements_of(second)
-    labels, groups, notes = here.labels or there.labels, here.groups or there.groups, ()
+    labels, groups = here.labels or there.labels, here.groups or there.groups
+    notes: tuple[str, ...] = ()
     if here.labels and there.labels:
         labels = _unite_labels(here.labels, there.labels, first.name_rows)
     if here.groups and there.groups:

@@ -61,7 +61,7 @@ class RowIndex:
 
     def positions(self, values: Array) -> IntArray:
         """Position of every value, -1 where there is no such id."""
-        if self.ids.dtype == object:
+        if self.ids.dtype == object or values.dtype == object:
             flat = (self._places.get(value, -1) for value in values.ravel())
             return np.fromiter(flat, np.int64, values.size).reshape(values.shape)
         if values.dtype.kind != self.ids.dtype.kind or not len(self.ids):
@@ -78,7 +78,7 @@ def as_ids(ids: Any) -> Array:
     if values.ndim != 1:
         raise SidelightError(f"ids must be one id per row, got an array of shape {values.shape}.")
     if values.dtype == object:
-        values = _narrow(values)
+        values = as_words(values)
     elif values.dtype.kind == "f":
         values = _whole_or_object(values)
     missing = _missing_ids(values)
@@ -186,6 +186,9 @@ def as_codes(given: Array | None, n_samples: int, what: str) -> tuple[IntArray |
     if found.dtype == object:
         found = np.array([_text(value) for value in found], dtype=str)
     names, code = np.unique(found, return_inverse=True)
+    if names.dtype.kind == "U":
+        names = np.char.strip(names)
+        code = np.where(np.isin(names, ["", "-1"])[code], -1, code)
     codes = np.full(n_samples, -1, np.int64)
     codes[rows] = code
     return recode(codes, names)
@@ -218,7 +221,7 @@ def whole_numbers(values: Array, what: str) -> IntArray:
 
 
 def plain(values: Any) -> Array:
-    """An array of plain numbers or words, or of objects; sequences of tuples stay one-dimensional."""
+    """An array of numbers, of words, or of objects; a list of tuples is one-dimensional."""
     if isinstance(values, np.ndarray):
         array = values
     elif hasattr(values, "__array__"):
@@ -240,14 +243,14 @@ def plain(values: Any) -> Array:
     return array
 
 
-def _narrow(values: Array) -> Array:
+def as_words(values: Array | list[str]) -> Array:
     """Objects that are all words as an array of words, unless one is very long."""
-    if (
-        set(map(type, values)) <= {str, np.str_}
-        and max(map(len, values), default=0) <= LONGEST_WORD
-    ):
-        return values.astype(str)
-    return values
+    objects = values if isinstance(values, np.ndarray) else np.fromiter(values, object)
+    flat = objects.ravel()
+    only_words = set(map(type, flat)) <= {str, np.str_}
+    if only_words and max(map(len, flat), default=0) <= LONGEST_WORD:
+        return objects.astype(str)
+    return objects
 
 
 def _whole_or_object(values: Array) -> Array:
@@ -290,12 +293,12 @@ def _pair_array(pairs: Any, what: str, *, as_objects: bool) -> Array:
 
 
 def _like_ids(values: Array, ids: Array) -> Array:
-    """Pairs read as objects (a table does that) as the kind of array that the ids are."""
+    """Pairs that came as objects (as from a data frame) as the kind of array that the ids are."""
     if ids.dtype == object:
-        return values.astype(object, copy=False)
+        return values
     if values.dtype == object:
-        values = np.array(values.tolist())
-    if ids.dtype.kind == "i" and values.dtype.kind == "u":
+        values = as_words(plain(values))
+    if values.dtype.kind == "u":
         return values.astype(np.int64)
     if ids.dtype.kind == "i" and values.dtype.kind == "f" and np.all(values == np.round(values)):
         return values.astype(np.int64)
@@ -407,3 +410,13 @@ def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Array | None
     if index is not None and len(index.ids) != n:
         raise SidelightError(f"There are {len(index.ids)} ids for n_samples={n} rows.")
     return n
+
+
+def as_row(position: Any, n_samples: int) -> int:
+    """A position as a row number; negative ones count from the end."""
+    row = operator.index(position)
+    if not -n_samples <= row < n_samples:
+        raise UnknownIds(
+            f"There is no row {row}; the constraints are about {n_samples} rows.", ids=[row]
+        )
+    return row % n_samples

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -26,6 +25,7 @@ from sidelight.constraints._canonical import (
     as_codes,
     as_ids,
     as_positions,
+    as_row,
     check_unique,
     frozen,
     merge_pairs,
@@ -34,36 +34,18 @@ from sidelight.constraints._canonical import (
     recode,
 )
 from sidelight.constraints._closure import Closure, close
-from sidelight.constraints._describe import counted, describe, summarise
+from sidelight.constraints._describe import counted, describe, in_rows, infeasible, summarise
 from sidelight.constraints._reduce import Reduced, reduce_rows
+from sidelight.constraints._values import FIELDS, check_same_rows, hashable, rebuild, same, state
 from sidelight.constraints._violations import Violations, find_violations
 from sidelight.constraints._witness import explain, find_witness
-from sidelight.exceptions import (
-    InconsistentConstraints,
-    InfeasibleConstraints,
-    SidelightError,
-    UnknownIds,
-)
+from sidelight.exceptions import InconsistentConstraints, SidelightError
 
 if TYPE_CHECKING:
     import pyarrow
 
     from sidelight.constraints.feasibility import Feasibility
     from sidelight.constraints.quality import Quality
-
-# What makes two sets equal; the notes on how one was read do not.
-_VALUE = (
-    "n_samples",
-    "must_link",
-    "cannot_link",
-    "must_link_weight",
-    "cannot_link_weight",
-    "labels",
-    "label_names",
-    "groups",
-    "group_names",
-    "ids",
-)
 
 
 class Constraints:
@@ -128,7 +110,7 @@ class Constraints:
     2
     """
 
-    __slots__ = (*_VALUE, "_cache", "notes")
+    __slots__ = (*FIELDS, "_cache", "notes")
 
     n_samples: int
     must_link: IntArray
@@ -208,9 +190,9 @@ class Constraints:
 
     @classmethod
     def from_table(
-        cls, table: Any, *, ids: Any = None, n_samples: int | None = None, kind: str | None = None
+        cls, table: Any, *, ids: Any = None, n_samples: int | None = None
     ) -> Constraints:
-        """Take constraints from a table in the long format.
+        """Take constraints from a table in the long format, one statement per row.
 
         Parameters
         ----------
@@ -222,30 +204,32 @@ class Constraints:
             Names of all rows; without them ``i`` and ``j`` are positions.
         n_samples : int, optional
             Number of rows, where there are no ids.
-        kind : str, optional
-            Kind of all the rows of a table that has no such column.
-        """
-        from sidelight.constraints._tables import from_columns, table_columns
 
-        return from_columns(cls, table_columns(table), ids=ids, n_samples=n_samples, kind=kind)
+        Examples
+        --------
+        >>> from sidelight import Constraints
+        >>> table = {"i": ["ann", "bob"], "j": ["bob", "cid"], "kind": ["same", "different"]}
+        >>> Constraints.from_table(table, ids=["ann", "bob", "cid"])
+        <Constraints on 3 rows: 1 must-link, 1 cannot-link>
+        """
+        from sidelight.constraints._tables import from_columns, table_columns, table_trouble
+
+        blank = cls(n_samples=n_samples, ids=ids)
+        return from_columns(blank, table_columns(table), table_trouble)
 
     @classmethod
     def read(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        ids: Any = None,
-        n_samples: int | None = None,
-        kind: str | None = None,
+        cls, path: str | os.PathLike[str], *, ids: Any = None, n_samples: int | None = None
     ) -> Constraints:
-        """Read a file in the long format (see :meth:`from_table`): CSV, gzipped CSV, JSON, Parquet.
+        """Read a file in the long format of :meth:`from_table`: CSV (also .gz), JSON or Parquet.
 
-        ``Constraints.read(path, ids=known.ids, n_samples=known.n_samples)`` gives back what
-        ``known.write(path)`` wrote. A JSON file is a list of objects with the same names.
+        A JSON file is a list of objects with the names of the columns. What ``known.write(path)``
+        wrote comes back equal from ``Constraints.read(path, ids=known.ids)``, or with
+        ``n_samples=known.n_samples`` where there are no ids.
         """
-        from sidelight.constraints._tables import read_file
+        from sidelight.constraints._files import read_file
 
-        return read_file(cls, path, ids=ids, n_samples=n_samples, kind=kind)
+        return read_file(cls(n_samples=n_samples, ids=ids), path)
 
     def to_table(self) -> pyarrow.Table:
         """Statements as an Arrow table in the long format, rows named by their ids."""
@@ -254,8 +238,11 @@ class Constraints:
         return to_table(self)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a file in the long format (CSV, gzipped CSV, JSON or Parquet by its ending)."""
-        from sidelight.constraints._tables import write_file
+        """Write a file in the long format, by its ending .csv, .csv.gz, .json or .parquet.
+
+        The file is written beside and then renamed, so that it is never there by half.
+        """
+        from sidelight.constraints._files import write_file
 
         write_file(self, path)
 
@@ -318,15 +305,20 @@ class Constraints:
         )
         return blank._derive(Statements(Pairs(must_link), Pairs(cannot_link)))
 
-    def _derive(self, statements: Statements, rows: IntArray | None = None) -> Constraints:
-        """Make an object about the same rows, or about some of them, from other statements."""
+    def _derive(
+        self, statements: Statements, rows: IntArray | None = None, *, report: bool = False
+    ) -> Constraints:
+        """Make an object about the same rows, or about some of them, from other statements.
+
+        With ``report`` its notes tell which of the statements were merged or dropped.
+        """
         n, index = self.n_samples, self._cache["index"]
         if rows is not None:
             n = len(rows)
             index = None if index is None else RowIndex(frozen(index.ids[rows]))
         new = object.__new__(type(self))
-        new._fill(n, index, statements.must_link, statements.cannot_link)
-        new._set(notes=statements.notes)
+        merged = new._fill(n, index, statements.must_link, statements.cannot_link)
+        new._set(notes=(*statements.notes, *(merged if report else ())))
         for kind, classes in (("label", statements.labels), ("group", statements.groups)):
             new._set_classes(kind, as_codes(None, n, kind) if classes is None else recode(*classes))
         return new
@@ -365,16 +357,8 @@ class Constraints:
 
     def id_of(self, position: int) -> Any:
         """Id of a row; its position when there are no ids."""
-        if not -self.n_samples <= position < self.n_samples:
-            raise UnknownIds(
-                f"There is no row {position}; the constraints are about {self.n_samples} rows.",
-                ids=[position],
-            )
-        row = range(self.n_samples)[position]
-        if self.ids is None:
-            return row
-        value = self.ids[row]
-        return value.item() if isinstance(value, np.generic) else value
+        row = as_row(position, self.n_samples)
+        return row if self.ids is None else self.ids[row : row + 1].tolist()[0]
 
     def name_rows(self, positions: Any) -> list[str]:
         """Words that name rows in a message: ``'ann'`` by id, or ``row 17`` without ids."""
@@ -396,17 +380,14 @@ class Constraints:
 
     # ---------------------------------------------------------------- values
 
-    def _state(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in _VALUE)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Constraints):
             return NotImplemented
-        return self is other or all(map(_same, self._state(), other._state()))
+        return self is other or all(map(same, state(self), state(other)))
 
     def __hash__(self) -> int:
         if "hash" not in self._cache:
-            self._cache["hash"] = hash(tuple(map(_hashable, self._state())))
+            self._cache["hash"] = hash(tuple(map(hashable, state(self))))
         return int(self._cache["hash"])
 
     def __copy__(self) -> Constraints:
@@ -416,36 +397,25 @@ class Constraints:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._state(), self.notes)
+        return rebuild, (type(self), state(self), self.notes)
 
     def __or__(self, other: Constraints) -> Constraints:
         """Everything that either states; a pair that both state keeps its larger weight.
 
         Groups are told apart by their names; two groups that share a row become one.
         """
-        return self._derive(unite(self, self._same_rows(other)))
+        check_same_rows(self, other)
+        return self._derive(unite(self, other))
 
     def __and__(self, other: Constraints) -> Constraints:
         """What both state; a pair keeps its smaller weight."""
-        return self._derive(intersect(self, self._same_rows(other)))
+        check_same_rows(self, other)
+        return self._derive(intersect(self, other))
 
     def __sub__(self, other: Constraints) -> Constraints:
         """What this states and the other does not."""
-        return self._derive(subtract(self, self._same_rows(other)))
-
-    def _same_rows(self, other: Constraints) -> Constraints:
-        if not isinstance(other, Constraints):
-            raise TypeError(f"Expected Constraints, got {type(other).__name__}.")
-        if self.n_samples != other.n_samples:
-            raise SidelightError(
-                f"The two sets are about {self.n_samples} and {other.n_samples} rows; "
-                "make them about the same rows first."
-            )
-        if not _same(self.ids, other.ids):
-            raise SidelightError(
-                "The two sets name their rows by different ids; make both with the same ids."
-            )
-        return other
+        check_same_rows(self, other)
+        return self._derive(subtract(self, other))
 
     def restrict(self, rows: Any) -> Constraints:
         """Keep what is known about some of the rows, numbered anew in the order given.
@@ -558,31 +528,16 @@ class Constraints:
         if not len(nodes):  # rows without cannot-links need one cluster all the same
             nodes = np.arange(min(1, closure.n_components))
         found = check_coloring(len(nodes), edges.reshape(-1, 2), k, time_limit=time_limit)
-        rows = closure.first_row[nodes]
-        coloring = None
-        if found.coloring is not None:
-            coloring = np.zeros(closure.n_components, np.int64)
-            coloring[nodes] = found.coloring
-        return replace(
-            found,
-            coloring=coloring,
-            clique=_rows_of(found.clique, rows),
-            odd_cycle=_rows_of(found.odd_cycle, rows),
-        )
+        return in_rows(found, nodes, closure)
 
     def check_feasible(self, k: int, *, time_limit: float = 10.0) -> Feasibility:
-        """Raise :class:`~sidelight.exceptions.InfeasibleConstraints` if ``k`` is surely too small."""
+        """Raise :class:`~sidelight.exceptions.InfeasibleConstraints` if ``k`` is too small.
+
+        Where the time limit leaves it unknown, nothing is raised.
+        """
         found = self.feasible(k, time_limit=time_limit)
         if found.answer == "no":
-            reason = found.reason(lambda row: self.name_rows([row])[0])
-            raise InfeasibleConstraints(
-                f"No {counted(k, 'cluster')} can satisfy the cannot-links{reason}; "
-                f"{counted(found.upper, 'cluster')} would suffice. Use more clusters, drop a "
-                "cannot-link, or use a method with soft constraints such as PCKMeans.",
-                k=k,
-                clique=found.clique,
-                sufficient_k=found.upper,
-            )
+            raise infeasible(found, self)
         return found
 
     def flip(self, fraction: float, random_state: Any = None) -> Constraints:
@@ -620,36 +575,3 @@ class Constraints:
         from sidelight.constraints.quality import measure_quality
 
         return measure_quality(self, X, labels=labels)
-
-
-def _rows_of(nodes: tuple[int, ...] | None, rows: IntArray) -> tuple[int, ...] | None:
-    return None if nodes is None else tuple(rows[list(nodes)].tolist())
-
-
-def _same(first: Any, second: Any) -> bool:
-    if first is None or second is None:
-        return first is second
-    return first is second or np.array_equal(first, second)
-
-
-def _hashable(value: Any) -> Any:
-    if not isinstance(value, np.ndarray):
-        return value
-    if value.dtype == object:
-        return tuple(value.tolist())
-    # Words are padded differently in equal arrays of different width, numbers are not.
-    return tuple(value.tolist()) if value.dtype.kind == "U" else value.tobytes()
-
-
-def _rebuild(
-    kind: type[Constraints], state: tuple[Any, ...], notes: tuple[str, ...]
-) -> Constraints:
-    """Unpickle; arrays come back writable."""
-    new = object.__new__(kind)
-    fields = dict(zip(_VALUE, state, strict=True))
-    for value in fields.values():
-        if isinstance(value, np.ndarray):
-            frozen(value)
-    index = None if fields["ids"] is None else RowIndex(fields["ids"])
-    new._set(**fields, notes=notes, _cache={"index": index})
-    return new

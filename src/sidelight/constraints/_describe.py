@@ -1,10 +1,18 @@
-"""What a set of statements says, in words."""
+"""What a set of statements says and whether it can be kept, in words and rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from sidelight.constraints._canonical import IntArray
+from sidelight.exceptions import InfeasibleConstraints
+
+if TYPE_CHECKING:
+    from sidelight.constraints._closure import Closure
+    from sidelight.constraints.feasibility import Feasibility
 
 
 def counted(number: int, what: str) -> str:
@@ -50,3 +58,38 @@ def summarise(known: Any) -> str:
             f"{counted(len(closure.contradictions), 'contradiction')}; the shortest: {error}"
         )
     return "\n".join([*lines, *known.notes])
+
+
+def in_rows(found: Feasibility, nodes: IntArray, closure: Closure) -> Feasibility:
+    """Answer about a graph of components, told by the smallest row of each.
+
+    ``nodes`` are the components that the graph is about; the others may be in any cluster.
+    """
+    first_row = closure.first_row[nodes]
+    coloring = None
+    if found.coloring is not None:
+        coloring = np.zeros(closure.n_components, np.int64)
+        coloring[nodes] = found.coloring
+    return replace(
+        found,
+        coloring=coloring,
+        clique=_rows(found.clique, first_row),
+        odd_cycle=_rows(found.odd_cycle, first_row),
+    )
+
+
+def _rows(nodes: tuple[int, ...] | None, first_row: IntArray) -> tuple[int, ...] | None:
+    return None if nodes is None else tuple(first_row[list(nodes)].tolist())
+
+
+def infeasible(found: Feasibility, known: Any) -> InfeasibleConstraints:
+    """Error for a number of clusters that is too small, by the user's own ids."""
+    reason = found.reason(lambda row: known.name_rows([row])[0])
+    return InfeasibleConstraints(
+        f"No {counted(found.k, 'cluster')} can satisfy the cannot-links{reason}; "
+        f"{counted(found.upper, 'cluster')} would suffice. Use more clusters, drop a cannot-link, "
+        "or use a method with soft constraints such as PCKMeans.",
+        k=found.k,
+        clique=found.clique,
+        sufficient_k=found.upper,
+    )

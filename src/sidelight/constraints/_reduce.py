@@ -71,7 +71,7 @@ def _row_weights(
         raise SidelightError(
             f"sample_weight must hold {n} numbers that are finite and not negative."
         )
-    total = np.bincount(component, weight, minlength=n_components)
+    total: FloatArray = np.bincount(component, weight, minlength=n_components).astype(np.float64)
     # A component that weighs nothing still needs a place: the plain mean of its rows.
     empty = total == 0
     share = np.where(empty[component], 1.0, weight)

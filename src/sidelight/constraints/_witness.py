@@ -121,7 +121,8 @@ def explain(witness: Witness, known: Any) -> InconsistentConstraints:
         message = (
             f"The labels {here!r} of {names[0]} and {there!r} of {names[-1]} contradict {joined}"
         )
-    what = "links" if set(witness.links) == {"must-link"} else "statements"
+    plain = witness.apart == "cannot-link" and set(witness.links) == {"must-link"}
+    what = "links" if plain else "statements"
     return InconsistentConstraints(
         f"{message}; remove one of these {what}.", pair=(first, last), chain=witness.chain
     )

@@ -1,0 +1,190 @@
+"""Reading and writing constraints in the long format as CSV, JSON and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from sidelight.constraints._canonical import Array, as_words, plain
+from sidelight.constraints._tables import (
+    Trouble,
+    from_columns,
+    table_columns,
+    to_columns,
+    to_table,
+)
+from sidelight.exceptions import (
+    ConstraintFileError,
+    InconsistentConstraints,
+    SidelightError,
+    UnknownIds,
+)
+from sidelight.io import atomic_write
+from sidelight.io._formats import open_text
+from sidelight.io._table import check_readable
+
+COLUMNS = ("i", "j", "kind", "weight")
+
+
+def read_file(blank: Any, path: str | os.PathLike[str]) -> Any:
+    """Constraints about the rows of ``blank`` from a file."""
+    read = {"csv": _read_csv, "json": _read_json, "parquet": _read_parquet}[_format(Path(path))]
+    try:
+        file = check_readable(path)
+    except SidelightError as error:
+        raise ConstraintFileError(str(error), path=Path(path)) from error
+    columns, trouble = read(file)
+    try:
+        return from_columns(blank, columns, trouble)
+    except InconsistentConstraints as error:
+        raise InconsistentConstraints(
+            f"{file}: {error}", pair=error.pair, chain=error.chain
+        ) from error
+
+
+def write_file(known: Any, path: str | os.PathLike[str]) -> None:
+    """Write all statements to a file, completely or not at all."""
+    writers = {"csv": _write_csv, "json": _write_json, "parquet": _write_parquet}
+    write = writers[_format(Path(path))]
+    with atomic_write(path) as temporary:
+        write(known, temporary)
+
+
+def _format(path: Path) -> str:
+    name = path.name.lower()
+    for ending in (".csv", ".csv.gz", ".json", ".parquet"):
+        if name.endswith(ending):
+            return ending.split(".")[1]
+    raise ConstraintFileError(
+        f"{path}: constraints are kept in .csv, .csv.gz, .json or .parquet files; "
+        "give the file one of these endings.",
+        path=path,
+    )
+
+
+def _file_trouble(path: Path, place: Callable[[int], tuple[str, int | None]]) -> Trouble:
+    """Maker of errors about a file; ``place`` says in words and as a line where a record is."""
+
+    def trouble(record: int | None, problem: str, ids: Sequence[Any] = ()) -> SidelightError:
+        words, line = ("", None) if record is None else place(record)
+        message = f"{path}{words}: {problem}"
+        if ids:
+            return UnknownIds(message, ids=ids)
+        return ConstraintFileError(message, path=path, line=line)
+
+    return trouble
+
+
+def _read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
+    def place(record: int) -> tuple[str, int | None]:
+        line = _line_of(path, record)
+        return f", line {line}", line
+
+    trouble = _file_trouble(path, place)
+    records: list[list[str]] = []
+    try:
+        with open_text(path) as file:
+            reader = csv.reader(file, strict=True)
+            records = [record for record in reader if record]
+    except csv.Error as error:
+        line = reader.line_num
+        raise ConstraintFileError(f"{path}, line {line}: {error}.", path=path, line=line) from error
+    except UnicodeDecodeError as error:
+        raise trouble(None, "this is not UTF-8 text; save the file as UTF-8.") from error
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise trouble(None, "this is not a complete gzip file.") from error
+    header, body = (records[0], records[1:]) if records else ([], [])
+    width = len(header)
+    if set(map(len, body)) - {width}:
+        bad = next(place for place, record in enumerate(body) if len(record) != width)
+        raise trouble(bad, f"{len(body[bad])} fields where the header has {width}.")
+    columns = list(zip(*body, strict=True)) if body else [()] * width
+    return {
+        name: as_words(list(column)) for name, column in zip(header, columns, strict=True)
+    }, trouble
+
+
+def _line_of(path: Path, record: int) -> int:
+    """Line on which a record of a CSV file starts; the header is not a record."""
+    with open_text(path) as file:
+        reader = csv.reader(file)
+        seen, start = -1, 1
+        for fields in reader:
+            if fields:
+                if seen == record:
+                    break
+                seen += 1
+            start = reader.line_num + 1
+    return start
+
+
+def _read_json(path: Path) -> tuple[dict[str, Array], Trouble]:
+    trouble = _file_trouble(path, lambda record: (f", entry {record + 1}", None))
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8-sig"))
+    except json.JSONDecodeError as error:
+        raise ConstraintFileError(
+            f"{path}, line {error.lineno}: this is not JSON ({error.msg}).",
+            path=path,
+            line=error.lineno,
+        ) from error
+    except UnicodeDecodeError as error:
+        raise trouble(None, "this is not UTF-8 text; save the file as UTF-8.") from error
+    if not isinstance(entries, list):
+        raise trouble(None, "a list of objects with i, j and kind is needed.")
+    for record, entry in enumerate(entries):
+        if not isinstance(entry, dict) or not entry.keys() >= {"i", "j", "kind"}:
+            raise trouble(record, "this is not an object with i, j and kind.")
+    names = dict.fromkeys([*COLUMNS, *(name for entry in entries for name in entry)])
+    return {name: plain([entry.get(name) for entry in entries]) for name in names}, trouble
+
+
+def _read_parquet(path: Path) -> tuple[dict[str, Array], Trouble]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    trouble = _file_trouble(path, lambda record: (f", row {record}", None))
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise trouble(None, "this is not a Parquet file that can be read.") from error
+    return table_columns(table), trouble
+
+
+def _write_csv(known: Any, path: Path) -> None:
+    columns = to_columns(known)
+    weights = map(_weight_text, columns.weight)
+    with open_text(path, "w") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(zip(columns.i, columns.j, columns.kind, weights, strict=True))
+
+
+def _weight_text(weight: float | None) -> str:
+    if weight is None:
+        return ""
+    return str(int(weight)) if weight.is_integer() else repr(weight)
+
+
+def _write_json(known: Any, path: Path) -> None:
+    """Write one entry per line, so that people and version control can read the file."""
+    entries = (
+        json.dumps(
+            {name: value for name, value in zip(COLUMNS, entry, strict=True) if value is not None},
+            ensure_ascii=False,
+        )
+        for entry in zip(*to_columns(known), strict=True)
+    )
+    with path.open("w", encoding="utf-8") as file:
+        file.write("[\n" + ",\n".join(entries) + "\n]\n")
+
+
+def _write_parquet(known: Any, path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(to_table(known), path)

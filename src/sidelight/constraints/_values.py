@@ -1,0 +1,71 @@
+"""Equality, hashing and pickling of objects made of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sidelight.constraints._canonical import RowIndex, frozen
+from sidelight.exceptions import SidelightError
+
+# What makes two sets equal; the notes on how one was read do not.
+FIELDS = (
+    "n_samples",
+    "must_link",
+    "cannot_link",
+    "must_link_weight",
+    "cannot_link_weight",
+    "labels",
+    "label_names",
+    "groups",
+    "group_names",
+    "ids",
+)
+
+
+def state(known: Any) -> tuple[Any, ...]:
+    """Values of the fields that make two sets equal."""
+    return tuple(getattr(known, name) for name in FIELDS)
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two fields are equal."""
+    if first is None or second is None:
+        return first is second
+    return first is second or np.array_equal(first, second)
+
+
+def hashable(value: Any) -> Any:
+    """Something that is equal, and hashes alike, for equal fields."""
+    if not isinstance(value, np.ndarray):
+        return value
+    # Equal arrays of words may be padded to different widths, so their bytes will not do.
+    return tuple(value.tolist()) if value.dtype.kind in "OU" else value.tobytes()
+
+
+def rebuild(kind: type[Any], values: tuple[Any, ...], notes: tuple[str, ...]) -> Any:
+    """Unpickle; arrays come back writable and have to be frozen again."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            frozen(value)
+    fields = dict(zip(FIELDS, values, strict=True))
+    index = None if fields["ids"] is None else RowIndex(fields["ids"])
+    new = object.__new__(kind)
+    new._set(**fields, notes=notes, _cache={"index": index})
+    return new
+
+
+def check_same_rows(first: Any, second: Any) -> None:
+    """Raise unless two sets are about the same rows."""
+    if type(second) is not type(first):
+        raise TypeError(f"Expected {type(first).__name__}, got {type(second).__name__}.")
+    if first.n_samples != second.n_samples:
+        raise SidelightError(
+            f"The two sets are about {first.n_samples} and {second.n_samples} rows; "
+            "make them about the same rows first."
+        )
+    if not same(first.ids, second.ids):
+        raise SidelightError(
+            "The two sets name their rows by different ids; make both with the same ids."
+        )
