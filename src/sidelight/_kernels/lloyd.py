@@ -4,26 +4,43 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidelight._kernels import kernel
+from sidelight._kernels import kernel, sum_kernel
+
+#: ``nearest`` compares this many centres at a time; their number has to be a multiple of it.
+CENTERS_AT_ONCE = 4
 
 
 @kernel
 def nearest(products, half_norms, best, labels):  # type: ignore[no-untyped-def]
     """Label every row with ``argmin_h ‖c_h‖²/2 - x·c_h``, the first of equals.
 
-    ``products`` is ``(k, m)``: with the rows innermost the comparison is a vector instruction.
-    ``best`` is scratch space for the ``m`` smallest values.
+    ``products`` is ``(k, m)`` with rows innermost, and four centres are compared per round: both
+    let the compiler work on whole vectors of rows and store each of them once. Centres that fill
+    up the last round have infinite ``half_norms``. ``best`` is scratch space of ``m`` numbers.
     """
     k, m = products.shape
     for i in range(m):
-        best[i] = half_norms[0] - products[0, i]
+        best[i] = np.inf
         labels[i] = 0
-    for h in range(1, k):
+    for h in range(0, k, CENTERS_AT_ONCE):
+        x0, x1, x2, x3 = products[h], products[h + 1], products[h + 2], products[h + 3]
+        n0, n1, n2, n3 = half_norms[h], half_norms[h + 1], half_norms[h + 2], half_norms[h + 3]
+        h0, h1, h2, h3 = np.int32(h), np.int32(h + 1), np.int32(h + 2), np.int32(h + 3)
         for i in range(m):
-            value = half_norms[h] - products[h, i]
-            closer = value < best[i]
-            best[i] = value if closer else best[i]
-            labels[i] = h if closer else labels[i]
+            smallest, label = best[i], labels[i]
+            value = n0 - x0[i]
+            closer = value < smallest
+            smallest, label = (value, h0) if closer else (smallest, label)
+            value = n1 - x1[i]
+            closer = value < smallest
+            smallest, label = (value, h1) if closer else (smallest, label)
+            value = n2 - x2[i]
+            closer = value < smallest
+            smallest, label = (value, h2) if closer else (smallest, label)
+            value = n3 - x3[i]
+            closer = value < smallest
+            smallest, label = (value, h3) if closer else (smallest, label)
+            best[i], labels[i] = smallest, label
 
 
 @kernel
@@ -92,3 +109,26 @@ def add_sparse_rows(data, indices, indptr, weights, labels, sums, sizes, squares
             sums[h, indices[e]] += w * value
             norm += value * value
         squares[0] += w * norm
+
+
+@sum_kernel
+def _squared_distance(x, y):  # type: ignore[no-untyped-def]
+    total = x[0] - x[0]  # zero in the precision of the rows
+    for j in range(x.shape[0]):
+        gap = x[j] - y[j]
+        total += gap * gap
+    return total
+
+
+@kernel
+def join_candidates(rows, weights, candidates, closest, potentials):  # type: ignore[no-untyped-def]
+    """Let every candidate alone join the centres that are ``closest`` (squared distances).
+
+    Adds ``Σ_i w_i min(closest_i, ‖x_i - p‖²)`` of each to ``potentials``, and leaves the minima
+    with the last of them in ``closest``.
+    """
+    for i in range(rows.shape[0]):
+        before = closest[i]
+        for c in range(candidates.shape[0]):
+            closest[i] = min(before, _squared_distance(rows[i], candidates[c]))
+            potentials[c] += weights[i] * closest[i]

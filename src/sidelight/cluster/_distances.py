@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._kernels.lloyd import nearest
+from sidelight._kernels.lloyd import CENTERS_AT_ONCE, nearest
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]
@@ -41,34 +41,51 @@ class CenterProducts:
         spread = np.sum((centers - middle) ** 2) / len(centers)
         far = not is_sparse and np.sum(middle**2) > spread
         self._shift = middle.astype(self.dtype) if far else None
-        shifted = centers if self._shift is None else centers - self._shift
-        self._shifted = np.ascontiguousarray(shifted)
-        self.half_norms = (np.sum(shifted.astype(np.float64) ** 2, axis=1) / 2).astype(self.dtype)
-        fitting = PRODUCT_BYTES // (len(centers) * self.dtype.itemsize)
+        k, d = centers.shape
+        padded = -(-k // CENTERS_AT_ONCE) * CENTERS_AT_ONCE
+        self._shifted = np.zeros((padded, d), dtype=self.dtype)
+        self._shifted[:k] = centers if self._shift is None else centers - self._shift
+        self.half_norms = np.full(padded, np.inf, dtype=self.dtype)
+        self.half_norms[:k] = np.sum(self._shifted[:k].astype(np.float64) ** 2, axis=1) / 2
+        fitting = PRODUCT_BYTES // (padded * self.dtype.itemsize)
         self.tile_rows = min(max(fitting // 256 * 256, 256), TILE_ROWS)
-        self._scratch = threading.local()
+        self._threads = threading.local()
 
-    def of(self, tile: Any) -> Array:
-        """Return the ``(k, m)`` products of the centres with ``m`` rows (scratch space)."""
+    @property
+    def scratch(self) -> Scratch:
+        """Memory of this thread."""
+        scratch: Scratch | None = getattr(self._threads, "scratch", None)
+        if scratch is None:
+            k, d = self._shifted.shape
+            scratch = self._threads.scratch = Scratch(k, d, self.tile_rows, self.dtype)
+        return scratch
+
+    def of(self, tile: Any, scratch: Scratch) -> Array:
+        """Return the ``(k, m)`` products of the centres with ``m`` rows, in scratch memory."""
         if sparse.issparse(tile):
             return np.ascontiguousarray((tile @ self._shifted.T).T)
+        m = len(tile)
         if self._shift is not None:
-            tile = np.subtract(tile, self._shift, out=self.scratch("rows", tile.shape))
-        out = self.scratch("products", (len(self.centers), len(tile)))
+            tile = np.subtract(tile, self._shift, out=scratch.rows[:m])
+        out = scratch.products[: len(self._shifted) * m].reshape(-1, m)
         return np.matmul(self._shifted, tile.T, out=out)
 
-    def nearest(self, tile: Any, labels: Array) -> None:
-        """Write the nearest centres of the rows into ``labels``."""
-        nearest(self.of(tile), self.half_norms, self.scratch("best", labels.shape), labels)
+    def nearest(self, block: Any, labels: Array) -> None:
+        """Write the nearest centres of a block of rows into ``labels``."""
+        scratch = self.scratch
+        for tile in tiles(len(labels), self.tile_rows):
+            rows = block[tile].astype(self.dtype, copy=False)
+            best = scratch.best[: rows.shape[0]]
+            nearest(self.of(rows, scratch), self.half_norms, best, labels[tile])
 
-    def scratch(self, name: str, shape: tuple[int, ...]) -> Array:
-        """Memory of this thread to be written over."""
-        size = int(np.prod(shape))
-        buffer = getattr(self._scratch, name, None)
-        if buffer is None or buffer.size < size:
-            buffer = np.empty(size, dtype=self.dtype)
-            setattr(self._scratch, name, buffer)
-        return buffer[:size].reshape(shape)
+
+class Scratch:
+    """Memory that one thread writes over for every tile."""
+
+    def __init__(self, k: int, d: int, tile_rows: int, dtype: np.dtype[Any]) -> None:
+        self.products = np.empty(k * tile_rows, dtype=dtype)
+        self.rows = np.empty((tile_rows, d), dtype=dtype)
+        self.best = np.empty(tile_rows, dtype=dtype)
 
 
 def nearest_centers(source: RowSource, centers: Array) -> Array:
@@ -77,21 +94,32 @@ def nearest_centers(source: RowSource, centers: Array) -> Array:
 
     def label(block: Any) -> tuple[tuple[()], tuple[Array]]:
         labels = np.empty(block.shape[0], dtype=np.int32)
-        for tile in tiles(len(labels), products.tile_rows):
-            products.nearest(block[tile].astype(centers.dtype, copy=False), labels[tile])
+        products.nearest(block, labels)
         return (), (labels,)
 
     return source.map_reduce(label)[1][0]
 
 
 def center_distances(source: RowSource, centers: Array) -> Array:
-    """Return the distances of all rows to all centres, ``(n, k)``, in the type of the rows."""
+    """Return the distances of all rows to all centres, ``(n, k)``, in the type of the rows.
+
+    Squared distances are ``‖x‖² - 2 x·c + ‖c‖²`` in float64, seen from the middle of the centres.
+    """
+    middle = np.zeros(source.n_features) if source.is_sparse else centers.mean(axis=0, dtype=float)
+    points = centers - middle
+    point_norms = np.einsum("ij,ij->i", points, points)
 
     def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
         distances = np.empty((block.shape[0], len(centers)), dtype=source.dtype)
         for tile in tiles(len(distances)):
-            for h, center in enumerate(centers):
-                np.sqrt(squared_distances(block[tile], center), out=distances[tile, h])
+            if source.is_sparse:
+                rows = block[tile].astype(np.float64)
+                norms = sparse_norms(rows)
+            else:
+                rows = block[tile] - middle
+                norms = np.einsum("ij,ij->i", rows, rows)
+            scale = norms[:, None] + point_norms
+            np.sqrt(without_noise(scale - 2 * (rows @ points.T), scale), out=distances[tile])
         return (), (distances,)
 
     return source.map_reduce(measure)[1][0]
@@ -120,17 +148,24 @@ def squared_distances(rows: Any, points: Array) -> Array:
     if not sparse.issparse(rows):
         gaps = rows - points
         return np.einsum("ij,ij->i", gaps, gaps)
-    norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     if points.ndim == 1:
         products = rows @ points
         point_norms = points @ points
     else:
         products = np.asarray(rows.multiply(points).sum(axis=1)).ravel()
         point_norms = np.einsum("ij,ij->i", points, points)
-    squared = norms - 2 * products + point_norms
-    # What is left of equal rows after the subtraction is rounding.
-    noise = 8 * np.finfo(squared.dtype).eps * (norms + point_norms)
-    return np.where(squared > noise, squared, 0)
+    scale = sparse_norms(rows) + point_norms
+    return without_noise(scale - 2 * products, scale)
+
+
+def sparse_norms(rows: Any) -> Array:
+    """Return the squared lengths of CSR rows."""
+    return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+
+
+def without_noise(squared: Array, scale: Array) -> Array:
+    """Take what is left of equal rows after ``scale - 2 x·c`` for what it is: rounding."""
+    return np.where(squared > 8 * np.finfo(squared.dtype).eps * scale, squared, 0)
 
 
 def mean_variance(source: RowSource, near: Array) -> float:

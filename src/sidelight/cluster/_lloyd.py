@@ -173,10 +173,9 @@ class _Step:
         self.source = source
         self.held = held
         self.held_rows = np.empty(0, np.int64) if held is None else np.asarray(held.rows, np.int64)
-        one = np.ones((), dtype=source.dtype)
         self.sample_weight = sample_weight
         self.weights = (
-            np.broadcast_to(one, source.n_rows)
+            _Ones(source)
             if sample_weight is None
             else np.ascontiguousarray(sample_weight, dtype=source.dtype)
         )
@@ -189,9 +188,8 @@ class _Step:
             labels, penalty = self.held.assign(centers)
             held_labels = np.ascontiguousarray(labels, dtype=np.int32)
         before = self.unlabelled if previous is None else previous.labels
-        add_up = _SparsePass if self.source.is_sparse else _DensePass
         (gaps, sizes, squares, n_changed), (labels,) = self.source.map_reduce(
-            add_up(centers, self.held_rows, held_labels),
+            _Pass(centers, self.held_rows, held_labels, self.source.is_sparse),
             aligned=(range(self.source.n_rows), self.weights, before),
         )
         return _Visit(
@@ -225,6 +223,17 @@ class _Step:
         return np.array(chosen, dtype=self.source.dtype).reshape(-1, self.source.n_features)
 
 
+class _Ones:
+    """Weights of 1 for all rows, without the memory: any slice is a piece of the same array."""
+
+    def __init__(self, source: RowSource) -> None:
+        longest = max(stop - start for start, stop in source.blocks)
+        self._ones = np.ones(longest, dtype=source.dtype)
+
+    def __getitem__(self, rows: slice) -> Array:
+        return self._ones[: rows.stop - rows.start]
+
+
 def dense_rows(source: RowSource, rows: npt.ArrayLike) -> Array:
     """Return a few rows as a dense array."""
     taken = source.take(rows)
@@ -244,38 +253,50 @@ def distances_to(source: RowSource, point: Array, sample_weight: Array | None = 
     return squared if sample_weight is None else squared * sample_weight
 
 
-class _DensePass:
-    """Label a block of dense rows and add up the gaps to their centres."""
+class _Pass:
+    """Label a block of rows and add up the gaps to their centres.
 
-    def __init__(self, centers: Array, held: Array, held_labels: Array) -> None:
-        self.products = CenterProducts(centers)
+    Called with the block and its row positions, weights and labels before; gives the sums of gaps,
+    weights, squared gaps and changed labels, and the labels.
+    """
+
+    def __init__(self, centers: Array, held: Array, held_labels: Array, is_sparse: bool) -> None:
+        self.products = CenterProducts(centers, is_sparse=is_sparse)
+        self.centers = centers
         self.held = held
         self.held_labels = held_labels
+        self.add_up = self._sparse if is_sparse else self._dense
 
     def __call__(
-        self, block: Array, positions: range, weights: Array, before: Array
+        self, block: Any, positions: range, weights: Array | None, before: Array
     ) -> tuple[tuple[Any, ...], tuple[Array]]:
-        """Return the sums of gaps, sizes, squares and changed labels; and the labels."""
-        products, centers = self.products, self.products.centers
-        k, d = centers.shape
-        labels = np.empty(len(block), dtype=np.int32)
-        gaps, sizes, squares = np.zeros((k, d)), np.zeros(k), np.zeros(1)
-        tile_gaps = products.scratch("gaps", (k, d))
-        tile_squares = products.scratch("squares", (d,))
-        for tile in tiles(len(block), products.tile_rows):
+        labels = np.empty(len(positions), dtype=np.int32)
+        first, last = np.searchsorted(self.held, (positions.start, positions.stop))
+        held = self.held[first:last] - positions.start
+        totals = self.add_up(block, weights, held, self.held_labels[first:last], labels)
+        return (*totals, np.count_nonzero(labels != before)), (labels,)
+
+    def _dense(
+        self, block: Array, weights: Array, held: Array, held_labels: Array, labels: Array
+    ) -> tuple[Array, Array, Array]:
+        """Walk through the block tile by tile: products, then one loop for everything else."""
+        products, centers = self.products, self.centers
+        scratch = products.scratch
+        tile_gaps, tile_squares = np.empty_like(centers), np.empty_like(centers[0])
+        gaps, sizes, squares = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(1)
+        edges = np.searchsorted(held, range(0, len(block) + products.tile_rows, products.tile_rows))
+        for number, tile in enumerate(tiles(len(block), products.tile_rows)):
             rows = block[tile]
-            first, last = np.searchsorted(
-                self.held, (positions.start + tile.start, positions.start + tile.stop)
-            )
+            here = slice(edges[number], edges[number + 1])
             nearest_and_gaps(
                 rows,
-                np.ascontiguousarray(weights[tile]),
+                weights[tile],
                 centers,
-                products.of(rows),
+                products.of(rows, scratch),
                 products.half_norms,
-                self.held[first:last] - (positions.start + tile.start),
-                self.held_labels[first:last],
-                products.scratch("best", (len(rows),)),
+                held[here] - tile.start,
+                held_labels[here],
+                scratch.best[: len(rows)],
                 labels[tile],
                 tile_gaps,
                 tile_squares,
@@ -283,37 +304,19 @@ class _DensePass:
                 sizes,
                 squares,
             )
-        return (gaps, sizes, squares, np.count_nonzero(labels != before)), (labels,)
+        return gaps, sizes, squares
 
-
-class _SparsePass(_DensePass):
-    """Label a block of CSR rows; their sums are added where they are not zero."""
-
-    def __init__(self, centers: Array, held: Array, held_labels: Array) -> None:
-        self.products = CenterProducts(centers, is_sparse=True)
-        self.held = held
-        self.held_labels = held_labels
-
-    def __call__(
-        self, block: Any, positions: range, weights: Array, before: Array
-    ) -> tuple[tuple[Any, ...], tuple[Array]]:
-        """Return the sums of gaps, sizes, squares and changed labels; and the labels."""
-        labels = np.empty(block.shape[0], dtype=np.int32)
-        for tile in tiles(len(labels), self.products.tile_rows):
-            self.products.nearest(block[tile], labels[tile])
-        first, last = np.searchsorted(self.held, (positions.start, positions.stop))
-        labels[self.held[first:last] - positions.start] = self.held_labels[first:last]
-
-        centers = self.products.centers.astype(np.float64)
+    def _sparse(
+        self, block: Any, weights: Array, held: Array, held_labels: Array, labels: Array
+    ) -> tuple[Array, Array, Array]:
+        """Add the rows up where they are not zero, and subtract the centres afterwards."""
+        self.products.nearest(block, labels)
+        labels[held] = held_labels
+        centers = self.centers.astype(np.float64)
         sums, sizes, squares = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(1)
-        weights = np.ascontiguousarray(weights)
         add_sparse_rows(
             block.data, block.indices, block.indptr, weights, labels, sums, sizes, squares
         )
         # Σ w‖x - c‖² = Σ w‖x‖² - 2 Σ c·(w x) + Σ w‖c‖²
-        inertia = squares + np.sum(
-            sizes * np.einsum("ij,ij->i", centers, centers)
-            - 2 * np.einsum("ij,ij->i", centers, sums)
-        )
-        gaps = sums - sizes[:, None] * centers
-        return (gaps, sizes, inertia, np.count_nonzero(labels != before)), (labels,)
+        squares += sizes @ np.einsum("ij,ij->i", centers, centers) - 2 * np.sum(centers * sums)
+        return sums - sizes[:, None] * centers, sizes, squares

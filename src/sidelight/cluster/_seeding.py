@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from sidelight.cluster._distances import squared_distances, tiles
+from sidelight._kernels.lloyd import join_candidates
+from sidelight.cluster._distances import squared_distances
 from sidelight.cluster._lloyd import dense_rows
 from sidelight.engine import RowSource
 
@@ -46,7 +48,11 @@ def kmeans_plusplus(
         Centres in the element type of the rows.
     """
     centers = np.empty((n_clusters, source.n_features), dtype=source.dtype)
-    weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
+    weights = (
+        np.ones(source.n_rows, dtype=source.dtype)
+        if sample_weight is None
+        else np.ascontiguousarray(sample_weight, dtype=source.dtype)
+    )
     n_known = 0 if given is None else len(given)
     if given is not None:
         centers[:n_known] = given
@@ -57,19 +63,13 @@ def kmeans_plusplus(
         return centers
     closest = np.full(source.n_rows, np.inf, dtype=source.dtype)
     for center in centers[:n_known]:
-        closest = _closest_with(source, closest, center)
+        _, closest = _join(source, weights, closest, center[None])
     n_candidates = 2 + int(np.log(n_clusters))
     for h in range(n_known, n_clusters):
         candidates = dense_rows(source, _draw(closest * weights, n_candidates, random_state))
-        (potentials,), _ = source.map_reduce(
-            lambda block, closest, weights, candidates=candidates: (
-                (_potentials(block, closest, weights, candidates),),
-                (),
-            ),
-            aligned=(closest, weights),
-        )
+        potentials, _ = _join(source, weights, closest, candidates)
         centers[h] = candidates[np.argmin(potentials)]
-        closest = _closest_with(source, closest, centers[h])
+        _, closest = _join(source, weights, closest, centers[h : h + 1])
     return centers
 
 
@@ -87,32 +87,28 @@ def random_rows(
     return dense_rows(source, chosen)
 
 
-def _closest_with(source: RowSource, closest: Array, center: Array) -> Array:
-    """Squared distances to the nearest centre, now that there is one more."""
+def _join(
+    source: RowSource, weights: Array, closest: Array, candidates: Array
+) -> tuple[Array, Array]:
+    """Sums of squared distances with each candidate as a further centre; minima with the last."""
 
-    def update(block: Any, closest: Array) -> tuple[tuple[()], tuple[Array]]:
-        updated = np.empty_like(closest)
-        for tile in tiles(len(closest)):
-            np.minimum(closest[tile], squared_distances(block[tile], center), out=updated[tile])
-        return (), (updated,)
-
-    return source.map_reduce(update, aligned=(closest,))[1][0]
-
-
-def _potentials(block: Any, closest: Array, weights: Array, candidates: Array) -> Array:
-    """What would be left of the sum of squared distances with each of the candidates."""
-    left = np.zeros(len(candidates))
-    for tile in tiles(len(closest)):
-        rows = block[tile]
+    def join(block: Any, weights: Array, closest: Array) -> tuple[tuple[Array], tuple[Array]]:
+        potentials, minima = np.zeros(len(candidates)), closest.copy()
+        if not sparse.issparse(block):
+            join_candidates(block, weights, candidates, minima, potentials)
+            return (potentials,), (minima,)
         for c, candidate in enumerate(candidates):
-            reduced = np.minimum(closest[tile], squared_distances(rows, candidate))
-            left[c] += reduced @ weights[tile]
-    return left
+            minima = np.minimum(closest, squared_distances(block, candidate))
+            potentials[c] = minima @ weights
+        return (potentials,), (minima,)
+
+    (potentials,), (minima,) = source.map_reduce(join, aligned=(weights, closest))
+    return potentials, minima
 
 
 def _draw(mass: Array, n: int, random_state: np.random.RandomState) -> Array:
     """Draw positions with probability proportional to ``mass``; evenly where it is all zero."""
-    cumulative = np.cumsum(mass, dtype=np.float64)
+    cumulative = np.cumsum(mass.astype(np.float64))
     if cumulative[-1] <= 0:
         return random_state.randint(len(mass), size=n)
     drawn = np.searchsorted(cumulative, random_state.uniform(size=n) * cumulative[-1], side="right")
