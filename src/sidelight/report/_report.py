@@ -1,0 +1,169 @@
+"""Put the report together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from sidelight.constraints import Constraints
+from sidelight.io import atomic_write
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    *,
+    estimator: Any,
+    X: Any,
+    constraints: Constraints | None = None,
+    labels_true: Any = None,
+    ids: Sequence[Any] | None = None,
+    feature_names: Sequence[str] | None = None,
+    title: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    command: str | None = None,
+    seconds: float | None = None,
+) -> Path:
+    """Write the report of a run as one HTML file that opens offline.
+
+    The file appears complete or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        Where to write; an existing file is replaced.
+    estimator : object
+        A fitted estimator; its ``labels_`` are reported, and its ``history_`` if it has one.
+    X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+        The rows it was fitted on.
+    constraints : Constraints, default=None
+        What it was told.
+    labels_true : array-like of shape (n_samples,), default=None
+        Known labels to compare with; -1, None, NaN and "" are unknown.
+    ids : sequence of length n_samples, default=None
+        The user's names of the rows; those of ``constraints`` unless told, else positions.
+    feature_names : sequence of str, default=None
+        Names of the columns; those that ``X`` or the estimator have unless told.
+    title : str, default=None
+        Heading; the name of the method unless told.
+    settings : mapping, default=None
+        Further settings of the run, shown before the parameters of the estimator.
+    command : str, default=None
+        The command line that made the run.
+    seconds : float, default=None
+        How long the fit took.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from sidelight import Constraints
+    >>> from sidelight.cluster import PCKMeans
+    >>> from sidelight.report import write_report
+    >>> X = np.array([[0.0, 0.0], [0.2, 0.1], [5.0, 5.0], [5.1, 4.9]])
+    >>> known = Constraints(must_link=[(0, 1)], cannot_link=[(1, 2)], n_samples=4)
+    >>> model = PCKMeans(n_clusters=2, random_state=0).fit(X, constraints=known)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_report(
+    ...         Path(folder) / "run.html", estimator=model, X=X, constraints=known
+    ...     )
+    ...     "1 must-link and 1 cannot-link: all satisfied" in path.read_text(encoding="utf-8")
+    True
+    """
+    html = render_report(
+        estimator=estimator,
+        X=X,
+        constraints=constraints,
+        labels_true=labels_true,
+        ids=ids,
+        feature_names=feature_names,
+        title=title,
+        settings=settings,
+        command=command,
+        seconds=seconds,
+    )
+    with atomic_write(path) as temporary:
+        temporary.write_text(html, encoding="utf-8")
+    return Path(path)
+
+
+def render_report(
+    *,
+    estimator: Any,
+    X: Any,
+    constraints: Constraints | None = None,
+    labels_true: Any = None,
+    ids: Sequence[Any] | None = None,
+    feature_names: Sequence[str] | None = None,
+    title: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    command: str | None = None,
+    seconds: float | None = None,
+) -> str:
+    """Return the report of a run as HTML; see :func:`write_report` for the parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.cluster import KMeans
+    >>> from sidelight.report import render_report
+    >>> X = np.array([[0.0], [0.1], [4.0], [4.1]])
+    >>> html = render_report(estimator=KMeans(n_clusters=2, random_state=0).fit(X), X=X)
+    >>> "4 rows and 2 clusters; nothing else was known." in html
+    True
+    """
+    # Jinja2 and SciPy are imported when a report is made, not when this package is.
+    from sidelight.report import _sections
+    from sidelight.report._run import make_run
+    from sidelight.report._tables import settings_of, versions
+
+    run = make_run(
+        estimator,
+        X,
+        constraints=constraints,
+        labels_true=labels_true,
+        ids=ids,
+        feature_names=feature_names,
+    )
+    context = {
+        **_sections.heading(run, title, seconds),
+        **_sections.picture_and_statements(run),
+        **_sections.asked(run),
+        **_sections.charts(run),
+        **_sections.agreement(run),
+        **_sections.features(run),
+        "method_line": _sections.method_line(estimator),
+        "settings": settings_of(estimator, settings),
+        "versions": versions(),
+        "command": command,
+    }
+    html: str = _environment().get_template("template.html.j2").render(context)
+    return html
+
+
+def _environment() -> Any:
+    """Prepare the template; everything that is not markup of ours is escaped."""
+    import jinja2
+    from markupsafe import Markup
+
+    from sidelight.report._run import shorten
+
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_resource), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["shorten"] = shorten
+    environment.globals["css"] = Markup(_resource("report.css"))
+    environment.globals["script"] = Markup(_resource("report.js"))
+    return environment
+
+
+def _resource(name: str) -> str:
+    return resources.files("sidelight.report").joinpath(name).read_text(encoding="utf-8")

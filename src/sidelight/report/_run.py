@@ -1,0 +1,200 @@
+"""Everything the report needs to know about a run, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.constraints import Constraints, Violations
+from sidelight.engine import RowSource, as_rows
+from sidelight.exceptions import SidelightError
+
+SHOWN_ID_LENGTH = 48
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A grouping of the rows: ``codes`` point into ``names``; -1 belongs to no group."""
+
+    codes: Codes
+    names: tuple[str, ...]
+
+    @cached_property
+    def sizes(self) -> Codes:
+        """Rows in each group."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
+
+    @property
+    def n_outside(self) -> int:
+        """Rows in no group."""
+        return int(np.count_nonzero(self.codes < 0))
+
+    def name(self, code: int) -> str:
+        """Name a group for a table."""
+        return self.names[code] if code >= 0 else "none"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A fitted estimator together with what it was given."""
+
+    estimator: Any
+    source: RowSource
+    clusters: Partition
+    known: Partition | None
+    constraints: Constraints
+    violations: Violations
+    ids: Sequence[Any] | npt.NDArray[Any] | None
+    feature_names: tuple[str, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.clusters.codes)
+
+    @cached_property
+    def labelled_or_grouped(self) -> npt.NDArray[np.bool_]:
+        """Rows whose label or group was given."""
+        given = np.zeros(self.n_rows, dtype=bool)
+        for codes in (self.constraints.labels, self.constraints.groups):
+            if codes is not None:
+                given |= codes >= 0
+        return given
+
+    @cached_property
+    def mentioned(self) -> npt.NDArray[np.bool_]:
+        """Rows that anything was said about."""
+        mentioned = self.labelled_or_grouped.copy()
+        mentioned[self.constraints.must_link.ravel()] = True
+        mentioned[self.constraints.cannot_link.ravel()] = True
+        return mentioned
+
+    def row_names(self, rows: Iterable[int]) -> list[str]:
+        """Name rows the way the user does."""
+        if self.ids is None:
+            return [f"row {int(row)}" for row in rows]
+        return [str(self.ids[int(row)]) for row in rows]
+
+
+def make_run(
+    estimator: Any,
+    X: Any,
+    *,
+    constraints: Constraints | None,
+    labels_true: Any,
+    ids: Sequence[Any] | None,
+    feature_names: Sequence[str] | None,
+) -> Run:
+    """Check that estimator, rows, constraints, known labels and ids are about the same thing."""
+    labels = getattr(estimator, "labels_", None)
+    if labels is None:
+        raise SidelightError(
+            f"{type(estimator).__name__} has no labels_ yet; fit it before writing its report."
+        )
+    labels = np.asarray(labels)
+    source = as_rows(X)
+    _check_length("X", source.n_rows, len(labels))
+    if constraints is None:
+        constraints = Constraints(n_samples=len(labels))
+    _check_length("The constraints", constraints.n_samples, len(labels))
+    if ids is not None:
+        _check_length("ids", len(ids), len(labels))
+        ids = ids if isinstance(ids, list | tuple | np.ndarray) else list(ids)  # a pandas Series
+    if labels_true is not None:
+        _check_length("labels_true", len(labels_true), len(labels))
+    return Run(
+        estimator=estimator,
+        source=source,
+        clusters=_clusters(labels),
+        known=None if labels_true is None else _known(labels_true),
+        constraints=constraints,
+        violations=constraints.violations(labels),
+        ids=constraints.ids if ids is None else ids,
+        feature_names=_feature_names(feature_names, X, estimator, source.n_features),
+    )
+
+
+def shorten(text: str, limit: int = SHOWN_ID_LENGTH) -> str:
+    """Cut a long text in the middle, where ids tend to be alike.
+
+    Examples
+    --------
+    >>> shorten("customer-0001-of-the-northern-region", 15)
+    'custome…-region'
+    """
+    if len(text) <= limit:
+        return text
+    tail = (limit - 1) // 2
+    return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """Say how many there are.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def enumerate_in_words(parts: Sequence[str]) -> str:
+    """Join with commas and a final "and".
+
+    Examples
+    --------
+    >>> enumerate_in_words(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _check_length(what: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise SidelightError(
+            f"{what} tell of {found} rows but the estimator was fitted on {expected}; "
+            "give the report what the fit was given."
+        )
+
+
+def _clusters(labels: npt.NDArray[Any]) -> Partition:
+    values, codes = np.unique(labels, return_inverse=True)
+    outside = int(values.dtype.kind in "iu" and len(values) > 0 and values[0] == -1)
+    names = tuple(str(value) for value in values[outside:])
+    return Partition(codes.reshape(-1).astype(np.int64) - outside, names)
+
+
+def _known(labels_true: Any) -> Partition:
+    """Read known labels the way constraints do: -1, None, NaN and "" are unknown."""
+    coded = Constraints.from_labels(labels_true)
+    names = () if coded.label_names is None else tuple(str(name) for name in coded.label_names)
+    codes = np.full(len(labels_true), -1) if coded.labels is None else coded.labels
+    return Partition(np.asarray(codes, dtype=np.int64), names)
+
+
+def _feature_names(
+    given: Sequence[str] | None, X: Any, estimator: Any, n_features: int
+) -> tuple[str, ...]:
+    columns = getattr(X, "columns", None)
+    if given is not None:
+        names = [str(name) for name in given]
+        if len(names) != n_features:
+            raise SidelightError(
+                f"feature_names has {len(names)} names but X has {n_features} columns; "
+                "give one name for each column, in their order."
+            )
+    elif columns is not None and len(columns) == n_features:
+        names = [str(name) for name in columns]
+    elif len(fitted := getattr(estimator, "feature_names_in_", ())) == n_features:
+        names = [str(name) for name in fitted]
+    else:
+        names = [f"feature {number}" for number in range(n_features)]
+    return tuple(names)

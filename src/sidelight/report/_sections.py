@@ -1,0 +1,371 @@
+"""The parts of the page: what each hands to the template."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+
+from sidelight.report._charts import objective_line, scatter, size_bars
+from sidelight.report._features import SHOW_ALL, feature_means
+from sidelight.report._palette import palette
+from sidelight.report._projection import project
+from sidelight.report._run import Partition, Run, count, shorten
+from sidelight.report._selection import Links, Selection, select, stated_links
+from sidelight.report._tables import (
+    MAX_STATEMENTS,
+    Tally,
+    asked_in_one_sentence,
+    confusion,
+    count_together,
+    format_number,
+    match_classes,
+    outcome,
+    scores,
+    statements,
+    tallies,
+)
+
+Section = dict[str, Any]
+
+_MANY_LINES = 300  # from here on the picture starts with the violated constraints only
+_MAX_GROUPS = 50  # in a legend or across a table
+_MANY_BARS = 12  # the bars of more clusters are too narrow for numbers
+_WIDE_TABLE = 9  # more columns take the width of the page
+_FULL_SHADE = 2.0  # standard deviations
+_ICONS = {"good": "M3 8.5l3.2 3.2L13 4.8", "bad": "M4 4l8 8M12 4l-8 8", "none": "M3.5 8h9"}
+
+
+def heading(run: Run, title: str | None, seconds: float | None) -> Section:
+    """Say what was run, when, and what came of it."""
+    estimator = run.estimator
+    now = datetime.datetime.now().astimezone()
+    facts = [
+        ("Method", type(estimator).__name__),
+        ("Rows", f"{run.n_rows:,}"),
+        ("Features", f"{run.source.n_features:,}"),
+        ("Clusters", f"{len(run.clusters.names):,}"),
+    ]
+    if (n_iter := getattr(estimator, "n_iter_", None)) is not None:
+        converged = getattr(estimator, "converged_", True)
+        facts.append(("Iterations", f"{n_iter:,}" + ("" if converged else ", not converged")))
+    if (objective := getattr(estimator, "objective_", None)) is not None:
+        facts.append(("Objective", format_number(float(objective))))
+    if seconds is not None:
+        facts.append(("Fitted in", f"{seconds:.2f} s" if seconds < 100 else f"{seconds:,.0f} s"))
+    return {
+        "title": title or type(estimator).__name__,
+        "sentence": asked_in_one_sentence(run),
+        "status": _status(tallies(run)),
+        "facts": facts,
+        "date": f"{now.day} {now:%B %Y, %H:%M %Z}",
+        "date_iso": now.isoformat(timespec="minutes"),
+    }
+
+
+def picture_and_statements(run: Run) -> Section:
+    """Draw the data and list what was asked; both number the drawn links alike."""
+    rng = np.random.default_rng(0)  # the same run gives the same picture
+    links = stated_links(run)
+    selection = select(run, links, rng)
+    return {**_picture(run, links, selection, rng), **_statements(run, links, selection)}
+
+
+def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Generator) -> Section:
+    rows = selection.rows
+    projection = project(run.source, rows, run.feature_names, rng)
+    numbers = _class_numbers(run)
+    classes = None if run.known is None else _recode(run.known.codes[rows], numbers)
+    wrong = np.zeros(len(rows), dtype=bool)
+    wrong[selection.links.pairs[selection.links.violated].ravel()] = True
+    wrong |= np.isin(rows, np.concatenate([run.violations.labels, run.violations.groups]))
+    drawn = scatter(
+        projection,
+        selection.links,
+        run.clusters.codes[rows],
+        classes,
+        run.clusters.names if len(run.clusters.names) <= _MAX_GROUPS else (),
+        wrong,
+        asked_in_one_sentence(run),
+    )
+    n_colours = max(len(run.clusters.names), int(numbers.max(initial=-1)) + 1)
+    return {
+        "scatter": Markup(drawn.svg),
+        "axis_titles": projection.titles,
+        "notes": _picture_notes(run, links, selection, projection.note, drawn.n_beyond),
+        "n_must": int((~selection.links.cannot).sum()),
+        "n_cannot": int(selection.links.cannot.sum()),
+        "start_violated_only": len(selection.links) > _MANY_LINES,
+        "colours": Markup(_colours(n_colours)),
+        "drawn": Markup(_drawn_as_json(run, selection)),
+        "cluster_chips": _chips(run.clusters, np.arange(len(run.clusters.names))),
+        "n_hidden_clusters": max(0, len(run.clusters.names) - _MAX_GROUPS),
+        "class_chips": [] if run.known is None else _chips(run.known, numbers),
+        "n_hidden_classes": 0 if run.known is None else max(0, len(numbers) - _MAX_GROUPS),
+    }
+
+
+def _picture_notes(
+    run: Run, links: Links, selection: Selection, projection_note: str, n_beyond: int
+) -> list[str]:
+    notes = [projection_note]
+    if len(selection.rows) < run.n_rows:
+        first = "those that constraints mention first, then " if run.mentioned.any() else ""
+        notes.append(
+            f"{len(selection.rows):,} of {run.n_rows:,} rows are drawn: {first}a random sample."
+        )
+    if len(selection.links) < len(links):
+        notes.append(
+            f"{len(selection.links):,} of {len(links):,} links are drawn, violated ones first."
+        )
+    if n_beyond:
+        lie = "lies" if n_beyond == 1 else "lie"
+        notes.append(f"{count(n_beyond, 'row')} {lie} beyond the frame, drawn on its edge.")
+    return notes
+
+
+def _statements(run: Run, links: Links, selection: Selection) -> Section:
+    line_of = {
+        (int(a), int(b), bool(cannot)): number
+        for number, ((a, b), cannot) in enumerate(
+            zip(selection.rows[selection.links.pairs], selection.links.cannot, strict=True)
+        )
+    }
+    listed = []
+    for asked in statements(run, links):
+        key = None if asked.pair is None else (*asked.pair, asked.kind == "cannot-link")
+        listed.append(
+            {
+                **vars(asked),
+                "line": None if key is None else line_of.get(key),
+                "first_cluster_name": run.clusters.name(asked.first_cluster),
+                "second_cluster_name": run.clusters.name(asked.second_cluster or 0),
+            }
+        )
+    counted = tallies(run)
+    n_rest = sum(tally.stated for tally in counted) - len(listed)
+    n_violated_rest = sum(tally.violated for tally in counted) - sum(
+        asked["violated"] for asked in listed
+    )
+    note = ""
+    if n_rest > 0:
+        note = f"{count(n_rest, 'more statement')}, {n_violated_rest:,} of them violated."
+        if len(listed) < MAX_STATEMENTS:
+            note += " Satisfied labels and group members are counted but not listed."
+    any_violated = any(asked["violated"] for asked in listed)
+    return {
+        "statements": listed,
+        "statements_note": note,
+        "statements_title": "What was asked, the violated first"
+        if any_violated
+        else "What was asked, one by one",
+    }
+
+
+def asked(run: Run) -> Section:
+    """Count what was asked, and what follows from it."""
+    counted = [
+        {
+            **vars(tally),
+            "plural": f"{tally.kind}s",
+            "percent": _percent(tally),
+            "satisfied_share": tally.satisfied_share,
+        }
+        for tally in tallies(run)
+    ]
+    remarks = list(run.constraints.notes)
+    if not counted:
+        remarks.append("Nothing was known besides the data: the clusters are the method's own.")
+    else:
+        closure = run.constraints.closure(on_contradiction="keep")
+        together = count(closure.n_entailed_must_link, "pair")
+        apart = count(closure.n_entailed_cannot_link, "pair")
+        remarks.append(f"It follows that {together} belong together and {apart} apart.")
+        if n_contradictions := len(closure.contradictions):
+            remarks.append(
+                f"{count(n_contradictions, 'cannot-link contradicts', 'cannot-links contradict')} "
+                "the must-links: no clustering can satisfy everything."
+            )
+    return {"tallies": counted, "remarks": remarks}
+
+
+def charts(run: Run) -> Section:
+    """Draw the sizes and the objective."""
+    sizes = run.clusters.sizes
+    note = ""
+    if len(sizes) > _MANY_BARS:
+        note = f"From {sizes.min():,} to {count(int(sizes.max()), 'row')}."
+    if run.clusters.n_outside:
+        note += f" {count(run.clusters.n_outside, 'row')} in no cluster."
+    section: Section = {"sizes": Markup(size_bars(run.clusters)), "size_note": note.strip()}
+    history = np.asarray(getattr(run.estimator, "history_", ()), dtype=np.float64).ravel()
+    finite = history[np.isfinite(history)]
+    section["objective"] = None
+    if len(finite):
+        section["objective"] = Markup(objective_line(history))
+        section["objective_note"] = (
+            f"From {format_number(finite[0])} to {format_number(finite[-1])}."
+        )
+    return section
+
+
+def agreement(run: Run) -> Section:
+    """Compare the clusters with the known labels."""
+    if run.known is None or not len(run.known.names):
+        return {"confusion": None}
+    table = confusion(run.known, run.clusters)
+    columns = table.clusters[:_MAX_GROUPS]
+    rows = [
+        {
+            "name": run.known.names[code],
+            "cells": [
+                {"count": int(number), "share": float(share)}
+                for number, share in zip(counts[:_MAX_GROUPS], shares, strict=False)
+            ],
+            "total": int(run.known.sizes[code]),
+        }
+        for code, counts, shares in zip(table.classes, table.counts, table.share, strict=True)
+    ]
+    found = scores(run)
+    return {
+        "confusion": {
+            "columns": [{"number": int(c), "name": run.clusters.name(int(c))} for c in columns],
+            "rows": rows,
+            "wide": len(columns) > _WIDE_TABLE,
+            "n_hidden": table.n_hidden,
+            "n_hidden_columns": len(table.clusters) - len(columns),
+        },
+        "n_unknown": run.known.n_outside,
+        "scores": found,
+        "scores_unmentioned": any(score.unmentioned is not None for score in found),
+    }
+
+
+def features(run: Run) -> Section:
+    """Tabulate the means of the features by cluster."""
+    if len(run.clusters.names) < 1:
+        return {"features": None}
+    table = feature_means(run.source, run.clusters)
+    n_columns = min(len(run.clusters.names), _MAX_GROUPS)
+    rows = [
+        {
+            "name": run.feature_names[feature],
+            "overall": _with_decimals(table.overall[row], table.deviation[row]),
+            "share": f"{table.share[row]:.0%}",
+            "cells": [
+                {
+                    "mean": _with_decimals(table.means[row, column], table.deviation[row]),
+                    "difference": float(table.difference[row, column]),
+                    "shade": min(1.0, abs(float(table.difference[row, column])) / _FULL_SHADE),
+                }
+                for column in range(n_columns)
+            ],
+        }
+        for row, feature in enumerate(table.features)
+    ]
+    title = "Features by cluster"
+    if run.source.n_features > SHOW_ALL:
+        title = (
+            f"Features in which the clusters differ most ({len(rows)} of {run.source.n_features:,})"
+        )
+    return {
+        "features": {
+            "title": title,
+            "columns": [{"number": c, "name": run.clusters.names[c]} for c in range(n_columns)],
+            "n_hidden_columns": len(run.clusters.names) - n_columns,
+            "rows": rows,
+        }
+    }
+
+
+def _with_decimals(value: float, deviation: float) -> str:
+    """Write a mean with the decimals that tell clusters apart: a hundredth of the deviation."""
+    if not deviation > 0.0 or abs(value) >= 1e7:
+        return format_number(value)
+    decimals = min(6, max(0, 2 - math.floor(math.log10(deviation))))
+    return f"{value:,.{decimals}f}".replace("-", "−")
+
+
+def method_line(estimator: Any) -> str:
+    """Say what the method is and where it comes from."""
+    if not hasattr(estimator, "__sidelight_tags__"):
+        return ""
+    tags = estimator.__sidelight_tags__()
+    return f"{tags.summary[:1].upper()}{tags.summary[1:]}. {tags.source}."
+
+
+def _status(counted: list[Tally]) -> Section:
+    if not counted:
+        return {"kind": "none", "icon": _ICONS["none"], "text": "No constraints"}
+    kind = "bad" if any(tally.violated for tally in counted) else "good"
+    text = outcome(counted)
+    return {"kind": kind, "icon": _ICONS[kind], "text": text[0].upper() + text[1:]}
+
+
+def _percent(tally: Tally) -> str:
+    """Never round a violation away."""
+    share = tally.satisfied_share
+    return f"{share:.0%}" if share in (0.0, 1.0) or 0.01 <= share < 0.995 else f"{share:.2%}"
+
+
+def _class_numbers(run: Run) -> npt.NDArray[np.int64]:
+    if run.known is None or not len(run.known.names):
+        return np.zeros(0, dtype=np.int64)
+    return match_classes(count_together(run.known, run.clusters))
+
+
+def _recode(codes: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.append(numbers, -1)[codes]
+
+
+def _chips(groups: Partition, numbers: npt.NDArray[np.int64]) -> list[Section]:
+    order = np.argsort(numbers, kind="stable")[:_MAX_GROUPS]
+    chips = [
+        {
+            "number": int(numbers[code]),
+            "name": groups.names[code],
+            "size": f"{groups.sizes[code]:,}",
+        }
+        for code in order
+    ]
+    if groups.n_outside:
+        chips.append({"number": -1, "name": "none", "size": f"{groups.n_outside:,}"})
+    return chips
+
+
+def _colours(n_groups: int) -> str:
+    """Write the style sheet of the groups: a colour by number, for both kinds of page."""
+    n_colours = min(n_groups, _MAX_GROUPS)
+
+    def variables(mode: str) -> str:
+        return "".join(f"--c{n}:{c};" for n, c in enumerate(palette(n_colours, mode)))
+
+    rules = "".join(
+        f'.k{n},[data-colour="label"] .t{n}{{--g:var(--c{n % n_colours})}}' for n in range(n_groups)
+    )
+    return (
+        f":root{{{variables('light')}}}"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{variables('dark')}}}}}{rules}"
+        '[data-colour="label"] .tx{--g:var(--faint)}'
+    )
+
+
+def _drawn_as_json(run: Run, selection: Selection) -> str:
+    """Write what the script tells about points; no text in it can end the script element."""
+    links = selection.links
+    facts = {
+        "ids": [shorten(name, 80) for name in run.row_names(selection.rows)],
+        "clusters": [shorten(name) for name in run.clusters.names],
+        "k": run.clusters.codes[selection.rows].tolist(),
+        "links": np.column_stack([links.pairs, links.cannot, links.violated]).astype(int).tolist(),
+    }
+    if run.known is not None:
+        facts["classes"] = [shorten(name) for name in run.known.names]
+        facts["t"] = run.known.codes[selection.rows].tolist()
+    text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
