@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidelight._kernels.icm import block_sweep, conditional_costs, icm_sweep
+from sidelight._kernels.icm import block_sweep, conditional_costs, costs_and_nearest, icm_sweep
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -43,7 +43,7 @@ def test_one_visit_is_the_single_site_optimum(seed: int) -> None:
         candidate = labels.copy()
         candidate[node] = label
         tried.append(energy(cost, dense, candidate))
-    icm_sweep(cost, *as_csr(dense), labels, np.array([node]))
+    icm_sweep(cost, cost.argmin(axis=1), *as_csr(dense), labels, np.array([node]))
     assert energy(cost, dense, labels) == pytest.approx(min(tried), abs=1e-12)
 
 
@@ -53,7 +53,7 @@ def test_sweeps_end_in_a_local_optimum_and_never_climb(seed: int) -> None:
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 3, size=7)
     before = energy(cost, dense, labels)
-    while icm_sweep(cost, *as_csr(dense), labels, rng.permutation(7)):
+    while icm_sweep(cost, cost.argmin(axis=1), *as_csr(dense), labels, rng.permutation(7)):
         after = energy(cost, dense, labels)
         assert after < before
         before = after
@@ -77,7 +77,16 @@ def test_a_block_move_is_the_best_joint_label_or_nothing(seed: int) -> None:
         candidate = labels.copy()
         candidate[block == chosen] = label
         tried.append(energy(cost, dense, candidate))
-    moves = block_sweep(cost, *as_csr(dense), labels, block, members, starts, np.array([chosen]))
+    moves = block_sweep(
+        cost,
+        cost.argmin(axis=1),
+        *as_csr(dense),
+        labels,
+        block,
+        members,
+        starts,
+        np.array([chosen]),
+    )
     assert energy(cost, dense, labels) == pytest.approx(min(tried), abs=1e-12)
     assert moves == (min(tried) < tried[0] - 1e-12)
 
@@ -102,7 +111,7 @@ def test_an_infinite_coupling_is_a_hard_cannot_link() -> None:
     cost = np.array([[0.0, 5.0], [0.0, 1.0]])
     dense = np.array([[0.0, np.inf], [np.inf, 0.0]])
     labels = np.array([1, 0])  # feasible, but node 0 would like cluster 0, where node 1 is
-    assert icm_sweep(cost, *as_csr(dense), labels, np.array([0, 1])) == 0
+    assert icm_sweep(cost, cost.argmin(axis=1), *as_csr(dense), labels, np.array([0, 1])) == 0
     np.testing.assert_array_equal(labels, [1, 0])
 
 
@@ -111,5 +120,23 @@ def test_nodes_outside_every_cluster_and_fixed_nodes() -> None:
     starts, neighbours = np.array([0, 2]), np.array([1, 2])
     coupling = np.array([-9.0, -3.0])
     labels = np.array([0, -1, 1])  # node 1 is in no cluster, node 2 pulls to cluster 1
-    assert icm_sweep(cost, starts, neighbours, coupling, labels, np.array([0])) == 1
+    assert (
+        icm_sweep(cost, cost.argmin(axis=1), starts, neighbours, coupling, labels, np.array([0]))
+        == 1
+    )
     np.testing.assert_array_equal(labels, [1, -1, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_costs_and_nearest(dtype: type) -> None:
+    rng = np.random.default_rng(0)
+    points, centers = rng.normal(size=(9, 3)), rng.normal(size=(4, 3))
+    weights = rng.uniform(1, 5, size=9)
+    cost, nearest = np.empty((9, 4)), np.empty(9, dtype=np.int64)
+    products = (points @ centers.T).astype(dtype)
+    costs_and_nearest(
+        products, (points**2).sum(axis=1), (centers**2).sum(axis=1), weights, cost, nearest
+    )
+    expected = weights[:, None] * ((points[:, None] - centers) ** 2).sum(axis=2)
+    np.testing.assert_allclose(cost, expected, rtol=1e-4 if dtype == np.float32 else 1e-12)
+    np.testing.assert_array_equal(nearest, expected.argmin(axis=1))

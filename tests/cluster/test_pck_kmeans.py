@@ -110,8 +110,8 @@ def test_labels_are_matched_exactly(seed: int) -> None:
     known = Constraints(labels=rng.integers(0, 2, size=n))
     cost = rng.uniform(size=(n, k)) ** 2
     penalties = Penalties(known, unit)
-    labels = penalties.start(cost)
-    penalties.improve(cost, labels, np.random.RandomState(0))
+    labels = penalties.start(cost.argmin(axis=1), k)
+    penalties.improve(cost, cost.argmin(axis=1), labels, np.random.RandomState(0))
     found = cost[np.arange(n), labels[:n]].sum() + penalties.value(labels)
     best = min(
         cost[np.arange(n), candidate].sum() + unit * known.violations(candidate).n
@@ -170,7 +170,7 @@ def test_a_must_link_component_moves_as_a_whole() -> None:
     penalties = Penalties(known, unit=1000.0)
     labels = np.array([0, 0, 0])
     assert list(penalties.rows) == [4, 5, 6]
-    penalties.improve(cost[4:], labels, np.random.RandomState(0))
+    penalties.improve(cost[4:], cost[4:].argmin(axis=1), labels, np.random.RandomState(0))
     np.testing.assert_array_equal(labels, [1, 1, 1])
 
 

@@ -21,8 +21,29 @@ ROUNDING = 1e-13
 
 
 @kernel
+def costs_and_nearest(
+    products: np.ndarray,
+    squares: np.ndarray,
+    center_squares: np.ndarray,
+    weights: np.ndarray,
+    cost: np.ndarray,
+    nearest: np.ndarray,
+) -> None:
+    """Write ``w_i ‖x_i - μ_h‖²`` and the cheapest cluster of every node, from ``x_i·μ_h``."""
+    for node in range(len(products)):
+        best = 0
+        for cluster in range(products.shape[1]):
+            squared = squares[node] - 2.0 * products[node, cluster] + center_squares[cluster]
+            cost[node, cluster] = weights[node] * max(squared, 0.0)
+            if cost[node, cluster] < cost[node, best]:
+                best = cluster
+        nearest[node] = best
+
+
+@kernel
 def icm_sweep(
     cost: np.ndarray,
+    nearest: np.ndarray,
     starts: np.ndarray,
     neighbours: np.ndarray,
     coupling: np.ndarray,
@@ -31,24 +52,40 @@ def icm_sweep(
 ) -> int:
     """Give every node of ``order`` in turn its best label, the others fixed; count the changes.
 
-    ``labels`` is updated in place; nodes beyond the length of ``cost`` are fixed.
+    ``labels`` is updated in place; nodes beyond the length of ``cost`` are fixed. Only labels of
+    neighbours differ from the plain cost, so that the cheapest cluster ``nearest`` and these are
+    all that can be best, unless neighbours make the cheapest one dearer.
     """
     n_clusters = cost.shape[1]
-    energy = np.empty(n_clusters)
+    added = np.zeros(n_clusters)
     changes = 0
     for node in order:
-        for cluster in range(n_clusters):
-            energy[cluster] = cost[node, cluster]
         for edge in range(starts[node], starts[node + 1]):
             label = labels[neighbours[edge]]
             if label >= 0:
-                energy[label] += coupling[edge]
+                added[label] += coupling[edge]
         current = labels[node]
-        best = current
-        for cluster in range(n_clusters):
-            if energy[cluster] < energy[best]:
-                best = cluster
-        if energy[best] + ROUNDING * abs(energy[best]) < energy[current]:
+        now = cost[node, current] + added[current]
+        best, lowest = current, now
+        cheapest = nearest[node]
+        if added[cheapest] > 0.0:
+            for cluster in range(n_clusters):
+                energy = cost[node, cluster] + added[cluster]
+                if energy < lowest:
+                    best, lowest = cluster, energy
+        elif cost[node, cheapest] + added[cheapest] < lowest:
+            best, lowest = cheapest, cost[node, cheapest] + added[cheapest]
+        for edge in range(starts[node], starts[node + 1]):
+            label = labels[neighbours[edge]]
+            if label >= 0:
+                energy = cost[node, label] + added[label]
+                if energy < lowest:
+                    best, lowest = label, energy
+        for edge in range(starts[node], starts[node + 1]):
+            label = labels[neighbours[edge]]
+            if label >= 0:
+                added[label] = 0.0
+        if lowest + ROUNDING * abs(lowest) < now:
             labels[node] = best
             changes += 1
     return changes
@@ -57,6 +94,7 @@ def icm_sweep(
 @kernel
 def block_sweep(
     cost: np.ndarray,
+    nearest: np.ndarray,
     starts: np.ndarray,
     neighbours: np.ndarray,
     coupling: np.ndarray,
@@ -76,30 +114,38 @@ def block_sweep(
     moves = 0
     for b in order:
         nodes = members[member_starts[b] : member_starts[b + 1]]
-        together[:] = 0.0
         now = 0.0  # the energy of the block as it stands, couplings inside counted once
         inside = 0.0  # what the couplings inside add when all of the block is together
+        bound = 0.0  # no cluster can be cheaper than this for the nodes and couplings outside
         for node in nodes:
             current = labels[node]
             now += cost[node, current]
-            for cluster in range(n_clusters):
-                together[cluster] += cost[node, cluster]
+            bound += cost[node, nearest[node]]
             for edge in range(starts[node], starts[node + 1]):
-                other = neighbours[edge]
-                label = labels[other]
+                label = labels[neighbours[edge]]
                 if label < 0:
                     continue
-                if block[other] == b:
+                if block[neighbours[edge]] == b:
                     inside += 0.5 * coupling[edge]
                     if label == current:
                         now += 0.5 * coupling[edge]
                 else:
-                    together[label] += coupling[edge]
+                    bound += min(coupling[edge], 0.0)
                     if label == current:
                         now += coupling[edge]
+        tolerance = ROUNDING * (abs(now) + abs(inside))
+        if bound + inside + tolerance >= now:
+            continue
+        together[:] = inside
+        for node in nodes:
+            for cluster in range(n_clusters):
+                together[cluster] += cost[node, cluster]
+            for edge in range(starts[node], starts[node + 1]):
+                label = labels[neighbours[edge]]
+                if label >= 0 and block[neighbours[edge]] != b:
+                    together[label] += coupling[edge]
         best = np.argmin(together)
-        target = together[best] + inside
-        if target + ROUNDING * (abs(target) + abs(inside)) < now:
+        if together[best] + tolerance < now:
             for node in nodes:
                 labels[node] = best
             moves += 1

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._kernels.icm import costs_and_nearest
 from sidelight.constraints import Closure
 from sidelight.engine import RowSource
 
@@ -127,12 +128,20 @@ class Points:
         self._points = points
         self._norms = _squared_norms(points)
 
+    def costs(
+        self, centers: npt.NDArray[Any], weights: npt.NDArray[np.float64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Return ``w_i ‖x_i - μ_h‖²`` of all points and centres, and the cheapest centres."""
+        relative = centers - self._shift
+        products = np.asarray(self._points @ relative.T.astype(self._points.dtype))
+        cost = np.empty(products.shape)
+        nearest = np.empty(len(products), dtype=np.int64)
+        costs_and_nearest(products, self._norms, _squared_norms(relative), weights, cost, nearest)
+        return cost, nearest
+
     def squared_distances(self, centers: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Squared distances of all points to all centres."""
-        relative = centers - self._shift
-        products = np.asarray(self._points @ relative.T.astype(self._points.dtype), np.float64)
-        distances = self._norms[:, None] - 2.0 * products + _squared_norms(relative)[None, :]
-        return np.maximum(distances, 0.0, out=distances)
+        return self.costs(centers, np.ones(len(self._norms)))[0]
 
     def costliest(
         self,

@@ -26,6 +26,7 @@ from sidelight.cluster._contraction import Contraction, Points, dense, squared_r
 from sidelight.cluster._distances import mean_variance
 from sidelight.cluster._lloyd import dense_rows
 from sidelight.cluster._seeding import kmeans_plusplus
+from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 
 RULES = ("farthest-first", "largest", "clique")
@@ -75,19 +76,19 @@ def neighbourhood_centers(
     ).astype(source.dtype)
 
 
-def plan_starts(init: Any, n_init: Any, contraction: Contraction) -> list[Any]:
-    """List the starts of a fit: one for centres that are given, else ``n_init``.
+def plan_starts(init: Any, n_init: Any, constraints: Constraints) -> list[str]:
+    """List the starts of a fit: ``["given"]`` for centres that are given, else ``n_init``.
 
-    ``"auto"`` is one start from the neighbourhoods, where there are any, and k-means++ for the
-    rest: neighbourhoods are not classes, so their start alone can be a trap.
+    ``"auto"`` is one start from the neighbourhoods, where anything is known, and k-means++ for the
+    rest: neighbourhoods are not classes, so that their start alone can be a trap.
     """
     if not isinstance(init, str):
-        return [init]
+        return ["given"]
     if not isinstance(n_init, Integral) or n_init < 1:
         raise ValueError(f"n_init must be a whole number above 0, got {n_init!r}.")
     if init != "auto":
         return [init] * int(n_init)
-    first = "neighbourhoods" if contraction.n_components else "k-means++"
+    first = "k-means++" if constraints.is_empty else "neighbourhoods"
     return [first] + ["k-means++"] * (int(n_init) - 1)
 
 

@@ -184,15 +184,17 @@ class PCKMeans(_KMeansBase):
         self.penalty_weight_ = self._unit_weight(source)
         penalties = Penalties(known, self.penalty_weight_)
         points = Points(source.take(penalties.rows))
-        contraction = contract(source, known.closure(on_contradiction="keep"))
-        if isinstance(self.init, str) and self.init == "neighbourhoods":
-            self._warn_of_twins(source, contraction, known)
-        starts = plan_starts(self.init, self.n_init, contraction)
+        starts = plan_starts(self.init, self.n_init, known)
+        contraction = None
+        if "neighbourhoods" in starts:
+            contraction = contract(source, known.closure(on_contradiction="keep"))
+            if self.init == "neighbourhoods":
+                self._warn_of_twins(source, contraction, known)
         inits = iter(starts)
 
         def run(random_state: np.random.RandomState) -> LloydResult:
             init = next(inits)
-            if isinstance(init, str) and init == "neighbourhoods":
+            if init == "neighbourhoods" and contraction is not None:
                 centers = neighbourhood_centers(
                     source,
                     contraction,
@@ -202,7 +204,8 @@ class PCKMeans(_KMeansBase):
                     fill=self.fill,
                 )
             else:
-                centers = self._start(source, init, random_state, None)
+                given = self.init if init == "given" else init
+                centers = self._start(source, given, random_state, None)
             return lloyd_with_refills(
                 source,
                 centers,
@@ -271,14 +274,15 @@ class _SoftlyHeld:
         self._penalties = penalties
         self._points = points
         self._random_state = random_state
+        self._half = np.full(len(self.rows), 0.5)
         self._labels: npt.NDArray[np.int64] | None = None
 
     def assign(self, centers: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], float]:
         """Return the labels of the rows and twice their penalty."""
-        cost = 0.5 * self._points.squared_distances(centers)
+        cost, nearest = self._points.costs(centers, self._half)
         if self._labels is None:
-            self._labels = self._penalties.start(cost)
-        self._penalties.improve(cost, self._labels, self._random_state)
+            self._labels = self._penalties.start(nearest, len(centers))
+        self._penalties.improve(cost, nearest, self._labels, self._random_state)
         labels = self._labels[: len(self.rows)].copy()
         return labels, 2 * self._penalties.value(self._labels)
 

@@ -116,23 +116,29 @@ class Penalties:
         self.member_starts = np.concatenate([[0], np.cumsum(size)])
         self.movable = np.flatnonzero(size > 1)
 
-    def start(self, cost: Array) -> Array:
+    def start(self, nearest: Array, n_clusters: int) -> Array:
         """Labels of rows and anchors to begin with: the nearest centres, the best anchors."""
         labels = np.empty(self.n_nodes, dtype=np.int64)
-        labels[: len(self.rows)] = cost.argmin(axis=1)
-        self._follow_labels(labels, cost.shape[1])
+        labels[: len(self.rows)] = nearest
+        self._follow_labels(labels, n_clusters)
         return labels
 
-    def improve(self, cost: Array, labels: Array, rng: np.random.RandomState) -> None:
-        """Lower ``Σ_i cost[i, l_i] + P(l)`` from the given labels, in place, to a local optimum."""
+    def improve(
+        self, cost: Array, nearest: Array, labels: Array, rng: np.random.RandomState
+    ) -> None:
+        """Lower ``Σ_i cost[i, l_i] + P(l)`` from the given labels, in place, to a local optimum.
+
+        ``nearest`` is the cheapest cluster of every row: ``cost.argmin(axis=1)``.
+        """
         for _ in range(MOST_ROUNDS):
             changes = self._move_anchors(cost, labels)
             while sweep_changes := icm_sweep(
-                cost, *self.graph, labels, rng.permutation(len(self.rows))
+                cost, nearest, *self.graph, labels, rng.permutation(len(self.rows))
             ):
                 changes += sweep_changes
             changes += block_sweep(
                 cost,
+                nearest,
                 *self.graph,
                 labels,
                 self.block,
