@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sidelight.cli._errors import Commands
+from sidelight.cli._errors import PROBLEM, USAGE, Commands
 from sidelight.cli._options import (
     CannotLink,
     Clusters,
@@ -28,7 +28,6 @@ from sidelight.cli._options import (
 app = typer.Typer(
     cls=Commands,
     name="sidelight",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,14 +45,17 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _everything(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(USAGE)
 
 
 @app.command()
@@ -192,7 +194,7 @@ def check(
         screen=Screen(as_json=as_json, quiet=quiet),
     )
     if not fine:
-        raise typer.Exit(1)
+        raise typer.Exit(PROBLEM)
 
 
 @app.command()

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 import typer
@@ -26,14 +26,26 @@ UsageError, ClickError = typer.BadParameter.__mro__[1:3]
 class Commands(TyperGroup):
     """A group of commands that ends every failure with a sentence."""
 
-    def main(self, args: Any = None, *positional: Any, **options: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Parse the arguments, run the command, exit."""
         arguments = list(sys.argv[1:] if args is None else args)
-        as_json = "--json" in arguments
-        options = {**options, "standalone_mode": False, "obj": arguments}
+
+        def command() -> Any:
+            return super(Commands, self).main(
+                arguments, prog_name, complete_var, False, windows_expand_args, obj=arguments
+            )
+
         with warnings.catch_warnings():
             warnings.showwarning = _say_warning
-            code = _run(lambda: super(Commands, self).main(arguments, **options), as_json)
+            code = _run(command, as_json="--json" in arguments)
         sys.exit(code)
 
 

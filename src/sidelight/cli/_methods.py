@@ -7,6 +7,8 @@ from dataclasses import asdict
 from sidelight import catalog
 from sidelight.cli._common import Screen, plain_text
 
+WIDE = 120  # columns of a terminal that has room for everything
+
 
 def run(*, knowledge: str | None, hard: bool | None, screen: Screen) -> None:
     """List the methods that fit."""
@@ -24,21 +26,24 @@ def run(*, knowledge: str | None, hard: bool | None, screen: Screen) -> None:
 
 def _table(found: tuple[catalog.Method, ...]) -> object:
     from rich import box
+    from rich.console import Console
     from rich.table import Table
 
+    columns = {
+        "Name": lambda tags: tags.name,
+        "What it does": lambda tags: tags.summary,
+        "Uses": lambda tags: ", ".join(tags.knowledge) or "nothing",
+        "How": lambda tags: tags.enforcement if tags.knowledge else "",
+    }
+    if Console().width >= WIDE:
+        columns |= {
+            "Sparse": lambda tags: "yes" if tags.sparse else "",
+            "On disk": lambda tags: "yes" if tags.out_of_core else "",
+            "Source": lambda tags: tags.source,
+        }
     laid_out = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("Name", "What it does", "Uses", "How", "Sparse", "On disk", "Source"):
-        laid_out.add_column(header)
+    for header in columns:
+        laid_out.add_column(header, no_wrap=header == "Name")
     for method in found:
-        tags = method.tags
-        cells = (
-            method.name,
-            tags.summary,
-            ", ".join(tags.knowledge) or "nothing",
-            tags.enforcement if tags.knowledge else "",
-            "yes" if tags.sparse else "",
-            "yes" if tags.out_of_core else "",
-            tags.source,
-        )
-        laid_out.add_row(*(plain_text(cell) for cell in cells))
+        laid_out.add_row(*(plain_text(cell(method.tags)) for cell in columns.values()))
     return laid_out

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,11 +34,7 @@ def is_text(column: pa.ChunkedArray) -> bool:
 
 def all_different(column: pa.ChunkedArray) -> bool:
     """Whether no value occurs twice and none is missing."""
-    import pyarrow.compute as pc
-
-    if column.null_count:
-        return False
-    return int(pc.count_distinct(column).as_py()) == len(column)
+    return not column.null_count and len(set(column.to_pylist())) == len(column)
 
 
 def id_values(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[Any]:
@@ -44,56 +42,41 @@ def id_values(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[Any
 
     ``007`` stays text: turned into 7 it would no longer be what the user wrote.
     """
-    import pyarrow.compute as pc
-
-    text = pc.fill_null(_as_text(column), "")
-    missing = np.flatnonzero(pc.equal(text, "").to_numpy())
-    if len(missing):
+    texts = _texts(column)
+    missing = [position for position, text in enumerate(texts) if not text]
+    if missing:
         raise SidelightError(
-            f"The id column {name!r} of {path} is empty in {len(missing)} of {len(text)} rows, "
+            f"The id column {name!r} of {path} is empty in {len(missing)} of {len(texts)} rows, "
             f"the first is data row {missing[0] + 1}; fill it in or name another id column."
         )
-    if not all_different(text):
-        counts = pc.value_counts(text)
-        values = np.asarray(counts.field("values").to_pylist())
-        repeated = values[counts.field("counts").to_numpy() > 1].tolist()
+    if len(set(texts)) < len(texts):
+        repeated = [text for text, n in Counter(texts).items() if n > 1]
         raise SidelightError(
             f"The id column {name!r} of {path} names rows twice: {quoted(repeated)}; ids must be "
             "different, or name another id column."
         )
-    numbers = _whole_numbers(text)
-    return np.asarray(text.to_pylist(), dtype=str) if numbers is None else numbers
+    numbers = _whole_numbers(texts)
+    return np.asarray(texts, dtype=str) if numbers is None else numbers
 
 
 def label_values(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     """Labels as int64 (unknown: -1) where all are whole numbers, else as text (unknown: "")."""
-    text, numbers = _label_text(column)
-    return np.asarray(text.to_pylist(), dtype=str) if numbers is None else numbers
+    texts, numbers = _labels(column)
+    return np.asarray(texts, dtype=str) if numbers is None else numbers
 
 
 def class_values(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     """True classes, like labels, but -1 is a class: many files call theirs ±1."""
-    text, numbers = _label_text(column)
-    if numbers is None or np.array_equal(numbers == -1, np.asarray(text.to_pylist()) == ""):
-        return label_values(column)
-    return np.asarray(text.to_pylist(), dtype=str)
+    texts, numbers = _labels(column)
+    return np.asarray(texts, dtype=str) if numbers is None or "-1" in texts else numbers
 
 
-def _label_text(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, npt.NDArray[np.int64] | None]:
+def _labels(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int64] | None]:
     """Labels as text (unknown: ""), and as whole numbers (unknown: -1) if they are all that."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_floating(column.type):  # integers with gaps are often stored as floats
-        column = pc.if_else(pc.is_nan(column), None, column)
-        if pc.all(pc.equal(column, pc.round(column))).as_py():
-            column = column.cast(pa.int64())
-    text = pc.fill_null(_as_text(column), "")
-    unknown = pc.is_in(text, value_set=pa.array(UNKNOWN_LABELS))
-    text = pc.if_else(unknown, "", text)
-    shortened = pc.replace_substring_regex(text, r"^(-?\d+)\.0*$", r"\1")
-    numbers = _whole_numbers(pc.if_else(unknown, "-1", shortened))
-    return (text if numbers is None else shortened), numbers
+    texts = ["" if text in UNKNOWN_LABELS else text for text in _texts(column)]
+    shortened = [re.sub(r"^(-?\d+)\.0*$", r"\1", text) for text in texts]  # 1.0 is often a 1
+    numbers = _whole_numbers([text or "-1" for text in shortened])
+    return (texts if numbers is None else shortened), numbers
 
 
 def number_column(column: pa.ChunkedArray) -> npt.NDArray[Any] | None:
@@ -115,8 +98,8 @@ def number_column(column: pa.ChunkedArray) -> npt.NDArray[Any] | None:
 
 def first_not_a_number(column: pa.ChunkedArray) -> tuple[int, str]:
     """Position and text of the first value that is not a number."""
-    for position, value in enumerate(_as_text(column).to_pylist()):
-        if value is not None and value not in UNKNOWN_LABELS and not is_number(value):
+    for position, value in enumerate(_texts(column)):
+        if value not in UNKNOWN_LABELS and not is_number(value):
             return position, value
     return 0, ""
 
@@ -200,23 +183,22 @@ def close_names(name: str, names: Sequence[str]) -> str:
     return f"its columns are {quoted(list(names), limit=12)}"
 
 
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    """A column as text, missing values as the empty text.
 
-    if pa.types.is_floating(column.type):  # an id 3.0 is the id 3
-        whole = pc.all(pc.equal(column, pc.round(column))).as_py()
-        column = column.cast(pa.int64()) if whole else column
-    return pc.utf8_trim_whitespace(column.cast(pa.string()))
+    Plain Python: ids become Python objects sooner or later, and Arrow's own functions for text take
+    longer to import than a short command has.
+    """
+    values = ["" if value is None or value != value else value for value in column.to_pylist()]
+    if all(isinstance(value, float) and value.is_integer() for value in values if value != ""):
+        values = [value if value == "" else int(value) for value in values]  # 3.0 is the id 3
+    return [str(value).strip() for value in values]
 
 
-def _whole_numbers(text: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
-    """The integers that a text column spells in the plain way, or None."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+def _whole_numbers(texts: list[str]) -> npt.NDArray[np.int64] | None:
+    """The integers that texts spell in the plain way, or None."""
     try:
-        numbers = text.cast(pa.int64())
-    except pa.ArrowInvalid:
+        numbers = np.array([int(text) for text in texts], dtype=np.int64)
+    except (ValueError, OverflowError):
         return None
-    return numbers.to_numpy() if pc.all(pc.equal(numbers.cast(pa.string()), text)).as_py() else None
+    return numbers if list(map(str, numbers.tolist())) == texts else None

@@ -1,0 +1,173 @@
+"""Every mistake is one clear sentence and an exit code."""
+
+import errno
+import json
+import os
+
+import numpy as np
+import pytest
+
+from sidelight.cli import _cluster
+
+GOOD = "id,a,b\n" + "".join(f"p{i},{i % 3},{i // 3}\n" for i in range(9))
+HEADER = "i,j,kind\n"
+CLUSTER = ("cluster", "data.csv", "-k", "2")
+WITH = (*CLUSTER, "-c", "known.csv")
+CHECK = ("check", "data.csv", "-c", "known.csv")
+
+# (files, arguments, words that the sentence must hold, exit code)
+BAD = {
+    "no such file": ({}, ("cluster", "none.csv", "-k", "2"), ["no file none.csv"], 1),
+    "folder": ({}, ("cluster", ".", "-k", "2"), [". is a folder"], 1),
+    "empty": ({"data.csv": ""}, CLUSTER, ["data.csv is empty"], 1),
+    "suffix": ({"data.xyz": "a\n1\n"}, ("cluster", "data.xyz", "-k", "2"), ["'.xyz'", ".npy"], 1),
+    "ragged": ({"data.csv": "a,b\n1,2\n3\n"}, CLUSTER, ["Line 3 of data.csv"], 1),
+    "missing": ({"data.csv": "id,a\np,1\nq,\n"}, CLUSTER, ["'a'", "row 'q'", "--drop a"], 1),
+    "text": ({"data.csv": "a,c\n1,x\n2,x\n"}, CLUSTER, ["'c'", "numbers", "--drop c"], 1),
+    "twice": ({"data.csv": "id,a\np,1\np,2\n"}, CLUSTER, ["'id'", "'p'"], 1),
+    "column": ({}, (*CLUSTER, "--label-column", "aa"), ["no column 'aa'"], 1),
+    "k too large": ({}, ("cluster", "data.csv", "-k", "10"), ["10", "9"], 1),
+    "k zero": ({}, ("cluster", "data.csv", "-k", "0"), ["n_clusters", "at least 1"], 1),
+    "k missing": ({}, ("cluster", "data.csv"), ["how many clusters", "-k"], 2),
+    "k not a number": ({}, ("cluster", "data.csv", "-k", "two"), ["two"], 2),
+    "method": ({}, (*CLUSTER, "-m", "kmeanz"), ["'kmeanz'", "kmeans"], 1),
+    "parameter": ({}, (*CLUSTER, "--set", "speed=9"), ["'speed'", "max_iter", "KMeans"], 2),
+    "setting": ({}, (*CLUSTER, "--set", "max_iter"), ["max_iter", "name=value"], 2),
+    "own option": ({}, (*CLUSTER, "--set", "n_clusters=3"), ["use -k"], 2),
+    "value": ({}, (*CLUSTER, "--set", "max_iter=no"), ["max_iter", "'no'"], 1),
+    "option": ({}, (*CLUSTER, "--frobnicate"), ["--frobnicate"], 2),
+    "command": ({}, ("clusterize",), ["clusterize", "cluster"], 2),
+    "no constraints file": ({}, WITH, ["known.csv"], 1),
+    "unknown id": ({"known.csv": HEADER + "p0,zz,must-link\n"}, WITH, ["zz"], 1),
+    "kind": ({"known.csv": HEADER + "p0,p1,maybe\n"}, WITH, ["known.csv", "line 2", "maybe"], 1),
+    "ragged constraints": (
+        {"known.csv": HEADER + "p0,p1,must-link\np0\n"},
+        WITH,
+        ["known.csv", "line 3"],
+        1,
+    ),
+    "contradiction": (
+        {"known.csv": HEADER + "p0,p1,must-link\np1,p4,must-link\np4,p0,cannot-link\n"},
+        (*WITH, "-m", "copkmeans"),
+        ["'p0'", "'p1'", "'p4'"],
+        1,
+    ),
+    "infeasible": (
+        {"known.csv": HEADER + "p0,p1,cannot-link\np1,p2,cannot-link\np2,p0,cannot-link\n"},
+        (*WITH, "-m", "copkmeans"),
+        ["'p0'", "'p1'", "'p2'", "3"],
+        1,
+    ),
+    "apart from itself": ({"known.csv": HEADER + "p0,p0,cannot-link\n"}, CHECK, ["'p0'"], 1),
+    "pairs": ({"m.csv": "p0,p1\np0\n"}, (*CLUSTER, "--must-link", "m.csv"), ["Line 2 of m.csv"], 1),
+    "pair id": ({"m.csv": "p0,zz\n"}, (*CLUSTER, "--must-link", "m.csv"), ["'zz'", "m.csv"], 1),
+    "nothing to check": ({}, ("check", "data.csv"), ["--constraints"], 2),
+    "protocol": (
+        {},
+        ("sample", "data.csv", "--label-column", "a", "-n", "3", "--protocol", "p", "-o", "s.csv"),
+        ["'p'", "random"],
+        1,
+    ),
+    "too many pairs": (
+        {},
+        ("sample", "data.csv", "--label-column", "a", "-n", "999", "-o", "s.csv"),
+        ["999"],
+        1,
+    ),
+    "labels": (
+        {"labels.csv": "id,group\np0,1\n"},
+        ("evaluate", "labels.csv", "--truth", "data.csv", "--label-column", "a"),
+        ["labels.csv", "'cluster'"],
+        1,
+    ),
+    "model": ({"m.skops": "x"}, ("predict", "m.skops", "data.csv"), ["m.skops", "model"], 1),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_bad_input_is_explained(case, as_json, run, put):
+    files, arguments, words, code = BAD[case]
+    put("data.csv", GOOD)
+    for name, text in files.items():
+        put(name, text)
+    before = sorted(os.listdir())
+    ended = run(*arguments, *(["--json"] if as_json else []))
+    assert ended.code == code, ended
+    if as_json:
+        sentence = ended.json["error"]
+        assert ended.err == ""
+    else:
+        assert ended.out == ""
+        *notes, last = ended.err.strip().splitlines()
+        assert last.startswith("Error: ")
+        assert all("names the rows" in note for note in notes)
+        sentence = last
+    for word in words:
+        assert word.lower() in sentence.lower()
+    assert sorted(os.listdir()) == before
+
+
+def test_a_file_that_may_not_be_read(run, put, monkeypatch):
+    put("data.csv", GOOD)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    ended = run(*CLUSTER)
+    assert (ended.code, "permission denied" in ended.err) == (1, True)
+
+
+def test_our_own_mistakes_are_told_without_a_traceback(run, put, monkeypatch):
+    put("data.csv", GOOD)
+
+    def broken(*args, **kwargs):
+        raise KeyError("lost")
+
+    monkeypatch.setattr(_cluster, "fit_rows", broken)
+    ended = run(*CLUSTER)
+    assert ended.code == 1
+    assert "KeyError" in ended.err
+    assert "SIDELIGHT_DEBUG=1" in ended.err
+    monkeypatch.setenv("SIDELIGHT_DEBUG", "1")
+    from sidelight.cli._app import app
+
+    with pytest.raises(KeyError, match="lost"):
+        app(list(CLUSTER))
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_ctrl_c_is_130_and_writes_nothing(run, put, monkeypatch, as_json):
+    put("data.csv", GOOD)
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_cluster, "fit_rows", interrupted)
+    ended = run(*CLUSTER, "-o", "labels.csv", *(["--json"] if as_json else []))
+    assert ended.code == 130
+    assert "Interrupted" in (ended.json["error"] if as_json else ended.err)
+    assert os.listdir() == ["data.csv"]
+
+
+def test_a_system_error_names_the_file(run, put, monkeypatch):
+    put("data.csv", GOOD)
+
+    def broken(*args, **kwargs):
+        raise OSError(errno.EIO, "Input/output error", "data.csv")
+
+    monkeypatch.setattr(_cluster, "fit_rows", broken)
+    assert "data.csv: Input/output error" in run(*CLUSTER).err
+
+
+def test_warnings_are_sentences(run, put):
+    put("data.csv", "a,b\n" + "1,1\n" * 5 + "2,2\n")
+    ended = run("cluster", "data.csv", "-k", "3")
+    assert ended.code == 0
+    (line,) = [line for line in ended.err.splitlines() if "distinct clusters" in line]
+    assert line.startswith("Warning: ")
+    facts = run("cluster", "data.csv", "-k", "3", "--json")
+    assert json.loads(facts.out)["n_rows"] == 6
+
+
+def test_json_has_no_nan(run, put):
+    np.save("data.npy", np.zeros((4, 1)))
+    ended = run("cluster", "data.npy", "-k", "1", "--standardize", "--json")
+    json.loads(ended.out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))

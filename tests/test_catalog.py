@@ -1,0 +1,54 @@
+"""The catalog is made from tags, nothing else."""
+
+import pytest
+
+from sidelight import catalog, cluster
+from sidelight.base import KNOWLEDGE, ConstrainedEstimator
+from sidelight.exceptions import SidelightError
+
+
+def test_every_public_estimator_is_in_the_catalog_once():
+    estimators = {
+        public
+        for public in cluster.__all__
+        if isinstance(getattr(cluster, public), type)
+        and issubclass(getattr(cluster, public), ConstrainedEstimator)
+    }
+    found = [method.cls.__name__ for method in catalog.methods()]
+    assert sorted(found) == sorted(estimators)
+    names = [method.name for method in catalog.methods()]
+    assert len(set(names)) == len(names)
+
+
+def test_filters_are_the_tags():
+    for kind in KNOWLEDGE:
+        expected = tuple(m for m in catalog.methods() if kind in m.tags.knowledge)
+        assert catalog.methods(knowledge=kind) == expected
+    hard = catalog.methods(enforcement="hard")
+    assert {method.tags.enforcement for method in hard} == {"hard"}
+    assert catalog.methods(family="cluster") == catalog.methods()
+    assert catalog.methods(family="nothing") == ()
+    with pytest.raises(SidelightError, match="must-link, cannot-link"):
+        catalog.methods(knowledge="gossip")
+
+
+@pytest.mark.parametrize("name", ["copkmeans", "COPKMeans", "cop-kmeans", "COP K_Means"])
+def test_case_and_dashes_do_not_matter(name):
+    assert catalog.get(name).cls is cluster.COPKMeans
+
+
+def test_unknown_methods_get_suggestions():
+    with pytest.raises(SidelightError, match=r"no method 'pkmeans'; did you mean .*pckmeans"):
+        catalog.get("pkmeans")
+    with pytest.raises(SidelightError, match=r"there are .*copkmeans.*kmeans"):
+        catalog.get("zzz")
+
+
+def test_markdown_has_a_line_for_every_method():
+    header, rule, *lines = catalog.markdown_table().splitlines()
+    assert header.count("|") == rule.count("|")
+    assert len(lines) == len(catalog.methods())
+    for method, line in zip(catalog.methods(), lines, strict=True):
+        assert f"`{method.cls.__name__}`" in line
+        assert method.tags.source in line
+        assert line.count("|") == header.count("|")
