@@ -18,11 +18,11 @@ def test_bundled_files_are_what_the_generator_makes():
 def test_contents():
     orchard, tasting = load_example()
     assert orchard.data.shape == (240, 6)
-    assert np.bincount(orchard.target).tolist() == [80, 80, 80]
+    assert np.bincount(orchard.target).tolist() == [100, 40, 100]
     assert len(set(orchard.ids)) == 240
     assert {name[0] for name in orchard.ids} == {"H", "R"}
     assert tasting.n_samples == 240
-    assert (len(tasting.must_link), len(tasting.cannot_link)) == (24, 16)
+    assert (len(tasting.must_link), len(tasting.cannot_link)) == (29, 13)
     assert set(tasting.cannot_link_weight) == {0.5, 1.0}
 
 
@@ -32,7 +32,7 @@ def test_the_taster_is_right_and_knows_both_orchards():
     tasting.closure()
     grown = np.array([name[0] for name in orchard.ids])
     across = grown[tasting.must_link[:, 0]] != grown[tasting.must_link[:, 1]]
-    assert 8 <= across.sum() <= 16
+    assert across.sum() == 7 + 2 + 7
 
 
 @pytest.mark.parametrize("standardize", [False, True])
@@ -43,8 +43,10 @@ def test_measurements_alone_find_the_orchards(standardize):
     labels = KMeans(3, n_init=20, random_state=0).fit_predict(X)
     assert adjusted_rand_index(orchard.target, labels) < 0.5
     assert constraint_satisfaction(tasting, labels) < 0.9
-    two = KMeans(2, n_init=20, random_state=0).fit_predict(X)
-    assert adjusted_rand_index([name[0] for name in orchard.ids], two) > 0.95
+    # What they find of the two varieties that are alike is where the apples grew.
+    alike = orchard.target != orchard.target_names.index("Crimson")
+    grown = np.array([name[0] for name in orchard.ids])
+    assert adjusted_rand_index(grown[alike], labels[alike]) > 0.9
 
 
 @pytest.mark.parametrize("standardize", [False, True])

@@ -1,9 +1,9 @@
-"""The bundled example: an orchard whose apples sort themselves by size, not by variety.
+"""The bundled example: apples that sort themselves by orchard, not by variety.
 
-240 apples of three varieties grew in two orchards. Water makes the apples of the river orchard
-much larger than those of the hill orchard, so that three clusters by measurements alone are
-clusters of size. A taster compared some apples: the links say which were the same variety and
-which were not, and with them the varieties come out.
+240 apples of three varieties grew in two orchards, on the hill and by the river. Water makes the
+apples of the river larger. Three clusters by measurements alone find the one variety that is
+unlike the others, and then the two orchards. A taster compared some apples: the links say which
+were the same variety and which were not, and with them the varieties come out.
 
 The two files in ``data/`` are what :func:`orchard_csv` and :func:`links_csv` return; a test holds
 them to it. Everything is made up.
@@ -21,22 +21,25 @@ import numpy.typing as npt
 from sidelight.constraints import Constraints
 from sidelight.datasets._dataset import Dataset
 
-SEED = 17
-APPLES_PER_GROUP = 40
-ORCHARDS = ("H", "R")  # hill, river: the first letter of an apple's id
-COLUMNS = ("diameter_mm", "height_mm", "core_mm", "sugar_g_per_l", "firmness_n", "hue_deg")
-SIZE = {"H": (66.0, 58.0, 24.0), "R": (85.0, 75.0, 34.0)}
+SEED = 19
+COLUMNS = ("diameter_mm", "height_mm", "sugar_g_per_l", "acid_meq_per_l", "firmness_n", "hue_deg")
+# What the orchard decides (hill or river, the first letter of an apple's id) ...
+SIZE = {"H": (68.0, 60.0), "R": (79.5, 71.5)}
+# ... what the variety decides ...
 TASTE = {
-    "Amber": (135.0, 65.0, 51.0),
-    "Crimson": (117.0, 82.0, 34.0),
-    "Russet": (126.0, 73.5, 42.5),
+    "Amber": (135.0, 70.0, 65.0, 51.0),
+    "Crimson": (119.0, 86.0, 81.0, 35.0),
+    "Russet": (127.5, 77.5, 72.5, 43.5),
 }
-SPREAD = (3.0, 3.0, 2.0, 2.8, 2.8, 2.8)
+SPREAD = (2.8, 2.8, 3.0, 3.0, 3.0, 3.0)
+# ... and how many of it there are in each orchard.
+APPLES = {"Amber": 50, "Crimson": 20, "Russet": 50}
 
-# One reference apple of each variety was tasted against so many of each orchard ...
-SAME_PER_ORCHARD = 4
-# ... and so many pairs of tasted apples turned out to differ.
-N_DIFFERENT = 16
+# Apples of each variety that were tasted, from the hill and from the river: the first one against
+# all others ...
+TASTED = {"Amber": (7, 7), "Crimson": (2, 2), "Russet": (7, 7)}
+# ... and so many pairs of different varieties.
+N_DIFFERENT = 13
 UNSURE = 0.5  # weight of a comparison that the taster was less sure of
 
 Apple = tuple[str, npt.NDArray[np.float64], str]
@@ -45,8 +48,8 @@ Apple = tuple[str, npt.NDArray[np.float64], str]
 def make_orchard() -> list[Apple]:
     """Grow the apples: id, measurements and variety of each, in picking order."""
     rng = np.random.RandomState(SEED)
-    kinds = [(o, v) for o in ORCHARDS for v in TASTE for _ in range(APPLES_PER_GROUP)]
-    number = dict.fromkeys(ORCHARDS, 0)
+    kinds = [(o, variety) for o in SIZE for variety in TASTE for _ in range(APPLES[variety])]
+    number = dict.fromkeys(SIZE, 0)
     apples: list[Apple] = []
     for pick in rng.permutation(len(kinds)):
         orchard, variety = kinds[pick]
@@ -63,14 +66,16 @@ def make_tasting(apples: list[Apple]) -> list[tuple[str, str, str, float]]:
     links: list[tuple[str, str, str, float]] = []
     tasted: dict[str, list[str]] = {}
     for variety in TASTE:
-        own = [[a for a, _, v in apples if v == variety and a[0] == o] for o in ORCHARDS]
-        chosen = [list(rng.choice(ids, SAME_PER_ORCHARD + 1, replace=False)) for ids in own]
-        reference, *others = [*chosen[0], *chosen[1][:SAME_PER_ORCHARD]]
-        tasted[variety] = [str(apple) for apple in (reference, *others)]
-        links += [(str(reference), str(other), "must-link", 1.0) for other in others]
+        own = [[name for name, _, v in apples if v == variety and name[0] == o] for o in SIZE]
+        chosen = [
+            rng.choice(names, n, replace=False)
+            for names, n in zip(own, TASTED[variety], strict=True)
+        ]
+        reference, *others = tasted[variety] = np.concatenate(chosen).tolist()
+        links += [(reference, other, "must-link", 1.0) for other in others]
     n_same = len(links)
     while len(links) < n_same + N_DIFFERENT:
-        one, other = rng.choice(list(tasted), 2, replace=False)
+        one, other = rng.choice(list(TASTE), 2, replace=False)
         pair = (str(rng.choice(tasted[one])), str(rng.choice(tasted[other])))
         if all({*pair} != {i, j} for i, j, _, _ in links):
             links.append((*pair, "cannot-link", UNSURE if rng.uniform() < 0.2 else 1.0))
@@ -113,15 +118,15 @@ def example_paths() -> tuple[Path, Path]:
 def load_example() -> tuple[Dataset, Constraints]:
     """Load the bundled example: 240 apples of three varieties, and what a taster knows of them.
 
-    The measurements split the apples by size, that is by orchard; the varieties only come out
-    with the links.
+    Three clusters by measurements alone are one variety and the two orchards in which the apples
+    grew; the varieties only come out with the links.
 
     Returns
     -------
     dataset : Dataset
         Measurements, variety of each apple, and the ids of the apples.
     constraints : Constraints
-        24 must-links and 16 cannot-links in the ids of the apples.
+        29 must-links and 13 cannot-links in the ids of the apples.
 
     Examples
     --------
@@ -130,7 +135,7 @@ def load_example() -> tuple[Dataset, Constraints]:
     >>> orchard
     Dataset(240 rows, 6 features, 3 classes: Apples from two orchards)
     >>> len(tasting.must_link), len(tasting.cannot_link)
-    (24, 16)
+    (29, 13)
     """
     table, links = example_paths()
     with table.open(encoding="utf-8", newline="") as file:
