@@ -24,7 +24,7 @@ from sidelight.exceptions import ConstraintWarning, SidelightError
 
 Rows = npt.NDArray[Any] | sparse.csr_matrix | sparse.csr_array | RowSource
 
-KNOWLEDGE = ("must-link", "cannot-link", "labels", "groups")
+KNOWLEDGE = ("must-link", "cannot-link", "labels", "groups", "sizes", "feedback")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +143,17 @@ class ConstrainedEstimator(BaseEstimator):
         labels = _partial_labels(y, n_samples)
         if labels is None:
             return known
-        return known | Constraints(labels=labels, ids=known.ids)
+        stated = Constraints(labels=labels, ids=known.ids)
+        if stated.labels is not None and np.all(stated.labels >= 0):
+            warnings.warn(
+                "y labels every row, so nothing is left to cluster: it was taken for the truth "
+                "that the result will be compared with, and ignored. Mark unknown labels with -1, "
+                "or pass constraints=Constraints.from_labels(y) if you mean it.",
+                ConstraintWarning,
+                stacklevel=3,
+            )
+            return known
+        return known | stated
 
     def _warn_of_contradictions(self, constraints: Constraints) -> None:
         """Tell about contradictions that a soft method will have to leave violated."""

@@ -15,13 +15,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import ConstrainedEstimator
-from sidelight.cluster._distances import center_distances, labelled_costs, nearest_centers
+from sidelight.cluster._distances import center_distances, labelled_distances, nearest_centers
 from sidelight.cluster._lloyd import LloydResult
 from sidelight.cluster._seeding import kmeans_plusplus, random_rows
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 
 Array = npt.NDArray[Any]
+
+#: Relative difference of objectives that may be due to the order of a sum.
+ROUNDING = 1e-7
 
 
 class _KMeansBase(
@@ -33,6 +36,7 @@ class _KMeansBase(
     ``verbose``; in ``fit`` they find a :class:`LloydResult` and :meth:`_keep` it.
     """
 
+    fit: Callable[..., Any]
     n_clusters: int
     max_iter: int
     tol: float
@@ -55,7 +59,8 @@ class _KMeansBase(
     ) -> LloydResult:
         """Run from several starts, each with its own stream of chance, and keep the best.
 
-        After an interruption no further start is tried.
+        Of starts that are equally good up to rounding the first is kept. After an interruption no
+        further start is tried.
         """
         if not isinstance(n_init, Integral) or n_init < 1:
             raise ValueError(f"n_init must be a whole number above 0, got {n_init!r}.")
@@ -63,7 +68,7 @@ class _KMeansBase(
         best: LloydResult | None = None
         for seed in seeds:
             result = run(np.random.RandomState(seed))
-            if best is None or result.objective < best.objective:
+            if best is None or result.objective < best.objective * (1 - ROUNDING):
                 best = result
             if result.interrupted:
                 break
@@ -107,6 +112,27 @@ class _KMeansBase(
                 stacklevel=3,
             )
         return self
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+        """Cluster the rows and return their clusters.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            As in ``fit``: known classes, where the method uses them.
+        **fit_params : dict
+            What else ``fit`` takes, such as ``constraints``.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            ``labels_``.
+        """
+        # scikit-learn's own mixin would drop y, which holds the labels here.
+        labels: Array = self.fit(X, y, **fit_params).labels_
+        return labels
 
     def predict(self, X: Any) -> Array:
         """Return the nearest centre of every row.
@@ -161,8 +187,8 @@ class _KMeansBase(
         source = self._check_source_rows(X, reset=False)
         weights = check_weights(sample_weight, source)
         labels = nearest_centers(source, self.cluster_centers_)
-        costs = labelled_costs(source, self.cluster_centers_, labels, weights)
-        return -float(np.sum(costs, dtype=np.float64))
+        squared = labelled_distances(source, self.cluster_centers_, labels).astype(np.float64)
+        return -float(np.sum(squared if weights is None else squared * weights))
 
 
 def check_weights(sample_weight: Any, source: RowSource) -> Array | None:

@@ -101,34 +101,32 @@ def nearest_centers(source: RowSource, centers: Array) -> Array:
 
 
 def center_distances(source: RowSource, centers: Array) -> Array:
-    """Return the distances of all rows to all centres, ``(n, k)``, in the type of the rows.
-
-    Squared distances are ``‖x‖² - 2 x·c + ‖c‖²`` in float64, seen from the middle of the centres.
-    """
-    middle = np.zeros(source.n_features) if source.is_sparse else centers.mean(axis=0, dtype=float)
-    points = centers - middle
-    point_norms = np.einsum("ij,ij->i", points, points)
+    """Return the distances of all rows to all centres, ``(n, k)``, in the type of the rows."""
 
     def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
         distances = np.empty((block.shape[0], len(centers)), dtype=source.dtype)
         for tile in tiles(len(distances)):
-            if source.is_sparse:
-                rows = block[tile].astype(np.float64)
-                norms = sparse_norms(rows)
-            else:
-                rows = block[tile] - middle
-                norms = np.einsum("ij,ij->i", rows, rows)
-            scale = norms[:, None] + point_norms
-            np.sqrt(without_noise(scale - 2 * (rows @ points.T), scale), out=distances[tile])
+            np.sqrt(squared_center_distances(block[tile], centers), out=distances[tile])
         return (), (distances,)
 
     return source.map_reduce(measure)[1][0]
 
 
-def labelled_costs(
-    source: RowSource, centers: Array, labels: Array, sample_weight: Array | None = None
-) -> Array:
-    """Return ``w_i ‖x_i - c_{l_i}‖²`` of every row."""
+def squared_center_distances(rows: Any, centers: Array) -> Array:
+    """Return ``‖x‖² - 2 x·c + ‖c‖²``, ``(m, k)`` in float64, from the middle of the centres."""
+    if sparse.issparse(rows):
+        rows, points = rows.astype(np.float64), centers.astype(np.float64)
+        norms = sparse_norms(rows)
+    else:
+        middle = centers.mean(axis=0, dtype=np.float64)
+        rows, points = rows - middle, centers - middle
+        norms = np.einsum("ij,ij->i", rows, rows)
+    scale = norms[:, None] + np.einsum("ij,ij->i", points, points)
+    return without_noise(scale - 2 * (rows @ points.T), scale)
+
+
+def labelled_distances(source: RowSource, centers: Array, labels: Array) -> Array:
+    """Return ``‖x_i - c_{l_i}‖²`` of every row."""
 
     def cost(block: Any, labels: Array) -> tuple[tuple[()], tuple[Array]]:
         costs = np.empty(len(labels), dtype=source.dtype)
@@ -136,8 +134,7 @@ def labelled_costs(
             costs[tile] = squared_distances(block[tile], centers[labels[tile]])
         return (), (costs,)
 
-    costs = source.map_reduce(cost, aligned=(labels,))[1][0]
-    return costs if sample_weight is None else costs * sample_weight
+    return source.map_reduce(cost, aligned=(labels,))[1][0]
 
 
 def squared_distances(rows: Any, points: Array) -> Array:
@@ -168,22 +165,33 @@ def without_noise(squared: Array, scale: Array) -> Array:
     return np.where(squared > 8 * np.finfo(squared.dtype).eps * scale, squared, 0)
 
 
-def mean_variance(source: RowSource, near: Array) -> float:
+def mean_variance(source: RowSource, near: Array, sample_weight: Array | None = None) -> float:
     """Return the mean over the features of their variance; ``near`` is any point among the rows."""
-    reference = np.zeros_like(near) if source.is_sparse else near
+    weights = EqualWeights(source) if sample_weight is None else sample_weight
 
-    def moments(block: Any) -> tuple[tuple[Array, Array], tuple[()]]:
+    def moments(block: Any, weights: Array) -> tuple[tuple[Array, Array, float], tuple[()]]:
         first, second = np.zeros(source.n_features), np.zeros(source.n_features)
         for tile in tiles(block.shape[0]):
-            rows = block[tile]
-            if sparse.issparse(rows):
-                first += rows.sum(axis=0)
-                second += rows.multiply(rows).sum(axis=0)
+            rows, w = block[tile], weights[tile]
+            if source.is_sparse:
+                first += rows.T @ w
+                second += rows.multiply(rows).T @ w
             else:
-                gaps = rows - reference
-                first += gaps.sum(axis=0)
-                second += np.einsum("ij,ij->j", gaps, gaps)
-        return (first, second), ()
+                rows = rows - near
+                first += w @ rows
+                second += w @ np.square(rows, out=rows)
+        return (first, second, float(np.sum(weights, dtype=np.float64))), ()
 
-    (first, second), _ = source.map_reduce(moments)
-    return float(np.mean(second / source.n_rows - (first / source.n_rows) ** 2))
+    (first, second, mass), _ = source.map_reduce(moments, aligned=(weights,))
+    return float(np.mean(second / mass - (first / mass) ** 2))
+
+
+class EqualWeights:
+    """Weights of 1 for all rows, without the memory: any slice is a piece of the same array."""
+
+    def __init__(self, source: RowSource) -> None:
+        longest = max(stop - start for start, stop in source.blocks)
+        self._ones = np.ones(longest, dtype=source.dtype)
+
+    def __getitem__(self, rows: slice) -> Array:
+        return self._ones[: rows.stop - rows.start]

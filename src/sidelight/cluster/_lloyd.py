@@ -20,7 +20,8 @@ from sidelight._kernels.lloyd import add_sparse_rows, nearest_and_gaps
 from sidelight._progress import fit_progress
 from sidelight.cluster._distances import (
     CenterProducts,
-    labelled_costs,
+    EqualWeights,
+    labelled_distances,
     mean_variance,
     squared_distances,
     tiles,
@@ -31,15 +32,11 @@ Array = npt.NDArray[Any]
 
 
 class HeldRows(Protocol):
-    """Rows whose label is not simply the nearest centre.
+    """Rows whose label is not simply the nearest centre."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64
-        Their positions, ascending.
-    """
-
-    rows: Array
+    @property
+    def rows(self) -> Array:
+        """Their positions, ascending."""
 
     def assign(self, centers: Array) -> tuple[Array, float]:
         """Return the labels of these rows and the penalty of these labels at these centres."""
@@ -130,7 +127,9 @@ def lloyd(
     """
     step = _Step(source, sample_weight, held)
     centers = np.ascontiguousarray(centers, dtype=source.dtype)
-    largest_move = tol * mean_variance(source, centers.mean(axis=0)) if tol > 0 else 0.0
+    largest_move = 0.0
+    if tol > 0:
+        largest_move = tol * mean_variance(source, centers.mean(axis=0), sample_weight)
     history: list[float] = []
     visit: _Visit | None = None
     converged = False
@@ -175,7 +174,7 @@ class _Step:
         self.held_rows = np.empty(0, np.int64) if held is None else np.asarray(held.rows, np.int64)
         self.sample_weight = sample_weight
         self.weights = (
-            _Ones(source)
+            EqualWeights(source)
             if sample_weight is None
             else np.ascontiguousarray(sample_weight, dtype=source.dtype)
         )
@@ -204,34 +203,24 @@ class _Step:
         centers = moved.astype(self.source.dtype)
         empty = np.flatnonzero(~filled)
         if len(empty):
-            rows = self._costliest_rows(visit, len(empty))
+            rows = self._farthest_rows(visit, len(empty))
             centers[empty[: len(rows)]] = rows
         return centers
 
-    def _costliest_rows(self, visit: _Visit, n: int) -> Array:
-        """Rows that cost most, each far from those before it; fewer where no other costs."""
-        costs = labelled_costs(self.source, visit.centers, visit.labels, self.sample_weight)
-        costs[self.held_rows] = 0  # these may not be free to come
+    def _farthest_rows(self, visit: _Visit, n: int) -> Array:
+        """Rows far from their centres and from those before them; fewer where none is left."""
+        distances = labelled_distances(self.source, visit.centers, visit.labels)
+        distances[self.held_rows] = 0  # these may not be free to come
+        if self.sample_weight is not None:
+            distances[self.sample_weight == 0] = 0
         chosen: list[Array] = []
         while len(chosen) < n:
-            row = int(np.argmax(costs))
-            if costs[row] <= 0:
+            row = int(np.argmax(distances))
+            if distances[row] <= 0:
                 break
-            point = dense_rows(self.source, [row])[0]
-            chosen.append(point)
-            costs = np.minimum(costs, distances_to(self.source, point, self.sample_weight))
+            chosen.append(dense_rows(self.source, [row])[0])
+            distances = np.minimum(distances, distances_to(self.source, chosen[-1]))
         return np.array(chosen, dtype=self.source.dtype).reshape(-1, self.source.n_features)
-
-
-class _Ones:
-    """Weights of 1 for all rows, without the memory: any slice is a piece of the same array."""
-
-    def __init__(self, source: RowSource) -> None:
-        longest = max(stop - start for start, stop in source.blocks)
-        self._ones = np.ones(longest, dtype=source.dtype)
-
-    def __getitem__(self, rows: slice) -> Array:
-        return self._ones[: rows.stop - rows.start]
 
 
 def dense_rows(source: RowSource, rows: npt.ArrayLike) -> Array:
@@ -240,8 +229,8 @@ def dense_rows(source: RowSource, rows: npt.ArrayLike) -> Array:
     return taken.toarray() if source.is_sparse else taken
 
 
-def distances_to(source: RowSource, point: Array, sample_weight: Array | None = None) -> Array:
-    """Return ``w_i ‖x_i - p‖²`` of every row."""
+def distances_to(source: RowSource, point: Array) -> Array:
+    """Return ``‖x_i - p‖²`` of every row."""
 
     def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
         squared = np.empty(block.shape[0], dtype=source.dtype)
@@ -249,8 +238,7 @@ def distances_to(source: RowSource, point: Array, sample_weight: Array | None = 
             squared[tile] = squared_distances(block[tile], point)
         return (), (squared,)
 
-    squared = source.map_reduce(measure)[1][0]
-    return squared if sample_weight is None else squared * sample_weight
+    return source.map_reduce(measure)[1][0]
 
 
 class _Pass:

@@ -27,7 +27,8 @@ def kmeans_plusplus(
     """Choose centres by greedy D² sampling (Arthur and Vassilvitskii 2007), after those given.
 
     Every next centre is the best of ``2 + log k`` rows that are drawn with probability
-    proportional to ``w_i min_h ‖x_i - c_h‖²``: the one that leaves the smallest sum of these.
+    proportional to ``w_i min_h ‖x_i - c_h‖²``: the one that leaves the smallest sum of these. A
+    row of weight 2 is the same as the row twice, and the order of the rows does not matter.
 
     Parameters
     ----------
@@ -53,11 +54,12 @@ def kmeans_plusplus(
         if sample_weight is None
         else np.ascontiguousarray(sample_weight, dtype=source.dtype)
     )
+    order = _order_by_content(source)
     n_known = 0 if given is None else len(given)
     if given is not None:
         centers[:n_known] = given
     elif n_clusters:
-        centers[0] = dense_rows(source, _draw(weights, 1, random_state))[0]
+        centers[0] = dense_rows(source, _draw(weights, order, 1, random_state))[0]
         n_known = 1
     if n_known >= n_clusters:
         return centers
@@ -66,7 +68,8 @@ def kmeans_plusplus(
         _, closest = _join(source, weights, closest, center[None])
     n_candidates = 2 + int(np.log(n_clusters))
     for h in range(n_known, n_clusters):
-        candidates = dense_rows(source, _draw(closest * weights, n_candidates, random_state))
+        drawn = _draw(closest * weights, order, n_candidates, random_state)
+        candidates = dense_rows(source, drawn)
         potentials, _ = _join(source, weights, closest, candidates)
         centers[h] = candidates[np.argmin(potentials)]
         _, closest = _join(source, weights, closest, centers[h : h + 1])
@@ -106,10 +109,22 @@ def _join(
     return potentials, minima
 
 
-def _draw(mass: Array, n: int, random_state: np.random.RandomState) -> Array:
+def _order_by_content(source: RowSource) -> Array:
+    """Order the rows by their projection on a fixed line: equal rows become neighbours.
+
+    Chance that walks along this order meets the same rows however the table is arranged, and does
+    not tell a heavy row from a repeated one.
+    """
+    line = np.random.RandomState(0).standard_normal(source.n_features).astype(source.dtype)
+    projections = source.map_reduce(lambda block: ((), (block @ line,)))[1][0]
+    return np.argsort(projections, kind="stable")
+
+
+def _draw(mass: Array, order: Array, n: int, random_state: np.random.RandomState) -> Array:
     """Draw positions with probability proportional to ``mass``; evenly where it is all zero."""
-    cumulative = np.cumsum(mass.astype(np.float64))
+    cumulative = np.cumsum(mass[order].astype(np.float64))
     if cumulative[-1] <= 0:
-        return random_state.randint(len(mass), size=n)
-    drawn = np.searchsorted(cumulative, random_state.uniform(size=n) * cumulative[-1], side="right")
-    return np.minimum(drawn, len(mass) - 1)
+        return order[random_state.randint(len(mass), size=n)]
+    goals = random_state.uniform(size=n) * cumulative[-1]
+    drawn = np.searchsorted(cumulative, goals, side="right")
+    return order[np.minimum(drawn, len(mass) - 1)]

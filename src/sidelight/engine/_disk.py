@@ -108,6 +108,7 @@ class NpyRows(MappedRows):
             raise SidelightError(f"{path} is not a .npy file with numbers: {error}") from error
         _check_matrix(mapped.shape, mapped.dtype, str(path))
         super().__init__(mapped, memory_budget=memory_budget)
+        self._offset = mapped.offset
 
     def _load(self, start: int, stop: int) -> Array:
         if not self._X.flags.c_contiguous:
@@ -117,7 +118,7 @@ class NpyRows(MappedRows):
             self.path,
             dtype=stored,
             count=(stop - start) * self.n_features,
-            offset=self._X.offset + start * self.n_features * stored.itemsize,
+            offset=self._offset + start * self.n_features * stored.itemsize,
         )
         return values.reshape(stop - start, self.n_features).astype(self.dtype, copy=False)
 
