@@ -95,6 +95,6 @@ def test_there_is_a_picture(mode, setting, colours, page, chromium, tmp_path):
     assert pixels.shape == (768, 1366, 3)
     assert (pixels.mean() > 200) == (mode == "light")
     assert (pixels.mean() < 60) == (mode == "dark")
-    for colour in (*colours[:3], "#cc1240" if mode == "light" else "#ff6b80"):
+    for colour in (*colours[:3], "#cc1240" if mode == "light" else "#ff5470"):
         wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
         assert np.count_nonzero((np.abs(pixels - wanted) <= 3).all(axis=2)) > 200

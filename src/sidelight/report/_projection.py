@@ -20,7 +20,9 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sidelight.engine import RowSource
 
 FIT_ROWS = 20_000
+FIT_ROWS_WIDE = 5_000
 _WIDE = 1_000  # features from which the covariance matrix is not formed
+_PICTURE_TOLERANCE = 1e-3  # of the truncated SVD: finer than a point is wide
 
 Array = npt.NDArray[np.float64]
 
@@ -97,9 +99,10 @@ def leading_components(sample: Any) -> tuple[Array, Array, Array]:
 
 def _sample(source: RowSource, rng: np.random.Generator) -> Any:
     """Take the rows that the components are computed from."""
-    if source.n_rows <= FIT_ROWS:
+    wanted = FIT_ROWS if source.n_features <= _WIDE else FIT_ROWS_WIDE
+    if source.n_rows <= wanted:
         return source.take(np.arange(source.n_rows))
-    return source.take(np.sort(rng.choice(source.n_rows, FIT_ROWS, replace=False)))
+    return source.take(np.sort(rng.choice(source.n_rows, wanted, replace=False)))
 
 
 def _dense(block: Any) -> Array:
@@ -150,5 +153,5 @@ def _from_truncated_svd(sample: Any, mean: Array) -> tuple[Array, Array]:
         dtype=np.float64,
     )
     start = np.random.default_rng(0).normal(size=min(n_rows, n_features))
-    _, singular, right = svds(centred, k=2, v0=start)
+    _, singular, right = svds(centred, k=2, v0=start, tol=_PICTURE_TOLERANCE)
     return right[::-1].T, singular[::-1] ** 2
