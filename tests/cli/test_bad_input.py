@@ -29,7 +29,7 @@ BAD = {
     "k too large": ({}, ("cluster", "data.csv", "-k", "10"), ["10", "9"], 1),
     "k zero": ({}, ("cluster", "data.csv", "-k", "0"), ["n_clusters", "at least 1"], 1),
     "k missing": ({}, ("cluster", "data.csv"), ["how many clusters", "-k"], 2),
-    "k not a number": ({}, ("cluster", "data.csv", "-k", "two"), ["two"], 2),
+    "k not a number": ({}, ("cluster", "data.csv", "-k", "two"), ["-k", "integer"], 2),
     "method": ({}, (*CLUSTER, "-m", "kmeanz"), ["'kmeanz'", "kmeans"], 1),
     "parameter": ({}, (*CLUSTER, "--set", "speed=9"), ["'speed'", "max_iter", "KMeans"], 2),
     "setting": ({}, (*CLUSTER, "--set", "max_iter"), ["max_iter", "name=value"], 2),

@@ -22,6 +22,8 @@ from sidelight.cli._options import (
     MustLink,
     Quiet,
     Seed,
+    file_argument,
+    file_option,
     split_names,
 )
 
@@ -101,11 +103,10 @@ def cluster(
     seed: Seed = 0,
     output: LabelsOutput = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write the report (.html).")
+        Path | None, file_option("--report", text="Where to write the report (.html).")
     ] = None,
     save: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where to keep the model for `predict` (.skops)."),
+        Path | None, file_option("--save", text="Where to keep the model for `predict` (.skops).")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -142,9 +143,7 @@ def cluster(
 
 @app.command()
 def predict(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="What `sidelight cluster --save` wrote.")
-    ],
+    model: Annotated[Path, file_argument("MODEL", "What `sidelight cluster --save` wrote.")],
     data: Data,
     id_column: IdColumn = None,
     output: LabelsOutput = None,
@@ -206,7 +205,11 @@ def sample(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Where to write them (.csv, .json, .parquet)."
+            "--output",
+            "-o",
+            metavar="FILE",
+            readable=False,
+            help="Where to write them (.csv, .json, .parquet).",
         ),
     ],
     n: Annotated[
@@ -260,11 +263,10 @@ def sample(
 
 @app.command()
 def evaluate(
-    labels: Annotated[
-        Path, typer.Argument(metavar="LABELS", help="Clusters of rows: columns id and cluster.")
-    ],
+    labels: Annotated[Path, file_argument("LABELS", "Clusters of rows: columns id and cluster.")],
     truth: Annotated[
-        Path, typer.Option(metavar="DATA", help="Table with the true classes, joined by id.")
+        Path,
+        file_option("--truth", text="Table with the true classes, joined by id.", metavar="DATA"),
     ],
     label_column: Annotated[
         str, typer.Option(metavar="NAME", help="Column with the true classes.")

@@ -17,9 +17,9 @@ K = 3
 TRUTH = "variety"
 METHODS = ("kmeans", "pckmeans", "copkmeans")
 STORY = """\
-240 apples of three varieties grew in two orchards. The river makes its apples so much larger that \
-clusters by the measurements alone are clusters of size. A taster compared 40 pairs of apples: 24 \
-are of the same variety, 16 are not."""
+Apples of three varieties grew in two orchards, and by the river they grow larger:
+clusters by the measurements alone are partly orchards. A taster compared some of
+the apples: {same} pairs are the same variety, {different} pairs are not."""
 
 
 def run(folder: Path, screen: Screen) -> None:
@@ -27,11 +27,13 @@ def run(folder: Path, screen: Screen) -> None:
     _make_folder(folder)
     data, links = (folder / path.name for path in example_paths())
     write_all(dict(zip((data, links), map(_copy, example_paths()), strict=True)))
-    screen.show(f"[bold]The bundled example[/]\n{STORY}")
     facts = {
         method: run_cluster(_request(method, data, links, folder), Screen(quiet=True))
         for method in METHODS
     }
+    known = facts[METHODS[0]]["knowledge"]
+    told = STORY.format(same=known["must_link"], different=known["cannot_link"])
+    screen.show(f"[bold]The bundled example[/]\n{told}")
     _show(facts, folder, data, links, screen)
     screen.result(
         {

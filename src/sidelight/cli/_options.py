@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 FORMATS = ".csv, .csv.gz, .tsv, .parquet, .npy, .libsvm"
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"Table of rows: {FORMATS}.")]
+
+def file_argument(metavar: str, text: str) -> Any:
+    """A file among the arguments; we look at it, not Typer, to which any problem is wrong usage."""
+    return typer.Argument(metavar=metavar, readable=False, help=text)
+
+
+def file_option(*names: str, text: str, metavar: str = "FILE") -> Any:
+    """A file by option, likewise."""
+    return typer.Option(*names, metavar=metavar, readable=False, help=text)
+
+
+Data = Annotated[Path, file_argument("DATA", f"Table of rows: {FORMATS}.")]
 Clusters = Annotated[
     int | None, typer.Option("-k", "--clusters", metavar="K", help="Number of clusters.")
 ]
 ConstraintFile = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         "--constraints",
         "-c",
-        metavar="FILE",
-        help="What is known: a table with the columns i, j, kind and perhaps weight (.csv, .json, "
+        text="What is known: a table with the columns i, j, kind and perhaps weight (.csv, .json, "
         ".parquet); kind is must-link, cannot-link, label or group.",
     ),
 ]
 MustLink = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Pairs that belong together: two ids per line."),
+    file_option("--must-link", text="Pairs that belong together: two ids per line."),
 ]
 CannotLink = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Pairs to keep apart: two ids per line."),
+    Path | None, file_option("--cannot-link", text="Pairs to keep apart: two ids per line.")
 ]
 IdColumn = Annotated[
     str | None,
@@ -51,9 +60,7 @@ Json = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 LabelsOutput = Annotated[
     Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE", help="Where to write id and cluster (.csv, .parquet)."
-    ),
+    file_option("--output", "-o", text="Where to write id and cluster (.csv, .parquet)."),
 ]
 
 
