@@ -193,8 +193,12 @@ def test_rows_in_no_cluster_and_constant_rows(parse):
         page = parse(render_report(estimator=Fitted().with_labels(labels), X=X))
         assert "2 rows in no cluster" in page.words()
         assert len(page.find("circle", inside="points", class_="kx")) == 2
-    page = parse(render_report(estimator=Fitted().with_labels(np.full(5, -1)), X=X))
-    assert "5 rows and 0 clusters" in page.words()
+    known = Constraints(labels=[1, 1, -1, 2, -1])
+    nowhere = Fitted().with_labels(np.full(5, -1))
+    page = parse(
+        render_report(estimator=nowhere, X=X, constraints=known, labels_true=[1, 1, 2, 2, 2])
+    )
+    assert "5 rows, 0 clusters, 3 known labels: 3 of 3 violated." in page.words()
 
 
 def test_large_runs_are_sampled(monkeypatch, parse):
@@ -361,10 +365,10 @@ def test_write_is_all_or_nothing(example, tmp_path):
     ("change", "words"),
     [
         ({"estimator": Fitted()}, "fit it before writing"),
-        ({"X": np.zeros((7, 5))}, "X tell of 7 rows but the estimator was fitted on 120"),
-        ({"ids": ["a"]}, "ids tell of 1 rows"),
-        ({"labels_true": [1, 2]}, "labels_true tell of 2 rows"),
-        ({"constraints": Constraints(n_samples=3)}, "The constraints tell of 3 rows"),
+        ({"X": np.zeros((7, 5))}, "X has 7 rows but the estimator was fitted on 120"),
+        ({"ids": ["a"]}, "ids names 1 rows"),
+        ({"labels_true": [1, 2]}, "labels_true covers 2 rows"),
+        ({"constraints": Constraints(n_samples=3)}, "The constraints are about 3 rows"),
         ({"feature_names": ["a"]}, "1 names but X has 5 columns"),
     ],
 )

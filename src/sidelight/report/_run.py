@@ -100,15 +100,15 @@ def make_run(
         )
     labels = np.asarray(labels)
     source = as_rows(X)
-    _check_length("X", source.n_rows, len(labels))
+    _check_length("X has", source.n_rows, len(labels))
     if constraints is None:
         constraints = Constraints(n_samples=len(labels))
-    _check_length("The constraints", constraints.n_samples, len(labels))
+    _check_length("The constraints are about", constraints.n_samples, len(labels))
     if ids is not None:
-        _check_length("ids", len(ids), len(labels))
+        _check_length("ids names", len(ids), len(labels))
         ids = ids if isinstance(ids, list | tuple | np.ndarray) else list(ids)  # a pandas Series
     if labels_true is not None:
-        _check_length("labels_true", len(labels_true), len(labels))
+        _check_length("labels_true covers", len(labels_true), len(labels))
     return Run(
         estimator=estimator,
         source=source,
@@ -160,7 +160,7 @@ def enumerate_in_words(parts: Sequence[str]) -> str:
 def _check_length(what: str, found: int, expected: int) -> None:
     if found != expected:
         raise SidelightError(
-            f"{what} tell of {found} rows but the estimator was fitted on {expected}; "
+            f"{what} {found} rows but the estimator was fitted on {expected}; "
             "give the report what the fit was given."
         )
 

@@ -144,7 +144,9 @@ def _statements(run: Run, links: Links, selection: Selection) -> Section:
                 **vars(asked),
                 "line": None if key is None else line_of.get(key),
                 "first_cluster_name": run.clusters.name(asked.first_cluster),
-                "second_cluster_name": run.clusters.name(asked.second_cluster or 0),
+                "second_cluster_name": ""
+                if asked.second_cluster is None
+                else run.clusters.name(asked.second_cluster),
             }
         )
     counted = tallies(run)
@@ -185,7 +187,7 @@ def asked(run: Run) -> Section:
         closure = run.constraints.closure(on_contradiction="keep")
         together = count(closure.n_entailed_must_link, "pair")
         apart = count(closure.n_entailed_cannot_link, "pair")
-        remarks.append(f"It follows that {together} belong together and {apart} apart.")
+        remarks.append(f"With what follows from it: {together} together, {apart} apart.")
         if n_contradictions := len(closure.contradictions):
             remarks.append(
                 f"{count(n_contradictions, 'cannot-link contradicts', 'cannot-links contradict')} "
