@@ -27,7 +27,7 @@ def _reach(row: int, members: Array, previous: Array, queue: Array, tail: int) -
 def shortest_chain(
     sources: Array,
     goal_row: int,
-    goal_class: int,
+    own_class: int,
     longest: int,
     link_start: Array,
     links: Array,
@@ -40,9 +40,10 @@ def shortest_chain(
     previous: Array,
     queue: Array,
 ) -> Array:
-    """Rows of a shortest chain from a source to the goal, empty if none has ``longest`` links.
+    """Rows of a shortest chain from a source to a goal, empty if it takes over ``longest`` links.
 
-    A class or a group is visited once and reaches all its members in one link, so that nothing
+    The goal is a row, or with ``own_class`` any row of another class than that (-1 for neither). A
+    class or a group is visited once and reaches all its members in one link, so that nothing
     quadratic is needed. ``previous`` comes in and goes out filled with -1; a source is its own
     predecessor.
     """
@@ -63,7 +64,7 @@ def shortest_chain(
             level_end = tail
         row = queue[head]
         head += 1
-        if row == goal_row or (goal_class >= 0 and labels[row] == goal_class):
+        if row == goal_row or (own_class >= 0 and labels[row] >= 0 and labels[row] != own_class):
             found = row
             break
         if level == longest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -230,16 +231,16 @@ def plain(values: Any) -> Array:
         array = np.fromiter(values, dtype=object, count=len(values))
     else:
         array = np.fromiter(values, dtype=object)
-    if array.dtype.kind == "u":
-        return array.astype(np.int64)
-    if array.dtype.kind == "i":
-        return array.astype(np.int64, copy=False)
     if array.dtype.kind in "fU":
         return array
+    if array.dtype != bool and np.can_cast(array.dtype, np.int64):
+        return array.astype(np.int64, copy=False)
     array = array.astype(object, copy=False)
     kinds = set(map(type, array.flat))
-    if kinds and kinds <= {int, np.int64, np.int32} and array.size:
-        return array.astype(np.int64)
+    for kind, dtype in ((Integral, np.int64), (float, np.float64)):
+        if kinds and all(issubclass(k, kind) and k is not bool for k in kinds):
+            with contextlib.suppress(OverflowError):  # larger numbers stay as they are
+                return array.astype(dtype)
     return array
 
 

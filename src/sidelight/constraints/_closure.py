@@ -233,12 +233,17 @@ def components(
     # Half the memory traffic wherever the rows can be counted in 32 bits.
     width = np.int32 if n_samples < 2**31 else np.int64
     parent = np.arange(n_samples, dtype=width)
-    join_pairs(parent, must_link)
+    join_pairs(parent, _read_only(must_link))
     for codes in (labels, groups):
         if codes is not None:
-            join_codes(parent, codes, int(codes.max(initial=-1)) + 1)
+            join_codes(parent, _read_only(codes), int(codes.max(initial=-1)) + 1)
     component = np.empty(n_samples, np.int64)
     return component, number_components(parent, component)
+
+
+def _read_only(array: IntArray) -> IntArray:
+    """The same numbers as one kind of array: a kernel is compiled once for each kind."""
+    return frozen(np.ascontiguousarray(array).view())
 
 
 def first_appearances(component: IntArray) -> IntArray:

@@ -98,8 +98,9 @@ class Violations:
     def _must_link_sentence(self, pair: IntArray) -> str:
         first, second = self._clusters[pair].tolist()
         (text,) = self._known.describe_pairs([pair])
-        if first == second:
-            return f"must-link {text} is violated: they are in no cluster."
+        if self._is_noise(pair[0]) or self._is_noise(pair[1]):
+            noise = "both are" if first == second else "one is"
+            return f"must-link {text} is violated: {noise} in no cluster."
         return f"must-link {text} is violated: they are in the clusters {first} and {second}."
 
     def _cannot_link_sentence(self, pair: IntArray) -> str:
@@ -108,24 +109,30 @@ class Violations:
         return f"cannot-link {text} is violated: both are in cluster {cluster}."
 
     def _label_sentence(self, row: int) -> str:
-        known = self._known
-        code = int(known.labels[row])
-        name = known.label_names[code].item()
-        cluster = self._clusters[row].item()
-        told = f"{known.name_rows([row])[0]} is labelled {name!r} but is in cluster {cluster}"
+        code = int(self._known.labels[row])
+        name = self._known.label_names[code].item()
+        told = f"{self._known.name_rows([row])[0]} is labelled {name!r} but {self._where(row)}"
+        if self._is_noise(row):
+            return f"{told}."
         if code not in self._class_cluster:
             return f"{told}; no cluster is left for {name!r}."
         return f"{told}, not in cluster {self._class_cluster[code]} that stands for {name!r}."
 
     def _group_sentence(self, row: int) -> str:
-        known = self._known
-        code = int(known.groups[row])
-        name = known.group_names[code].item()
-        cluster = self._clusters[row].item()
-        told = f"{known.name_rows([row])[0]} of group {name!r} is in cluster {cluster}"
+        code = int(self._known.groups[row])
+        name = self._known.group_names[code].item()
+        told = f"{self._known.name_rows([row])[0]} of group {name!r} {self._where(row)}"
         if code not in self._group_cluster:
-            return f"{told}, like all of the group."
+            return f"{told}."
         return f"{told}, most of the group in cluster {self._group_cluster[code]}."
+
+    def _where(self, row: int) -> str:
+        if self._is_noise(row):
+            return "is in no cluster"
+        return f"is in cluster {self._clusters[row].item()}"
+
+    def _is_noise(self, row: int) -> bool:
+        return self._clusters.dtype.kind in "if" and bool(self._clusters[row] == -1)
 
 
 def find_violations(known: Any, clusters: Any) -> Violations:

@@ -51,16 +51,20 @@ class _Graph:
         self._previous = np.full(n, -1, np.int64)
         self._queue = np.empty(n, np.int64)
 
-    def chain(self, first: int, second: int, longest: int, *, by_class: bool) -> IntArray:
-        """Shortest chain from the first row (or any of its class) to the second (likewise)."""
-        sources = np.array([first])
-        goal_row, goal_class = second, -1
-        if by_class:
-            assert self.labels is not None
-            sources = np.flatnonzero(self.labels == self.labels[first])
-            goal_row, goal_class = -1, int(self.labels[second])
-        lists, scratch = self._lists, (self._previous, self._queue)
-        return shortest_chain(sources, goal_row, goal_class, longest, *lists, *scratch)
+    def chain_between(self, first: int, second: int, longest: int) -> IntArray:
+        """Shortest chain from one row to another, empty if it is longer than asked."""
+        return self._search(np.array([first]), second, -1, longest)
+
+    def chain_from_class(self, code: int, longest: int) -> IntArray:
+        """Shortest chain from a row of a class to a row of any other class."""
+        start, rows = self._lists[3:5]
+        return self._search(rows[start[code] : start[code + 1]], -1, code, longest)
+
+    def _search(self, sources: IntArray, goal: int, own_class: int, longest: int) -> IntArray:
+        chain: IntArray = shortest_chain(
+            sources, goal, own_class, longest, *self._lists, self._previous, self._queue
+        )
+        return chain
 
     def link_kinds(self, chain: IntArray) -> tuple[str, ...]:
         """What joins each row of a chain to the next; stated pairs come first."""
@@ -85,18 +89,22 @@ def find_witness(
 ) -> Witness:
     """Contradiction with the shortest chain, among the first few hundred."""
     graph = _Graph(n_samples, must_link, labels, groups)
-    best: IntArray | None = None
-    apart = ""
-    candidates = [(pair, "cannot-link") for pair in contradicted[:MOST_SEARCHES].tolist()]
-    candidates += [(pair, "labels") for pair in joined_classes[:MOST_SEARCHES].tolist()]
-    for (first, second), reason in candidates:
-        longest = n_samples if best is None else len(best) - 2
+    best, apart = np.empty(0, np.int64), ""
+    longest = n_samples
+    for first, second in contradicted[:MOST_SEARCHES].tolist():
         if longest == 0:
             break
-        chain = graph.chain(first, second, longest, by_class=reason == "labels")
+        chain = graph.chain_between(first, second, longest)
         if len(chain):
-            best, apart = chain, reason
-    assert best is not None, "rows of one component are always joined by a chain"
+            best, apart, longest = chain, "cannot-link", len(chain) - 2
+    # The shortest chain between any two classes meets no third class on its way.
+    classes = np.empty(0, np.int64) if labels is None else np.unique(labels[joined_classes])
+    for code in classes[:MOST_SEARCHES].tolist():
+        if longest == 0:
+            break
+        chain = graph.chain_from_class(code, longest)
+        if len(chain):
+            best, apart, longest = chain, "labels", len(chain) - 2
     return Witness(apart, tuple(best.tolist()), graph.link_kinds(best))
 
 

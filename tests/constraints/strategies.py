@@ -1,0 +1,102 @@
+"""Random statements, and their closure by brute force."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+from sidelight import Constraints
+
+
+class Stated(NamedTuple):
+    n: int
+    must_link: list[tuple[int, int]]
+    cannot_link: list[tuple[int, int]]
+    labels: list[int] | None
+    groups: list[int] | None
+
+    def constraints(self) -> Constraints:
+        return Constraints(
+            self.must_link,
+            self.cannot_link,
+            n_samples=self.n,
+            labels=self.labels,
+            groups=self.groups,
+        )
+
+
+@st.composite
+def stated(draw, max_rows=12, max_pairs=10, classes=True):
+    n = draw(st.integers(2, max_rows))
+    row = st.integers(0, n - 1)
+    different = st.tuples(row, row).filter(lambda pair: pair[0] != pair[1])
+    must_link = draw(st.lists(st.tuples(row, row), max_size=max_pairs))
+    cannot_link = draw(st.lists(different, max_size=max_pairs))
+    codes = st.one_of(
+        st.none(), st.lists(st.sampled_from([-1, -1, -1, 0, 1, 2]), min_size=n, max_size=n)
+    )
+    labels = draw(codes) if classes else None
+    groups = draw(codes) if classes else None
+    return Stated(n, must_link, cannot_link, labels, groups)
+
+
+def linked(s: Stated) -> np.ndarray:
+    """Which rows one statement says are together."""
+    together = np.zeros((s.n, s.n), bool)
+    for i, j in s.must_link:
+        together[i, j] = together[j, i] = True
+    for codes in (s.labels, s.groups):
+        if codes is not None:
+            code = np.array(codes)
+            together |= (code[:, None] == code[None, :]) & (code >= 0)
+    return together
+
+
+def separated(s: Stated) -> np.ndarray:
+    """Which rows one statement says are apart."""
+    apart = np.zeros((s.n, s.n), bool)
+    for i, j in s.cannot_link:
+        apart[i, j] = apart[j, i] = True
+    if s.labels is not None:
+        code = np.array(s.labels)
+        known = code >= 0
+        apart |= (code[:, None] != code[None, :]) & known & known[:, None]
+    return apart
+
+
+def together_by_powers(s: Stated) -> np.ndarray:
+    """Transitive closure of the links by powers of the boolean matrix."""
+    reach = linked(s) | np.eye(s.n, dtype=bool)
+    for _ in range(s.n):
+        reach = reach @ reach
+    return reach
+
+
+def apart_by_powers(s: Stated) -> np.ndarray:
+    """Entailed cannot-links: apart, seen through everything that belongs to either row."""
+    reach = together_by_powers(s)
+    return reach @ separated(s) @ reach
+
+
+def is_consistent(s: Stated) -> bool:
+    return not (together_by_powers(s) & separated(s)).any()
+
+
+def distances(s: Stated) -> np.ndarray:
+    """Number of links of the shortest chain between every two rows (Floyd and Warshall)."""
+    d = np.where(linked(s), 1.0, np.inf)
+    np.fill_diagonal(d, 0)
+    for k in range(s.n):
+        d = np.minimum(d, d[:, [k]] + d[[k], :])
+    return d
+
+
+def pair_set(matrix: np.ndarray) -> set[tuple[int, int]]:
+    rows, columns = np.nonzero(np.triu(matrix, k=1))
+    return set(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def as_set(pairs: np.ndarray) -> set[tuple[int, int]]:
+    return set(map(tuple, pairs.tolist()))

@@ -1,0 +1,102 @@
+"""The contracted problem and feasibility, told in rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from tests.constraints.strategies import stated
+
+from sidelight import Constraints
+from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
+
+# ------------------------------------------------------------------------- the contracted problem
+
+
+@given(stated(max_rows=8), st.integers(0, 2**32 - 1))
+def test_weighted_means_and_scatter_replace_the_rows(s, seed):
+    rng = np.random.default_rng(seed)
+    X, weight = rng.normal(size=(s.n, 3)) + 5, rng.random(s.n) + 0.1
+    reduced = s.constraints().reduce(X, sample_weight=weight)
+    center = rng.normal(size=3)
+    for c in range(len(reduced.means)):
+        rows = reduced.component == c
+        direct = np.sum(weight[rows] * np.sum((X[rows] - center) ** 2, axis=1))
+        contracted = reduced.weights[c] * np.sum((reduced.means[c] - center) ** 2)
+        np.testing.assert_allclose(contracted + reduced.scatter[c], direct, rtol=1e-10)
+    csr = s.constraints().reduce(sparse.csr_matrix(X), sample_weight=weight)
+    np.testing.assert_allclose(csr.means.toarray(), reduced.means)
+    np.testing.assert_allclose(csr.scatter, reduced.scatter, atol=1e-8)
+
+
+def test_reduction_keeps_the_dtype_and_single_rows_exactly():
+    known = Constraints([(0, 2)], n_samples=4)
+    X = np.random.default_rng(0).normal(size=(4, 2)).astype(np.float32)
+    reduced = known.reduce(X)
+    assert reduced.means.dtype == np.float32
+    np.testing.assert_array_equal(reduced.means[[1, 2]], X[[1, 3]])
+    assert reduced.weights.tolist() == [2.0, 1.0, 1.0]
+    assert reduced.scatter[1:].tolist() == [0.0, 0.0]
+    assert known.reduce(np.eye(4, dtype=int)).means.dtype == np.float64
+
+
+def test_rows_without_weight_still_have_a_place():
+    reduced = Constraints([(0, 1)], n_samples=3).reduce(
+        np.array([[0.0], [2.0], [5.0]]), sample_weight=[0, 0, 1]
+    )
+    assert reduced.means.ravel().tolist() == [1.0, 5.0]
+    assert reduced.weights.tolist() == [0.0, 1.0]
+
+
+def test_bad_data_for_the_reduction_is_explained():
+    known = Constraints(n_samples=3)
+    with pytest.raises(SidelightError, match=r"3 rows but X has shape \(2, 2\)"):
+        known.reduce(np.eye(2))
+    with pytest.raises(SidelightError, match="sample_weight must hold 3 numbers"):
+        known.reduce(np.eye(3), sample_weight=[1, -1, 1])
+
+
+# ------------------------------------------------------------------------- feasibility
+
+
+def test_too_few_clusters_show_a_clique_by_ids():
+    ids = list("abcdef")
+    apart = [(x, y) for x in "abcd" for y in "abcd" if x < y]
+    known = Constraints([("a", "f")], apart, ids=ids)
+    found = known.feasible(4)
+    assert found.answer == "yes"
+    assert len(found.coloring) == known.closure().n_components
+    clusters = found.coloring[known.components()]
+    assert not known.violations(clusters)
+    with pytest.raises(InfeasibleConstraints) as caught:
+        known.check_feasible(3)
+    message = str(caught.value)
+    assert message.startswith("No 3 clusters can satisfy the cannot-links")
+    assert all(repr(name) in message for name in "abcd")
+    assert "pairwise apart; 4 clusters would suffice. Use more clusters" in message
+    assert sorted(caught.value.clique) == [0, 1, 2, 3]
+    assert caught.value.sufficient_k == 4
+    assert caught.value.k == 3
+
+
+def test_an_odd_cycle_is_told_in_rows():
+    # Rows 0, 1 are one component; the components form a cycle of length five.
+    known = Constraints([(0, 1)], [(1, 2), (2, 3), (3, 4), (4, 5), (5, 0)], n_samples=7)
+    found = known.feasible(2)
+    assert found.answer == "no"
+    assert sorted(found.odd_cycle) == [0, 2, 3, 4, 5]
+    with pytest.raises(InfeasibleConstraints, match="row 3"):
+        known.check_feasible(2)
+    assert known.check_feasible(3).answer == "yes"
+
+
+def test_without_cannot_links_one_cluster_suffices():
+    assert Constraints([(0, 1)], n_samples=3).feasible(1).answer == "yes"
+    assert Constraints(n_samples=3).check_feasible(1).upper == 1
+
+
+def test_feasibility_of_contradictory_constraints_is_no_question():
+    with pytest.raises(InconsistentConstraints):
+        Constraints([(0, 1)], [(0, 1)], n_samples=2).feasible(5)
