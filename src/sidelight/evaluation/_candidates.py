@@ -1,0 +1,68 @@
+"""Fitting any estimator, alone or at the end of a pipeline, with or without constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from sidelight.evaluation._contingency import encode_labels
+
+if TYPE_CHECKING:
+    from sidelight.constraints import Constraints
+
+
+def takers(estimator: Any) -> Iterator[tuple[str, Any]]:
+    """The parts that take constraints: steps of a pipeline, or the estimator itself."""
+    parts = estimator.steps if isinstance(estimator, Pipeline) else [("", estimator)]
+    for name, part in parts:
+        if hasattr(part, "fit") and has_fit_parameter(part, "constraints"):
+            yield name, part
+
+
+def takes_constraints(estimator: Any) -> bool:
+    """Whether constraints can be told to the estimator."""
+    return next(takers(estimator), None) is not None
+
+
+def fit_with(estimator: Any, X: Any, constraints: Constraints) -> Any:
+    """Fit and tell the constraints to every part that takes them."""
+    parts = list(takers(estimator))
+    if not parts:
+        return estimator.fit(X)
+    if not isinstance(estimator, Pipeline):
+        return estimator.fit(X, constraints=constraints)
+    if not get_config()["enable_metadata_routing"]:
+        return estimator.fit(X, **{f"{name}__constraints": constraints for name, _ in parts})
+    for _, part in parts:
+        # What the user decided on routing stays; what is open is decided here.
+        if part.get_metadata_routing().fit.requests.get("constraints") is None:
+            part.set_fit_request(constraints=True)
+    return estimator.fit(X, constraints=constraints)
+
+
+def labels_of(estimator: Any, X: Any) -> Any:
+    """Clusters of the rows that the estimator was fitted on."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    labels = getattr(last, "labels_", None)
+    return estimator.predict(X) if labels is None else labels
+
+
+def n_clusters_of(labels: Any) -> int:
+    """Number of clusters in a labelling; rows without a cluster do not count."""
+    codes = encode_labels(labels)
+    return len(np.unique(codes[codes >= 0]))
+
+
+def set_seed(estimator: Any, seed: int) -> Any:
+    """Seed every part of the estimator whose ``random_state`` was left open."""
+    is_open = {
+        name: seed
+        for name, value in estimator.get_params(deep=True).items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    }
+    return estimator.set_params(**is_open)

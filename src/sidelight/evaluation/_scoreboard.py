@@ -1,0 +1,148 @@
+"""What a search knows of its candidates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.evaluation._constraints import Satisfaction, mean_of_known
+from sidelight.exceptions import SidelightError
+
+FloatArray = npt.NDArray[np.float64]
+
+SAME_SCORE = 1e-12
+
+
+class Scoreboard:
+    """Scores of all candidates on all splits, and who is ahead.
+
+    Parameters
+    ----------
+    candidates : list of dict
+        Parameters of the candidates.
+    n_splits : int
+        Number of splits on which each is scored.
+    balanced : bool
+        Whether must-links and cannot-links count the same in all.
+    """
+
+    def __init__(self, candidates: list[dict[str, Any]], n_splits: int, balanced: bool) -> None:
+        self.candidates = candidates
+        self.n_splits = n_splits
+        self.balanced = balanced
+        self.errors: list[str | None] = [None] * len(candidates)
+        self._first_error: SidelightError | None = None
+        self._kept: list[list[Satisfaction]] = [[] for _ in candidates]
+        self._n_clusters: list[list[int]] = [[] for _ in candidates]
+        self._seconds: list[list[float]] = [[] for _ in candidates]
+
+    def record(self, index: int, kept: Satisfaction, n_clusters: int, seconds: float) -> None:
+        """Note how a candidate did on its next split."""
+        self._kept[index].append(kept)
+        self._n_clusters[index].append(n_clusters)
+        self._seconds[index].append(seconds)
+
+    def fail(self, index: int, error: SidelightError) -> None:
+        """Note why a candidate is out of the race."""
+        self.errors[index] = str(error)
+        self._first_error = self._first_error or error
+
+    def forget_unfinished(self, reason: str) -> None:
+        """Take candidates out of the race that have not been scored on all splits."""
+        for index, kept in enumerate(self._kept):
+            if self.errors[index] is None and len(kept) < self.n_splits:
+                self.errors[index] = reason
+
+    def split_scores(self) -> FloatArray:
+        """Score of each candidate (row) on each split (column); NaN where there is none."""
+        scores = np.full((len(self.candidates), self.n_splits), np.nan)
+        for index, kept in enumerate(self._kept):
+            for split, counts in enumerate(kept):
+                scores[index, split] = counts.score(self.balanced)
+        return scores
+
+    def shares(self) -> tuple[FloatArray, FloatArray]:
+        """Mean shares of must-links and of cannot-links that each candidate respects."""
+        must = [mean_of_known(*(kept.must_link_share for kept in all_)) for all_ in self._kept]
+        cannot = [mean_of_known(*(kept.cannot_link_share for kept in all_)) for all_ in self._kept]
+        return np.array(must), np.array(cannot)
+
+    def scores(self) -> FloatArray:
+        """Score of each candidate; NaN for those that are out of the race."""
+        if self.balanced:
+            means = [mean_of_known(*pair) for pair in zip(*self.shares(), strict=True)]
+        else:
+            means = [mean_of_known(*row) for row in self.split_scores()]
+        out = [error is not None for error in self.errors]
+        return np.where(out, np.nan, np.array(means, dtype=np.float64))
+
+    def n_clusters(self) -> FloatArray:
+        """Mean number of clusters that each candidate found."""
+        return np.array([mean_of_known(*map(float, found)) for found in self._n_clusters])
+
+    def best(self) -> int:
+        """The candidate with the best score; of several, the one with the fewest clusters."""
+        scores = self.scores()
+        if np.isnan(scores).all():
+            reason = self._first_error or next(error for error in self.errors if error)
+            raise SidelightError(
+                f"No candidate could be scored. The first failed: {reason}"
+            ) from self._first_error
+        level = np.flatnonzero(scores >= np.nanmax(scores) - SAME_SCORE)
+        return int(level[np.argmin(self.n_clusters()[level])])
+
+    def ties(self, best: int) -> list[int]:
+        """All candidates within one standard error of the best."""
+        scores = self.scores()
+        spread = self._spread()[best] / np.sqrt(self.n_splits)
+        return np.flatnonzero(scores >= scores[best] - max(SAME_SCORE, spread)).tolist()
+
+    def _spread(self) -> FloatArray:
+        return np.array([_deviation(row) for row in self.split_scores()])
+
+    def table(self) -> dict[str, Any]:
+        """Everything as columns, in the manner of scikit-learn's searches."""
+        scores = self.scores()
+        must, cannot = self.shares()
+        table: dict[str, Any] = {
+            "mean_fit_time": np.array([mean_of_known(*seconds) for seconds in self._seconds]),
+            **_parameter_columns(self.candidates),
+            "params": self.candidates,
+        }
+        for split, column in enumerate(self.split_scores().T):
+            table[f"split{split}_test_score"] = column
+        return table | {
+            "mean_test_score": scores,
+            "std_test_score": np.where(np.isnan(scores), np.nan, self._spread()),
+            "rank_test_score": _ranks(scores),
+            "mean_test_must_link": must,
+            "mean_test_cannot_link": cannot,
+            "mean_n_clusters": self.n_clusters(),
+            "error": np.array(self.errors, dtype=object),
+        }
+
+
+def _parameter_columns(candidates: list[dict[str, Any]]) -> dict[str, Any]:
+    """One masked column per parameter: a candidate need not set all of them."""
+    columns: dict[str, Any] = {}
+    for name in sorted({name for params in candidates for name in params}):
+        column = np.ma.MaskedArray(np.empty(len(candidates), dtype=object), mask=True)
+        for index, params in enumerate(candidates):
+            if name in params:
+                column[index] = params[name]
+        columns[f"param_{name}"] = column
+    return columns
+
+
+def _ranks(scores: FloatArray) -> npt.NDArray[np.int64]:
+    """1 for the best score; equal scores share a rank; those without a score share the last."""
+    ahead = np.where(np.isnan(scores), -np.inf, scores)
+    return 1 + np.sum(ahead[None, :] > ahead[:, None] + SAME_SCORE, axis=1).astype(np.int64)
+
+
+def _deviation(row: FloatArray) -> float:
+    """Standard deviation of the known scores; 0 if there are none."""
+    known = row[~np.isnan(row)]
+    return float(known.std()) if len(known) else 0.0

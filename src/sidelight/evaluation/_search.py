@@ -1,0 +1,315 @@
+"""Choosing parameters by constraints that were not used in fitting."""
+
+from __future__ import annotations
+
+import time
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from sidelight._progress import FitProgress, fit_progress, progress
+from sidelight.evaluation._candidates import (
+    fit_with,
+    labels_of,
+    n_clusters_of,
+    set_seed,
+    takes_constraints,
+)
+from sidelight.evaluation._constraints import satisfaction
+from sidelight.evaluation._scoreboard import Scoreboard
+from sidelight.exceptions import SidelightError
+
+if TYPE_CHECKING:
+    from sidelight.constraints import Constraints
+
+# One row of the plan: seed of the fits, what they are told, and what is held out to score them.
+Repeat = tuple[int, "list[tuple[Constraints, Constraints]]"]
+
+
+def _delegate(name: str) -> Any:
+    """Offer a method if the chosen estimator (before the fit: the given one) has it."""
+
+    def check(self: ConstraintSearchCV) -> bool:
+        getattr(getattr(self, "best_estimator_", self.estimator), name)
+        return True
+
+    return available_if(check)
+
+
+class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Choose parameters, the number of clusters too, by held-out constraints.
+
+    Every candidate is fitted with a part of the constraints and scored by the share of the others
+    that its clusters respect; the folds are cut such that nothing held out follows from what was
+    told (:meth:`sidelight.Constraints.split`). The score of a partition :math:`y` on held-out
+    pairs is
+
+    .. math:: \xi(y) = \tfrac12 \left( \frac{|\{ML : y_i = y_j\}|}{|ML|}
+              + \frac{|\{CL : y_i \ne y_j\}|}{|CL|} \right)
+
+    (``balanced=True``), or the plain share :func:`constraint_satisfaction`. If the estimator does
+    not take constraints at all (scikit-learn's clusterers) nothing has to be held out, and every
+    fit is scored on all of them, as in Mallapragada's thesis, section 4.4, "maximum pairwise
+    constraint satisfaction".
+
+    Parameters
+    ----------
+    estimator : estimator
+        A clusterer with ``fit(X, constraints=...)``, a clusterer with ``fit(X)``, or a pipeline of
+        which some step takes constraints.
+    param_grid : dict or list of dict
+        Values to try by parameter, as for :class:`sklearn.model_selection.GridSearchCV`.
+    constraints_cv : int or float, default=5
+        Number of folds; or, below 1, the share of the constraints that is held out once.
+    n_repeats : int, default=1
+        How often the folds are drawn anew and the fits started from another seed. For an estimator
+        that does not take constraints this is the number of starts per candidate (10 in the
+        thesis).
+    balanced : bool, default=True
+        Average the shares of must-links and cannot-links. Random pairs of many classes are mostly
+        cannot-links, and the plain share then prefers many small clusters.
+    refit : bool, default=True
+        Fit the best candidate again with all constraints.
+    random_state : int, RandomState or None, default=None
+        Decides folds and, where the estimator's own ``random_state`` is None, its starts.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    cv_results_ : dict
+        One entry per candidate in each of: ``params``, ``param_<name>``, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``, ``split<i>_test_score``,
+        ``mean_test_must_link``, ``mean_test_cannot_link`` (the two shares), ``mean_n_clusters``,
+        ``mean_fit_time``, and ``error`` (why a candidate has no score, else None).
+    best_index_, best_params_, best_score_ : int, dict, float
+        The chosen candidate.
+    ties_ : list of dict
+        Parameters of all candidates within one standard error of the best score, the chosen one
+        among them, in the order of the grid. Plateaus are common: look at it before you believe
+        in ``best_params_``.
+    n_splits_ : int
+        Number of scored splits per candidate.
+    best_estimator_ : estimator
+        Fitted with all constraints (with ``refit``).
+    labels_ : ndarray of shape (n_samples,)
+        Its clusters.
+
+    Notes
+    -----
+    The score of a candidate is the mean over splits of each share, averaged; a split without
+    must-links (or without cannot-links) says nothing on that share. Among candidates with the best
+    score (up to 1e-12) the one with the fewest clusters is chosen, then the first in the grid. A
+    candidate whose fit raises :class:`~sidelight.exceptions.SidelightError`, such as a number of
+    clusters for which the constraints cannot be met, has score NaN and its reason in ``error``;
+    only if all fail is the first reason raised. The same goes for a candidate that fails when it
+    is fitted again with all constraints: the next best takes its place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight import Constraints
+    >>> from sidelight.cluster import PCKMeans
+    >>> from sidelight.evaluation import ConstraintSearchCV
+    >>> rng = np.random.default_rng(0)
+    >>> classes = np.repeat([0, 1, 2], 30)
+    >>> X = 10 * np.eye(3)[classes] + rng.normal(size=(90, 3))
+    >>> known = Constraints.sample(classes, 60, random_state=0)
+    >>> search = ConstraintSearchCV(PCKMeans(), {"n_clusters": [2, 3, 4, 5]}, random_state=0)
+    >>> search.fit(X, constraints=known).best_params_
+    {'n_clusters': 3}
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        constraints_cv: int | float = 5,
+        n_repeats: int = 1,
+        balanced: bool = True,
+        refit: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.constraints_cv = constraints_cv
+        self.n_repeats = n_repeats
+        self.balanced = balanced
+        self.refit = refit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Score all candidates, choose the best and fit it again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Whatever the estimator takes.
+        y : array-like of shape (n_samples,), optional
+            Partial labels (-1 for unknown), joined to the constraints.
+        constraints : Constraints
+            What is known about the rows.
+
+        Returns
+        -------
+        self
+            The fitted search.
+        """
+        known = _everything_known(constraints, y)
+        candidates = list(ParameterGrid(self.param_grid))
+        estimators = [clone(self.estimator).set_params(**clone_values(p)) for p in candidates]
+        told = any(takes_constraints(estimator) for estimator in estimators)
+        plan = self._plan(known, told)
+        board = Scoreboard(candidates, sum(len(splits) for _, splits in plan), self.balanced)
+        n_fits = board.n_splits * len(candidates)
+        with fit_progress(type(self).__name__, n_fits, verbose=self.verbose) as bar:
+            for index, estimator in enumerate(estimators):
+                self._score_candidate(board, index, estimator, X, plan, bar)
+        if bar.interrupted:
+            board.forget_unfinished("not finished when the search was interrupted")
+        self.n_splits_ = board.n_splits
+        self._choose(board, estimators, X, known, plan[0][0])
+        return self
+
+    def _plan(self, known: Constraints, told: bool) -> list[Repeat]:
+        """Seeds and splits of all repeats."""
+        if not isinstance(self.n_repeats, Integral) or self.n_repeats < 1:
+            raise ValueError(f"n_repeats must be a whole number >= 1, got {self.n_repeats!r}.")
+        cv = self.constraints_cv
+        in_folds = isinstance(cv, Integral) and not isinstance(cv, bool)
+        if not (cv >= 2 if in_folds else isinstance(cv, Real) and 0 < cv < 1):
+            raise ValueError(
+                "constraints_cv must be a number of folds >= 2 or a share between 0 and 1, "
+                f"got {cv!r}."
+            )
+        rng = check_random_state(self.random_state)
+        plan: list[Repeat] = []
+        for _ in range(self.n_repeats):
+            seed = int(rng.randint(np.iinfo(np.int32).max))
+            if not told:
+                splits = [(known, known)]
+            elif in_folds:
+                splits = known.split(n_splits=int(cv), random_state=rng)
+            else:
+                splits = [known.split(test_size=float(cv), random_state=rng)]
+            plan.append((seed, splits))
+        return plan
+
+    def _score_candidate(
+        self,
+        board: Scoreboard,
+        index: int,
+        estimator: Any,
+        X: Any,
+        plan: list[Repeat],
+        bar: FitProgress,
+    ) -> None:
+        """Fit one candidate on every split; one that does not listen is fitted once per repeat."""
+        listens = takes_constraints(estimator)
+        for seed, splits in plan:
+            labels = None
+            for train, held_out in splits:
+                started = time.perf_counter()
+                try:
+                    if labels is None or listens:
+                        labels = _fitted_labels(estimator, X, train, seed)
+                except SidelightError as error:
+                    board.fail(index, error)
+                    return
+                board.record(
+                    index,
+                    satisfaction(held_out, labels),
+                    n_clusters_of(labels),
+                    time.perf_counter() - started,
+                )
+                bar.step()
+
+    def _choose(
+        self, board: Scoreboard, estimators: list[Any], X: Any, known: Constraints, seed: int
+    ) -> None:
+        """Take the best candidate, or the next one while the best cannot meet all constraints."""
+        while True:
+            index = board.best()
+            if not self.refit:
+                break
+            best = set_seed(clone(estimators[index]), seed)
+            try:
+                self.best_estimator_ = fit_with(best, X, known)
+            except SidelightError as error:
+                board.fail(index, error)
+                continue
+            self.labels_ = labels_of(self.best_estimator_, X)
+            break
+        self.cv_results_ = board.table()
+        self.best_index_ = index
+        self.best_params_ = board.candidates[index]
+        self.best_score_ = float(board.scores()[index])
+        self.ties_ = [board.candidates[tied] for tied in board.ties(index)]
+
+    @_delegate("predict")
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Clusters of new rows, by the best estimator."""
+        return self._fitted().predict(X)
+
+    @_delegate("transform")
+    def transform(self, X: Any) -> Any:
+        """Transform rows by the best estimator."""
+        return self._fitted().transform(X)
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "cv_results_")
+        if not self.refit:
+            raise AttributeError(
+                "This search was made with refit=False; fit the estimator with best_params_ first."
+            )
+        return self.best_estimator_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features that the best estimator was fitted on."""
+        return int(self._fitted().n_features_in_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "cv_results_")
+
+
+def _everything_known(constraints: Constraints | None, y: Any) -> Constraints:
+    from sidelight.constraints import Constraints
+
+    if constraints is not None and not isinstance(constraints, Constraints):
+        raise TypeError(
+            f"constraints must be a sidelight.Constraints object, not {type(constraints).__name__}."
+        )
+    known = constraints
+    if y is not None:
+        ids = None if known is None else known.ids
+        labels = Constraints(labels=y, ids=ids)
+        known = labels if known is None else known | labels
+    if known is None or known.is_empty:
+        raise SidelightError(
+            "ConstraintSearchCV chooses by what is known: call fit(X, constraints=...) with at "
+            "least a few must-links and cannot-links."
+        )
+    return known
+
+
+def clone_values(params: dict[str, Any]) -> dict[str, Any]:
+    """Copy estimators among the values, so that candidates do not share fitted state."""
+    return {name: clone(value, safe=False) for name, value in params.items()}
+
+
+def _fitted_labels(estimator: Any, X: Any, train: Constraints, seed: int) -> Any:
+    # Bars of the single fits would fight with that of the search; Ctrl-C must reach the search.
+    with progress(show=False):
+        fitted = fit_with(set_seed(clone(estimator), seed), X, train)
+    return labels_of(fitted, X)
