@@ -67,28 +67,39 @@ def threads(n: int) -> Iterator[None]:
 
 
 class _OneThreadBlas:
-    """Limit BLAS to one thread while anyone is inside.
+    """Limit BLAS to one thread inside the block.
 
-    The limit is a setting of the whole process, so the first to enter sets it and the last to
-    leave puts it back; fits that overlap in several threads then never restore each other's limit.
+    The limit is a setting of the whole process: two that overlapped in different threads would
+    restore each other's limit. So passes over rows take turns; each uses all threads anyway. A
+    pass inside a pass is already covered by the limit of the outer one.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
+        self._turn = threading.Lock()
+        self._here = threading.local()
         self._limit: Any = None
 
     def __enter__(self) -> None:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                self._limit = _controller().limit(limits=1, user_api="blas")
+        if self._depth() == 0:
+            self._turn.acquire()
+            self._limit = _controller().limit(limits=1, user_api="blas")
+            self._limit.__enter__()
+        self._here.depth = self._depth() + 1
 
     def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.restore_original_limits()
+        self._here.depth -= 1
+        if self._here.depth == 0:
+            try:
+                self._limit.__exit__(None, None, None)
+            finally:
+                self._turn.release()
+
+    def cover(self) -> None:
+        """Tell that this thread works for one that is inside."""
+        self._here.depth = 1
+
+    def _depth(self) -> int:
+        return getattr(self._here, "depth", 0)
 
 
 @cache

@@ -178,7 +178,7 @@ def _in_order(
         return
     pending: deque[Future[list[BlockResult]]] = deque()
     remaining = iter(tasks)
-    with ThreadPoolExecutor(workers, thread_name_prefix="sidelight") as pool:
+    with ThreadPoolExecutor(workers, "sidelight", initializer=one_thread_blas.cover) as pool:
         try:
             for task in remaining:
                 pending.append(pool.submit(work, task))
