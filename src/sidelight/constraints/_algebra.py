@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints._canonical import Array, FloatArray, IntArray
+from sidelight.constraints._canonical import (
+    Array,
+    Classes,
+    FloatArray,
+    IntArray,
+    Pairs,
+    Statements,
+)
 from sidelight.constraints._closure import components, first_appearances, unique_edges
 from sidelight.exceptions import InconsistentConstraints, SidelightError
-
-
-class Pairs(NamedTuple):
-    """Pairs of rows with their weights; all weigh 1 when there are none."""
-
-    rows: IntArray
-    weight: Any = None
-
-
-class Classes(NamedTuple):
-    """Codes of the rows (-1 = none) and the names of the codes."""
-
-    codes: IntArray
-    names: Array
-
-
-class Statements(NamedTuple):
-    """Everything that a set of constraints states, and notes on how it came about."""
-
-    must_link: Pairs
-    cannot_link: Pairs
-    labels: Classes | None = None
-    groups: Classes | None = None
-    notes: tuple[str, ...] = ()
 
 
 def statements_of(known: Any) -> Statements:
@@ -83,6 +66,23 @@ def subtract(first: Any, second: Any) -> Statements:
         _subtract_pairs(here.cannot_link, there.cannot_link, n),
         _subtract_classes(here.labels, there.labels),
         _subtract_classes(here.groups, there.groups),
+    )
+
+
+def flip(known: Any, fraction: float, random_state: Any) -> Statements:
+    """Statements with a fraction of the pairs turned into their opposite."""
+    from sidelight.constraints.sampling import flip_pairs
+
+    must_link, cannot_link, must_weight, cannot_weight = flip_pairs(
+        known.must_link,
+        known.cannot_link,
+        known.must_link_weight,
+        known.cannot_link_weight,
+        fraction,
+        random_state,
+    )
+    return statements_of(known)._replace(
+        must_link=Pairs(must_link, must_weight), cannot_link=Pairs(cannot_link, cannot_weight)
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,36 @@ from sidelight.exceptions import InconsistentConstraints, SidelightError, Unknow
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-Names = Callable[[Any], list[str]]  # positions of rows to the words that name them in a message
 
 # A pair is sorted as the one number i * n + j, which must fit into 64 bits.
 MOST_ROWS = 3_037_000_499
 
 # Longer words are kept as Python objects: a NumPy array pads every word to the longest.
 LONGEST_WORD = 64
+
+
+class Pairs(NamedTuple):
+    """Pairs of rows with their weights; all weigh 1 when there are none."""
+
+    rows: IntArray
+    weight: Any = None
+
+
+class Classes(NamedTuple):
+    """Codes of the rows (-1 = none) and the names of the codes."""
+
+    codes: IntArray
+    names: Array
+
+
+class Statements(NamedTuple):
+    """Everything that a set of constraints states, and notes on how it came about."""
+
+    must_link: Pairs
+    cannot_link: Pairs
+    labels: Classes | None = None
+    groups: Classes | None = None
+    notes: tuple[str, ...] = ()
 
 
 def frozen(array: Array) -> Array:
@@ -124,33 +147,39 @@ def as_positions(pairs: Any, what: str, index: RowIndex | None, n_samples: int) 
 
 
 def merge_pairs(
-    positions: IntArray, weight: Any, what: str, n_samples: int, names: Names
-) -> tuple[IntArray, FloatArray, list[str]]:
+    pairs: Pairs, what: str, n_samples: int, ids: Array | None
+) -> tuple[Pairs, list[str]]:
     """Sort the pairs, merge repeated ones and drop rows linked with themselves.
 
     Parameters
     ----------
-    positions : ndarray of shape (m, 2)
-        Pairs in any order.
-    weight : array-like of shape (m,), float or None
-        Weight of each pair.
+    pairs : Pairs
+        Positions in any order, with weights, one weight for all, or none.
     what : str
         ``"must-link"`` or ``"cannot-link"``, for messages.
     n_samples : int
         Number of rows.
-    names : callable
-        Positions to the words that name the rows in a message.
+    ids : ndarray or None
+        Names of the rows, for messages.
+
+    Returns
+    -------
+    merged : Pairs
+        Unique pairs ``i < j`` in lexicographic order, with their largest weights.
+    notes : list of str
+        What was merged or dropped.
     """
-    weights = _weights(weight, positions, what, names)
+    positions = pairs.rows
+    weights = _weights(pairs, what, ids)
     if not len(positions):
-        return positions, weights, []
+        return Pairs(positions, weights), []
     notes = []
     low, high = positions.min(axis=1), positions.max(axis=1)
     same = low == high
     if same.any():
         if what == "cannot-link":
             row = int(low[same][0])
-            name = names([row])[0]
+            (name,) = name_rows([row], ids)
             raise InconsistentConstraints(
                 f"cannot-link {name} - {name} keeps a row apart from itself; remove it.",
                 pair=(row, row),
@@ -167,17 +196,17 @@ def merge_pairs(
             merged = len(key) - len(first)
             notes.append(_count(merged, f"repeated {what}", "", "merged (largest weight kept)"))
             key, weights = key[first], np.maximum.reduceat(weights, first)
-    return np.column_stack(np.divmod(key, max(n_samples, 1))), weights, notes
+    return Pairs(np.column_stack(np.divmod(key, n_samples)), weights), notes
 
 
-def as_codes(given: Array | None, n_samples: int, what: str) -> tuple[IntArray | None, Array]:
+def as_codes(given: Array | None, n_samples: int, what: str) -> Classes | None:
     """Classes of the rows as codes (-1 = unknown) and the sorted names of the classes.
 
     Unknown is -1, None, NaN or an empty word. Names are compared by their text and are whole
     numbers when all of them look like it, because a text file cannot tell ``1`` from ``"1"``.
     """
     if given is None:
-        return None, frozen(np.empty(0, np.int64))
+        return None
     if given.shape != (n_samples,):
         raise SidelightError(
             f"{what} must hold one entry per row, shape ({n_samples},), got {given.shape}."
@@ -192,18 +221,21 @@ def as_codes(given: Array | None, n_samples: int, what: str) -> tuple[IntArray |
         code = np.where(np.isin(names, ["", "-1"])[code], -1, code)
     codes = np.full(n_samples, -1, np.int64)
     codes[rows] = code
-    return recode(codes, names)
+    return recode(Classes(codes, names))
 
 
-def recode(codes: IntArray, names: Array) -> tuple[IntArray | None, Array]:
-    """Codes and names in canonical form: only names that occur, sorted."""
+def recode(classes: Classes | None) -> Classes | None:
+    """Classes in canonical form: only names that occur, sorted; None if there are none."""
+    if classes is None:
+        return None
+    codes, names = classes
     used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(names)))
     if not len(used):
-        return None, frozen(np.empty(0, np.int64))
+        return None
     ordered, rank = _name_classes(names[used])
     new_code = np.full(len(names) + 1, -1, np.int64)
     new_code[used] = rank
-    return frozen(new_code[codes]), frozen(ordered)
+    return Classes(new_code[codes], ordered)
 
 
 def whole_numbers(values: Array, what: str) -> IntArray:
@@ -320,12 +352,12 @@ def _refuse_unknown(values: Array, positions: IntArray, what: str, n_samples: in
     )
 
 
-def _weights(weight: Any, positions: IntArray, what: str, names: Names) -> FloatArray:
-    m = len(positions)
-    if weight is None:
+def _weights(pairs: Pairs, what: str, ids: Array | None) -> FloatArray:
+    m = len(pairs.rows)
+    if pairs.weight is None:
         return np.ones(m)
     try:
-        weights = np.array(weight, dtype=np.float64)
+        weights = np.array(pairs.weight, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise SidelightError(f"{what} weights must be numbers.") from error
     if weights.ndim == 0:
@@ -336,7 +368,7 @@ def _weights(weight: Any, positions: IntArray, what: str, names: Names) -> Float
         )
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
     if len(bad):
-        first, second = names(positions[bad[0]])
+        first, second = name_rows(pairs.rows[bad[0]], ids)
         raise SidelightError(
             f"{what} {first} - {second} has the weight {weights[bad[0]]:g}; a weight must be "
             "positive and finite, so correct it or drop the pair."
@@ -421,3 +453,11 @@ def as_row(position: Any, n_samples: int) -> int:
             f"There is no row {row}; the constraints are about {n_samples} rows.", ids=[row]
         )
     return row % n_samples
+
+
+def name_rows(positions: Any, ids: Array | None) -> list[str]:
+    """Words that name rows in a message."""
+    rows = np.asarray(positions, dtype=np.int64)
+    if ids is None:
+        return [f"row {row}" for row in rows.tolist()]
+    return [repr(row_id) for row_id in ids[rows].tolist()]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -188,37 +189,20 @@ class Closure:
         return np.flatnonzero(constrained)
 
 
-def close(
-    n_samples: int,
-    must_link: IntArray,
-    cannot_link: IntArray,
-    cannot_link_weight: FloatArray,
-    labels: IntArray | None,
-    groups: IntArray | None,
-) -> Closure:
-    """Close a set of statements; contradictions are kept and listed.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows.
-    must_link, cannot_link : ndarray of shape (m, 2)
-        Stated pairs.
-    cannot_link_weight : ndarray of shape (m,)
-        Weights of the cannot-links.
-    labels, groups : ndarray of shape (n_samples,) or None
-        Codes 0, 1, ... without gaps, -1 for unknown.
-    """
-    component, n_components = components(n_samples, must_link, labels, groups)
-    ends = component[cannot_link]
+def close(known: Any) -> Closure:
+    """Close the statements of a constraints object; contradictions are kept and listed."""
+    component, n_components = components(
+        known.n_samples, known.must_link, known.labels, known.groups
+    )
+    ends = component[known.cannot_link]
     inside = ends[:, 0] == ends[:, 1]
-    edges, weight = unique_edges(ends[~inside], cannot_link_weight[~inside], n_components)
-    class_row = _first_rows(labels)
+    edges, weight = unique_edges(ends[~inside], known.cannot_link_weight[~inside], n_components)
+    class_row = _first_rows(known.labels)
     class_component = component[class_row]
     return Closure(
         component=frozen(component),
         n_components=n_components,
-        contradicted=frozen(cannot_link[inside]),
+        contradicted=frozen(known.cannot_link[inside]),
         joined_classes=frozen(_joined_classes(class_row, class_component)),
         _stated_edges=edges,
         _stated_weight=weight,

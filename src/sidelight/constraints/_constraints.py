@@ -7,36 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from sidelight.constraints._algebra import (
-    Pairs,
-    Statements,
-    as_rows,
-    intersect,
-    restrict,
-    statements_of,
-    subtract,
-    unite,
-)
+from sidelight.constraints import _algebra as algebra
+from sidelight.constraints import _canonical as canonical
+from sidelight.constraints import _describe as words
+from sidelight.constraints import _values as values
 from sidelight.constraints._canonical import (
     Array,
     FloatArray,
     IntArray,
+    Pairs,
     RowIndex,
-    as_codes,
-    as_ids,
-    as_positions,
-    as_row,
-    check_unique,
-    frozen,
-    merge_pairs,
-    number_of_rows,
-    plain,
-    recode,
+    Statements,
 )
 from sidelight.constraints._closure import Closure, close
-from sidelight.constraints._describe import counted, describe, in_rows, infeasible, summarise
 from sidelight.constraints._reduce import Reduced, reduce_rows
-from sidelight.constraints._values import FIELDS, check_same_rows, hashable, rebuild, same, state
 from sidelight.constraints._violations import Violations, find_violations
 from sidelight.constraints._witness import explain, find_witness
 from sidelight.exceptions import InconsistentConstraints, SidelightError
@@ -89,14 +73,9 @@ class Constraints:
     notes : tuple of str
         What was merged or dropped while reading the statements.
 
-    See Also
-    --------
-    sidelight.constraints.Closure : What follows from the statements.
-
-    Notes
-    -----
-    The theory is that of Basu, Davidson and Wagstaff (eds.), *Constrained Clustering* (2009),
-    chapter 1.
+    References
+    ----------
+    Basu, Davidson and Wagstaff (eds.), *Constrained Clustering* (2009), chapter 1.
 
     Examples
     --------
@@ -110,7 +89,7 @@ class Constraints:
     2
     """
 
-    __slots__ = (*FIELDS, "_cache", "notes")
+    __slots__ = (*values.FIELDS, "_cache", "notes")
 
     n_samples: int
     must_link: IntArray
@@ -139,35 +118,21 @@ class Constraints:
     ) -> None:
         index = None
         if ids is not None:
-            index = RowIndex(frozen(np.array(as_ids(ids))))
-            check_unique(index)
-        label_values = None if labels is None else plain(labels)
-        group_values = None if groups is None else plain(groups)
-        n = number_of_rows(n_samples, index, label_values, group_values)
-        must = Pairs(as_positions(must_link, "must_link", index, n), must_link_weight)
-        cannot = Pairs(as_positions(cannot_link, "cannot_link", index, n), cannot_link_weight)
-        notes = self._fill(n, index, must, cannot)
-        self._set(notes=tuple(notes))
-        self._set_classes("label", as_codes(label_values, n, "labels"))
-        self._set_classes("group", as_codes(group_values, n, "groups"))
+            index = RowIndex(canonical.frozen(np.array(canonical.as_ids(ids))))
+            canonical.check_unique(index)
+        label_values = None if labels is None else canonical.plain(labels)
+        group_values = None if groups is None else canonical.plain(groups)
+        n = canonical.number_of_rows(n_samples, index, label_values, group_values)
+        stated = Statements(
+            Pairs(canonical.as_positions(must_link, "must_link", index, n), must_link_weight),
+            Pairs(canonical.as_positions(cannot_link, "cannot_link", index, n), cannot_link_weight),
+            canonical.as_codes(label_values, n, "labels"),
+            canonical.as_codes(group_values, n, "groups"),
+        )
+        self._set(**values.canonical_fields(n, index, stated, report=True))
 
-    def _fill(self, n: int, index: RowIndex | None, must: Pairs, cannot: Pairs) -> list[str]:
-        """Set rows and pairs in canonical form; return what was merged or dropped."""
-        ids = None if index is None else index.ids
-        self._set(n_samples=n, ids=ids, _cache={"index": index})
-        notes = []
-        for name, pairs in (("must_link", must), ("cannot_link", cannot)):
-            kind = name.replace("_", "-")
-            rows, weight, more = merge_pairs(*pairs, kind, n, self.name_rows)
-            self._set(**{name: frozen(rows), f"{name}_weight": frozen(weight)})
-            notes += more
-        return notes
-
-    def _set_classes(self, kind: str, classes: tuple[IntArray | None, Array]) -> None:
-        self._set(**{f"{kind}s": classes[0], f"{kind}_names": classes[1]})
-
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
+    def _set(self, **fields: Any) -> None:
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -175,8 +140,6 @@ class Constraints:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"Constraints cannot be changed; {name!r} stays.")
-
-    # ---------------------------------------------------------------- other ways to make one
 
     @classmethod
     def from_labels(cls, y: Any, ids: Any = None) -> Constraints:
@@ -285,23 +248,18 @@ class Constraints:
         """
         from sidelight.constraints import sampling
 
-        blank = cls(n_samples=len(plain(y)), ids=ids)
-        codes, _ = as_codes(plain(y), blank.n_samples, "y")
-        if codes is None:
+        blank = cls(n_samples=len(canonical.plain(y)), ids=ids)
+        classes = canonical.as_codes(canonical.plain(y), blank.n_samples, "y")
+        if classes is None:
             raise SidelightError("y knows no class, so that nothing can be drawn from it.")
         if protocol == "chunklets":
             groups = sampling.sample_chunklets(
-                codes, fraction=fraction, size=size, random_state=random_state
+                classes.codes, fraction=fraction, size=size, random_state=random_state
             )
             return cls(groups=groups, ids=ids)
+        options = {"level": level, "size": size, "n_teachers": n_teachers}
         must_link, cannot_link = sampling.sample_pairs(
-            codes,
-            n,
-            protocol=protocol,
-            level=level,
-            size=size,
-            n_teachers=n_teachers,
-            random_state=random_state,
+            classes.codes, n, protocol=protocol, random_state=random_state, **options
         )
         return blank._derive(Statements(Pairs(must_link), Pairs(cannot_link)))
 
@@ -315,15 +273,10 @@ class Constraints:
         n, index = self.n_samples, self._cache["index"]
         if rows is not None:
             n = len(rows)
-            index = None if index is None else RowIndex(frozen(index.ids[rows]))
+            index = None if index is None else RowIndex(canonical.frozen(index.ids[rows]))
         new = object.__new__(type(self))
-        merged = new._fill(n, index, statements.must_link, statements.cannot_link)
-        new._set(notes=(*statements.notes, *(merged if report else ())))
-        for kind, classes in (("label", statements.labels), ("group", statements.groups)):
-            new._set_classes(kind, as_codes(None, n, kind) if classes is None else recode(*classes))
+        new._set(**values.canonical_fields(n, index, statements, report=report))
         return new
-
-    # ---------------------------------------------------------------- what it holds
 
     @property
     def shape(self) -> tuple[int]:
@@ -352,42 +305,39 @@ class Constraints:
 
     def position(self, row_id: Any) -> int:
         """Position of the row with this id (or of this position, when there are no ids)."""
-        (row,) = as_positions([(row_id, row_id)], "position", self._cache["index"], self.n_samples)
+        (row,) = canonical.as_positions(
+            [(row_id, row_id)], "position", self._cache["index"], self.n_samples
+        )
         return int(row[0])
 
     def id_of(self, position: int) -> Any:
         """Id of a row; its position when there are no ids."""
-        row = as_row(position, self.n_samples)
+        row = canonical.as_row(position, self.n_samples)
         return row if self.ids is None else self.ids[row : row + 1].tolist()[0]
 
     def name_rows(self, positions: Any) -> list[str]:
         """Words that name rows in a message: ``'ann'`` by id, or ``row 17`` without ids."""
-        rows = np.asarray(positions, dtype=np.int64).tolist()
-        if self.ids is None:
-            return [f"row {row}" for row in rows]
-        return [repr(self.id_of(row)) for row in rows]
+        return canonical.name_rows(positions, self.ids)
 
     def describe_pairs(self, pairs: Any) -> list[str]:
         """Words that name pairs in a message, such as ``'ann' - 'bob'``."""
         return [" - ".join(self.name_rows(pair)) for pair in pairs]
 
     def __repr__(self) -> str:
-        return f"<Constraints on {counted(self.n_samples, 'row')}: {describe(self)}>"
+        return f"<Constraints on {words.counted(self.n_samples, 'row')}: {words.describe(self)}>"
 
     def summary(self) -> str:
         """Tell in a few lines what is stated, what follows and what was merged or dropped."""
-        return summarise(self)
-
-    # ---------------------------------------------------------------- values
+        return words.summarise(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Constraints):
             return NotImplemented
-        return self is other or all(map(same, state(self), state(other)))
+        return self is other or all(map(values.same, values.state(self), values.state(other)))
 
     def __hash__(self) -> int:
         if "hash" not in self._cache:
-            self._cache["hash"] = hash(tuple(map(hashable, state(self))))
+            self._cache["hash"] = hash(tuple(map(values.hashable, values.state(self))))
         return int(self._cache["hash"])
 
     def __copy__(self) -> Constraints:
@@ -397,25 +347,25 @@ class Constraints:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return rebuild, (type(self), state(self), self.notes)
+        return values.rebuild, (type(self), values.state(self), self.notes)
 
     def __or__(self, other: Constraints) -> Constraints:
         """Everything that either states; a pair that both state keeps its larger weight.
 
         Groups are told apart by their names; two groups that share a row become one.
         """
-        check_same_rows(self, other)
-        return self._derive(unite(self, other))
+        values.check_same_rows(self, other)
+        return self._derive(algebra.unite(self, other))
 
     def __and__(self, other: Constraints) -> Constraints:
         """What both state; a pair keeps its smaller weight."""
-        check_same_rows(self, other)
-        return self._derive(intersect(self, other))
+        values.check_same_rows(self, other)
+        return self._derive(algebra.intersect(self, other))
 
     def __sub__(self, other: Constraints) -> Constraints:
         """What this states and the other does not."""
-        check_same_rows(self, other)
-        return self._derive(subtract(self, other))
+        values.check_same_rows(self, other)
+        return self._derive(algebra.subtract(self, other))
 
     def restrict(self, rows: Any) -> Constraints:
         """Keep what is known about some of the rows, numbered anew in the order given.
@@ -439,8 +389,8 @@ class Constraints:
         >>> known.restrict([0, 2, 3]).must_link
         array([[0, 1]])
         """
-        kept = as_rows(rows, self.n_samples)
-        return self._derive(restrict(self, kept), rows=kept)
+        kept = algebra.as_rows(rows, self.n_samples)
+        return self._derive(algebra.restrict(self, kept), rows=kept)
 
     def __getitem__(self, key: Any) -> Constraints:
         """Restrict to some rows: positions, a mask or a slice, or what scikit-learn asks for."""
@@ -450,8 +400,6 @@ class Constraints:
 
     # Rows can be picked, but there is nothing to go through one by one.
     __iter__ = None
-
-    # ---------------------------------------------------------------- what follows
 
     def closure(self, on_contradiction: Literal["raise", "keep"] = "raise") -> Closure:
         """Close the statements: must-link components and the conflicts between them.
@@ -469,14 +417,7 @@ class Constraints:
             if error is not None:
                 raise error
         if "closure" not in self._cache:
-            self._cache["closure"] = close(
-                self.n_samples,
-                self.must_link,
-                self.cannot_link,
-                self.cannot_link_weight,
-                self.labels,
-                self.groups,
-            )
+            self._cache["closure"] = close(self)
         closure: Closure = self._cache["closure"]
         return closure
 
@@ -486,14 +427,7 @@ class Constraints:
         if not len(closure.contradictions):
             return None
         if "witness" not in self._cache:
-            self._cache["witness"] = find_witness(
-                self.n_samples,
-                self.must_link,
-                self.labels,
-                self.groups,
-                closure.contradicted,
-                closure.joined_classes,
-            )
+            self._cache["witness"] = find_witness(self, closure)
         return explain(self._cache["witness"], self)
 
     def components(self) -> IntArray:
@@ -521,14 +455,7 @@ class Constraints:
         The answer comes from fast bounds where they decide, otherwise from an exact search of at
         most ``time_limit`` seconds. Rows stand for their components in what proves the answer.
         """
-        from sidelight.constraints.feasibility import check_coloring
-
-        closure = self.closure()
-        nodes, edges = np.unique(closure.conflicts, return_inverse=True)
-        if not len(nodes):  # rows without cannot-links need one cluster all the same
-            nodes = np.arange(min(1, closure.n_components))
-        found = check_coloring(len(nodes), edges.reshape(-1, 2), k, time_limit=time_limit)
-        return in_rows(found, nodes, closure)
+        return words.feasible(self.closure(), k, time_limit)
 
     def check_feasible(self, k: int, *, time_limit: float = 10.0) -> Feasibility:
         """Raise :class:`~sidelight.exceptions.InfeasibleConstraints` if ``k`` is too small.
@@ -537,25 +464,12 @@ class Constraints:
         """
         found = self.feasible(k, time_limit=time_limit)
         if found.answer == "no":
-            raise infeasible(found, self)
+            raise words.infeasible(found, self)
         return found
 
     def flip(self, fraction: float, random_state: Any = None) -> Constraints:
         """Turn a fraction of the pairs into their opposite, to see what noise does."""
-        from sidelight.constraints.sampling import flip_pairs
-
-        must_link, cannot_link, must_weight, cannot_weight = flip_pairs(
-            self.must_link,
-            self.cannot_link,
-            self.must_link_weight,
-            self.cannot_link_weight,
-            fraction,
-            random_state,
-        )
-        flipped = statements_of(self)._replace(
-            must_link=Pairs(must_link, must_weight), cannot_link=Pairs(cannot_link, cannot_weight)
-        )
-        return self._derive(flipped)
+        return self._derive(algebra.flip(self, fraction, random_state))
 
     def split(
         self, test_size: float = 0.3, n_splits: int | None = None, random_state: Any = None

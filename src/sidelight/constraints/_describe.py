@@ -60,16 +60,19 @@ def summarise(known: Any) -> str:
     return "\n".join([*lines, *known.notes])
 
 
-def in_rows(found: Feasibility, nodes: IntArray, closure: Closure) -> Feasibility:
-    """Answer about a graph of components, told by the smallest row of each.
+def feasible(closure: Closure, k: int, time_limit: float) -> Feasibility:
+    """Whether ``k`` clusters suffice; what proves it is told by the smallest row of components."""
+    from sidelight.constraints.feasibility import check_coloring
 
-    ``nodes`` are the components that the graph is about; the others may be in any cluster.
-    """
-    first_row = closure.first_row[nodes]
+    nodes, edges = np.unique(closure.conflicts, return_inverse=True)
+    if not len(nodes):  # rows without cannot-links need one cluster all the same
+        nodes = np.arange(min(1, closure.n_components))
+    found = check_coloring(len(nodes), edges.reshape(-1, 2), k, time_limit=time_limit)
     coloring = None
     if found.coloring is not None:
         coloring = np.zeros(closure.n_components, np.int64)
         coloring[nodes] = found.coloring
+    first_row = closure.first_row[nodes]
     return replace(
         found,
         coloring=coloring,

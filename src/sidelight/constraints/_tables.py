@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints._algebra import Classes, Pairs, Statements
-from sidelight.constraints._canonical import Array, FloatArray, IntArray, RowIndex, as_words, plain
+from sidelight.constraints._canonical import (
+    Array,
+    Classes,
+    FloatArray,
+    IntArray,
+    Pairs,
+    RowIndex,
+    Statements,
+    as_words,
+    plain,
+)
 from sidelight.exceptions import SidelightError, UnknownIds
 
 if TYPE_CHECKING:

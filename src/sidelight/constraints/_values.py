@@ -1,4 +1,4 @@
-"""Equality, hashing and pickling of objects made of arrays."""
+"""The fields of a constraints object: canonical form, equality, hashing and pickling."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from sidelight.constraints._canonical import RowIndex, frozen
+from sidelight.constraints._canonical import (
+    RowIndex,
+    Statements,
+    frozen,
+    merge_pairs,
+    recode,
+)
 from sidelight.exceptions import SidelightError
 
 # What makes two sets equal; the notes on how one was read do not.
@@ -22,6 +28,31 @@ FIELDS = (
     "group_names",
     "ids",
 )
+
+
+def canonical_fields(
+    n_samples: int, index: RowIndex | None, statements: Statements, *, report: bool
+) -> dict[str, Any]:
+    """Fields from statements in any order; equal statements give equal fields.
+
+    With ``report`` the notes tell which of the statements were merged or dropped.
+    """
+    ids = None if index is None else index.ids
+    fields: dict[str, Any] = {"n_samples": n_samples, "ids": ids, "_cache": {"index": index}}
+    notes = list(statements.notes)
+    for name in ("must_link", "cannot_link"):
+        kind = name.replace("_", "-")
+        merged, told = merge_pairs(getattr(statements, name), kind, n_samples, ids)
+        fields |= {name: frozen(merged.rows), f"{name}_weight": frozen(merged.weight)}
+        notes += told if report else []
+    for name in ("label", "group"):
+        classes = recode(getattr(statements, f"{name}s"))
+        codes, names = (None, np.empty(0, np.int64)) if classes is None else classes
+        fields |= {
+            f"{name}s": None if codes is None else frozen(codes),
+            f"{name}_names": frozen(names),
+        }
+    return {**fields, "notes": tuple(notes)}
 
 
 def state(known: Any) -> tuple[Any, ...]:

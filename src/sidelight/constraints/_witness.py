@@ -10,6 +10,7 @@ import numpy as np
 from sidelight._kernels.chains import shortest_chain
 from sidelight._kernels.unionfind import members_by_code
 from sidelight.constraints._canonical import Array, IntArray
+from sidelight.constraints._closure import Closure
 from sidelight.exceptions import InconsistentConstraints
 
 # A search may walk through a whole component, so only so many contradictions are compared.
@@ -79,27 +80,21 @@ class _Graph:
         return tuple(kinds.tolist())
 
 
-def find_witness(
-    n_samples: int,
-    must_link: IntArray,
-    labels: IntArray | None,
-    groups: IntArray | None,
-    contradicted: IntArray,
-    joined_classes: IntArray,
-) -> Witness:
+def find_witness(known: Any, closure: Closure) -> Witness:
     """Contradiction with the shortest chain, among the first few hundred."""
-    graph = _Graph(n_samples, must_link, labels, groups)
+    labels = known.labels
+    graph = _Graph(known.n_samples, known.must_link, labels, known.groups)
     best, apart = np.empty(0, np.int64), ""
-    longest = n_samples
-    for first, second in contradicted[:MOST_SEARCHES].tolist():
+    longest = known.n_samples
+    for first, second in closure.contradicted[:MOST_SEARCHES].tolist():
         if longest == 0:
             break
         chain = graph.chain_between(first, second, longest)
         if len(chain):
             best, apart, longest = chain, "cannot-link", len(chain) - 2
     # The shortest chain between any two classes meets no third class on its way.
-    classes = np.empty(0, np.int64) if labels is None else np.unique(labels[joined_classes])
-    for code in classes[:MOST_SEARCHES].tolist():
+    classes = [] if labels is None else np.unique(labels[closure.joined_classes]).tolist()
+    for code in classes[:MOST_SEARCHES]:
         if longest == 0:
             break
         chain = graph.chain_from_class(code, longest)
