@@ -1,0 +1,53 @@
+"""Sphinx settings."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from generate import write_method_table  # noqa: E402
+
+import sidelight  # noqa: E402
+
+write_method_table(HERE / "methods_table.rst.inc")
+
+project = "Sidelight"
+author = "The Sidelight developers"
+copyright = "2026, the Sidelight developers"
+version = release = sidelight.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "examples"]
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+html_theme = "pydata_sphinx_theme"
+html_title = "Sidelight"
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+}
+autosummary_generate = True
+numpydoc_show_class_members = False
+autodoc_typehints = "none"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "show_memory": False,
+    "download_all_examples": False,
+    "plot_gallery": True,
+    "abort_on_example_error": True,
+    "reset_modules": (),
+    "min_reported_time": 5,
+}
