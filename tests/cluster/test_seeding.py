@@ -1,0 +1,116 @@
+"""D² sampling: its probabilities, its weights, and that it goes on from given centres."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs
+
+from sidelight.cluster._distances import labelled_distances, nearest_centers
+from sidelight.cluster._seeding import kmeans_plusplus, random_rows
+from sidelight.engine import _memory, as_rows, threads
+
+
+def state(seed):
+    return np.random.RandomState(seed)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_centres_are_different_rows(kind, dtype):
+    X = np.random.default_rng(0).normal(size=(200, 3)).astype(dtype)
+    centers = kmeans_plusplus(as_rows(kind(X)), 20, state(0))
+    assert centers.dtype == dtype
+    found = [np.flatnonzero((center == X).all(axis=1)) for center in centers]
+    assert all(len(rows) == 1 for rows in found)
+    assert len({int(rows[0]) for rows in found}) == 20
+
+
+def test_separated_groups_get_a_centre_each():
+    X, y = make_blobs(400, centers=8, cluster_std=0.05, random_state=1)
+    for seed in range(10):
+        centers = kmeans_plusplus(as_rows(X), 8, state(seed))
+        groups = y[[int(np.flatnonzero((c == X).all(axis=1))[0]) for c in centers]]
+        assert len(set(groups)) == 8
+
+
+def test_given_centres_come_first_and_repel():
+    X = np.array([[0.0], [0.0], [0.0], [10.0], [20.0]])
+    for seed in range(20):
+        centers = kmeans_plusplus(as_rows(X), 3, state(seed), given=np.array([[0.0]]))
+        np.testing.assert_array_equal(centers[0], [0.0])
+        assert sorted(centers[1:, 0]) == [10.0, 20.0]
+    given = np.array([[1.0], [2.0]])
+    np.testing.assert_array_equal(kmeans_plusplus(as_rows(X), 2, state(0), given=given), given)
+
+
+def test_first_centre_is_drawn_by_weight():
+    X = np.arange(4.0)[:, None]
+    weights = np.array([0.0, 1.0, 3.0, 0.0])
+    draws = [
+        kmeans_plusplus(as_rows(X), 1, state(seed), sample_weight=weights)[0, 0]
+        for seed in range(2000)
+    ]
+    assert set(draws) == {1.0, 2.0}
+    assert np.mean(np.array(draws) == 2.0) == pytest.approx(0.75, abs=0.04)
+
+
+def test_second_centre_is_drawn_by_squared_distance():
+    # Two candidates are drawn with D² probabilities 1/5 and 4/5; the far row leaves less behind
+    # (1 against 4), so the near one is chosen only if it is drawn twice.
+    X = np.array([[0.0], [-1.0], [2.0]])
+    second = [
+        kmeans_plusplus(as_rows(X), 2, state(seed), given=np.array([[0.0]]))[1, 0]
+        for seed in range(2000)
+    ]
+    assert np.mean(np.array(second) == -1.0) == pytest.approx(0.04, abs=0.015)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_a_heavy_row_is_a_repeated_row_and_order_does_not_matter(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    times = rng.integers(0, 4, 60)
+    shuffled = rng.permutation(60)
+    repeated = kmeans_plusplus(as_rows(kind(np.repeat(X, times, axis=0))), 6, state(3))
+    weighted = kmeans_plusplus(
+        as_rows(kind(X[shuffled])), 6, state(3), sample_weight=times[shuffled].astype(float)
+    )
+    np.testing.assert_array_equal(weighted, repeated)
+
+
+def test_fewer_distinct_rows_than_centres():
+    X = np.ones((5, 2))
+    np.testing.assert_array_equal(kmeans_plusplus(as_rows(X), 3, state(0)), np.ones((3, 2)))
+
+
+def test_threads_and_blocks_do_not_matter(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(2000, 4)).astype(np.float32)
+    whole = kmeans_plusplus(as_rows(X), 7, state(0))
+    monkeypatch.setattr(_memory, "MAX_BLOCK_ROWS", 100)
+    for n in (1, 2, 3, 5):
+        with threads(n):
+            np.testing.assert_array_equal(kmeans_plusplus(as_rows(X), 7, state(0)), whole)
+
+
+def test_better_than_random_rows():
+    X, _ = make_blobs(2000, centers=15, cluster_std=1.0, random_state=0)
+    source = as_rows(X)
+
+    def cost(centers):
+        return labelled_distances(source, centers, nearest_centers(source, centers)).sum()
+
+    plus = [cost(kmeans_plusplus(source, 15, state(seed))) for seed in range(10)]
+    plain = [cost(random_rows(source, 15, state(seed))) for seed in range(10)]
+    assert np.median(plus) < 0.7 * np.median(plain)
+
+
+def test_random_rows_are_different_and_weighted():
+    X = np.arange(10.0)[:, None]
+    centers = random_rows(as_rows(X), 10, state(0))
+    np.testing.assert_array_equal(np.sort(centers, axis=0), X)
+    weights = np.where(np.arange(10) < 3, 1.0, 0.0)
+    chosen = random_rows(as_rows(X), 3, state(0), sample_weight=weights)
+    np.testing.assert_array_equal(np.sort(chosen, axis=0), X[:3])
+    assert len(np.unique(random_rows(as_rows(X), 5, state(0), sample_weight=weights))) == 5
