@@ -15,7 +15,7 @@ from sidelight.constraints._canonical import (
     Pairs,
     Statements,
 )
-from sidelight.constraints._closure import components, first_appearances, unique_edges
+from sidelight.constraints._closure import components, first_appearances
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 
 
@@ -189,108 +189,100 @@ def restrict(known: Any, rows: IntArray) -> Statements:
 
     Links that ran through dropped rows are replaced: a component that fell apart is joined again
     by must-links between consecutive pieces, a component that lost its class gets it back on its
-    smallest kept row, and two components that lost what kept them apart get a cannot-link between
-    their smallest kept rows. A new link weighs as much as the lightest statement behind it.
+    first kept row, and two components that lost what kept them apart get a cannot-link between
+    their first kept rows. A new link weighs as much as the lightest statement behind it.
     """
     place = np.full(known.n_samples, -1, np.int64)
     place[rows] = np.arange(len(rows))
     stated = statements_of(known)
-    must_link = _inside(stated.must_link, place)
-    cannot_link = _inside(stated.cannot_link, place)
-    labels = None if known.labels is None else known.labels[rows]
-    groups = None if known.groups is None else known.groups[rows]
-    if len(rows) < known.n_samples:
-        closure = known.closure(on_contradiction="keep")
-        home = closure.component[rows]
-        strength = _weakest(known, closure)
-        must_link = _rejoin(must_link, labels, groups, home, strength)
-        labels = _relabel(labels, home, closure)
-        cannot_link = _reseparate(cannot_link, home, closure, known, strength)
-    return Statements(
-        must_link,
-        cannot_link,
-        None if labels is None else Classes(labels, known.label_names),
-        None if groups is None else Classes(groups, known.group_names),
+    kept = Statements(
+        _inside(stated.must_link, place),
+        _inside(stated.cannot_link, place),
+        None if stated.labels is None else stated.labels._replace(codes=stated.labels.codes[rows]),
+        None if stated.groups is None else stated.groups._replace(codes=stated.groups.codes[rows]),
     )
+    return kept if len(rows) == known.n_samples else _Repair(known, rows, kept).statements()
 
 
-def _weakest(known: Any, closure: Any) -> FloatArray:
-    """Smallest must-link weight in each component; infinite where no stated pair is."""
-    strength = np.full(closure.n_components, np.inf)
-    np.minimum.at(strength, closure.component[known.must_link[:, 0]], known.must_link_weight)
-    return strength
+class _Repair:
+    """Puts back what kept rows owe to dropped ones.
 
-
-def _finite(weight: FloatArray) -> FloatArray:
-    """Links that rest on labels and groups alone weigh 1."""
-    return np.where(np.isinf(weight), 1.0, weight)
-
-
-def _rejoin(
-    must_link: Pairs,
-    labels: IntArray | None,
-    groups: IntArray | None,
-    home: IntArray,
-    strength: FloatArray,
-) -> Pairs:
-    """Join the pieces of every component that fell apart."""
-    piece, n_pieces = components(len(home), must_link.rows, labels, groups)
-    head = first_appearances(piece)
-    by_home = head[np.argsort(home[head], kind="stable")]
-    if n_pieces < 2:
-        return must_link
-    fell_apart = home[by_home[1:]] == home[by_home[:-1]]
-    new = np.column_stack([by_home[:-1], by_home[1:]])[fell_apart]
-    weight = _finite(strength[home[new[:, 0]]])
-    return Pairs(np.concatenate([must_link.rows, new]), np.concatenate([must_link.weight, weight]))
-
-
-def _relabel(labels: IntArray | None, home: IntArray, closure: Any) -> IntArray | None:
-    """Give the class back to every component that kept none of its labelled rows."""
-    if labels is None:
-        return None
-    labels = labels.copy()
-    kept = np.zeros(closure.n_components, bool)
-    kept[home[labels >= 0]] = True
-    first = _first_of_home(home, closure.n_components)
-    lost = np.flatnonzero(~kept & (closure.component_label >= 0) & (first >= 0))
-    labels[first[lost]] = closure.component_label[lost]
-    return labels
-
-
-def _reseparate(
-    cannot_link: Pairs, home: IntArray, closure: Any, known: Any, strength: FloatArray
-) -> Pairs:
-    """Keep apart again what only statements about dropped rows kept apart.
-
-    Classes need nothing: a component that had one still has it.
+    Most rows are in no statement, so all is done on the rows of constrained components
+    (``touched``, in the numbers of the subset).
     """
-    c = closure.n_components
-    first = _first_of_home(home, c)
-    ends = closure.component[known.cannot_link]
-    between = (ends[:, 0] != ends[:, 1]) & (first[ends] >= 0).all(axis=1)
-    between &= (closure.component_label[ends] < 0).any(axis=1)
-    ends = np.sort(ends[between], axis=1)
-    kept = np.sort(home[cannot_link.rows], axis=1)
-    lost = ~np.isin(ends[:, 0] * c + ends[:, 1], kept[:, 0] * c + kept[:, 1])
-    ends, weight = ends[lost], known.cannot_link_weight[between][lost]
-    weight = np.minimum(weight, strength[ends].min(axis=1, initial=np.inf))
-    edges, _ = unique_edges(ends, weight, c)
-    lightest = np.full(len(edges), np.inf)
-    which = np.searchsorted(edges[:, 0] * c + edges[:, 1], ends[:, 0] * c + ends[:, 1])
-    np.minimum.at(lightest, which, weight)
-    return Pairs(
-        np.concatenate([cannot_link.rows, first[edges]]),
-        np.concatenate([cannot_link.weight, lightest]),
-    )
+
+    def __init__(self, known: Any, rows: IntArray, kept: Statements) -> None:
+        self.known, self.kept = known, kept
+        self.closure = known.closure(on_contradiction="keep")
+        concerned = np.zeros(self.closure.n_components, bool)
+        concerned[self.closure.constrained_components()] = True
+        home = self.closure.component[rows]
+        self.touched = np.flatnonzero(concerned[home])
+        self.home = home[self.touched]
+        # First kept row of every component, -1 where none is kept.
+        self.first = np.full(self.closure.n_components, -1, np.int64)
+        self.first[self.home[::-1]] = self.touched[::-1]
+
+    def statements(self) -> Statements:
+        """Kept statements with those that replace what was lost."""
+        # Smallest must-link weight in each component, infinite where no stated pair is.
+        strength = np.full(self.closure.n_components, np.inf)
+        home = self.closure.component[self.known.must_link[:, 0]]
+        np.minimum.at(strength, home, self.known.must_link_weight)
+        return self.kept._replace(
+            must_link=_append(self.kept.must_link, self._joints(strength)),
+            cannot_link=_append(self.kept.cannot_link, self._separations(strength)),
+            labels=self._labels(),
+        )
+
+    def _joints(self, strength: FloatArray) -> Pairs:
+        """Must-links between the pieces of every component that fell apart."""
+        links = np.searchsorted(self.touched, self.kept.must_link.rows)
+        codes = [
+            None if classes is None else classes.codes[self.touched]
+            for classes in (self.kept.labels, self.kept.groups)
+        ]
+        piece, _ = components(len(self.home), links, *codes)
+        head = first_appearances(piece)
+        head = head[np.argsort(self.home[head], kind="stable")]
+        apart = self.home[head[1:]] == self.home[head[:-1]]
+        new = np.column_stack([head[:-1][apart], head[1:][apart]])
+        weight = strength[self.home[new[:, 0]]]
+        # What rests on labels and groups alone weighs 1.
+        return Pairs(self.touched[new], np.where(np.isinf(weight), 1.0, weight))
+
+    def _labels(self) -> Classes | None:
+        """Labels, with a class for every component that kept none of its labelled rows."""
+        if self.kept.labels is None:
+            return None
+        codes = self.kept.labels.codes.copy()
+        labelled = np.zeros(self.closure.n_components, bool)
+        labelled[self.home[codes[self.touched] >= 0]] = True
+        lost = ~labelled & (self.closure.component_label >= 0) & (self.first >= 0)
+        codes[self.first[lost]] = self.closure.component_label[lost]
+        return self.kept.labels._replace(codes=codes)
+
+    def _separations(self, strength: FloatArray) -> Pairs:
+        """Cannot-links between components that only dropped rows kept apart.
+
+        Two components with a class need none: they still have it.
+        """
+        closure, c = self.closure, self.closure.n_components
+        ends = closure.component[self.known.cannot_link]
+        wanted = (ends[:, 0] != ends[:, 1]) & (self.first[ends] >= 0).all(axis=1)
+        wanted &= (closure.component_label[ends] < 0).any(axis=1)
+        home = self.home[np.searchsorted(self.touched, self.kept.cannot_link.rows)]
+        wanted &= ~np.isin(_edge_keys(ends, c), _edge_keys(home, c))
+        ends, weight = ends[wanted], self.known.cannot_link_weight[wanted]
+        weight = np.minimum(weight, strength[ends].min(axis=1, initial=np.inf))
+        keys, which = np.unique(_edge_keys(ends, c), return_inverse=True)
+        lightest = np.full(len(keys), np.inf)
+        np.minimum.at(lightest, which, weight)
+        return Pairs(self.first[np.column_stack(np.divmod(keys, c))], lightest)
 
 
-def _first_of_home(home: IntArray, n_components: int) -> IntArray:
-    """First kept row of every component, -1 where none is kept."""
-    first = np.full(n_components, len(home), np.int64)
-    np.minimum.at(first, home, np.arange(len(home)))
-    first[first == len(home)] = -1
-    return first
+def _edge_keys(edges: IntArray, n_components: int) -> IntArray:
+    return edges.min(axis=1) * n_components + edges.max(axis=1)
 
 
 def _inside(pairs: Pairs, place: IntArray) -> Pairs:
