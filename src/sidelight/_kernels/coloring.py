@@ -1,0 +1,282 @@
+"""Loops over a conflict graph in compressed rows: orders, colourings, cliques, odd cycles.
+
+``indptr`` (n + 1,) and ``neighbors`` (2 e,) list the neighbours of every node in increasing order.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+from sidelight._kernels import kernel
+
+
+@kernel
+def compress_edges(n_nodes: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Neighbour lists of an undirected graph whose edges (a < b) are sorted."""
+    indptr = np.zeros(n_nodes + 1, np.int64)
+    for e in range(len(edges)):
+        indptr[edges[e, 0] + 1] += 1
+        indptr[edges[e, 1] + 1] += 1
+    for v in range(n_nodes):
+        indptr[v + 1] += indptr[v]
+    place = indptr[:-1].copy()
+    neighbors = np.empty(2 * len(edges), np.int64)
+    # Smaller neighbours first, then larger ones: sorted edges make every list increasing.
+    for e in range(len(edges)):
+        neighbors[place[edges[e, 1]]] = edges[e, 0]
+        place[edges[e, 1]] += 1
+    for e in range(len(edges)):
+        neighbors[place[edges[e, 0]]] = edges[e, 1]
+        place[edges[e, 0]] += 1
+    return indptr, neighbors
+
+
+@kernel
+def degeneracy_order(indptr: np.ndarray, neighbors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Remove a node of least degree again and again: the order, and every node's core number.
+
+    Bucket queue of Batagelj and Zaversnik, O(n + e).
+    """
+    n = len(indptr) - 1
+    degree = np.empty(n, np.int64)
+    for v in range(n):
+        degree[v] = indptr[v + 1] - indptr[v]
+    highest = degree.max() if n else 0
+    start = np.zeros(highest + 2, np.int64)
+    for v in range(n):
+        start[degree[v] + 1] += 1
+    for d in range(highest + 1):
+        start[d + 1] += start[d]
+    order = np.empty(n, np.int64)
+    place = np.empty(n, np.int64)
+    fill = start.copy()
+    for v in range(n):
+        place[v] = fill[degree[v]]
+        order[place[v]] = v
+        fill[degree[v]] += 1
+    for at in range(n):
+        v = order[at]
+        for e in range(indptr[v], indptr[v + 1]):
+            u = neighbors[e]
+            if degree[u] > degree[v]:
+                # Swap u with the first node of its bucket, then move the bucket's border past it.
+                first = start[degree[u]]
+                w = order[first]
+                order[place[u]], order[first] = w, u
+                place[w], place[u] = place[u], first
+                start[degree[u]] += 1
+                degree[u] -= 1
+    return order, degree
+
+
+@kernel
+def extend_coloring(
+    indptr: np.ndarray, neighbors: np.ndarray, order: np.ndarray, colors: np.ndarray
+) -> np.ndarray:
+    """Colour the nodes of ``order`` after those that have a colour already (-1: none)."""
+    colors = colors.copy()
+    taken_by = np.full(len(colors) + 1, -1, np.int64)
+    for v in order:
+        for e in range(indptr[v], indptr[v + 1]):
+            c = colors[neighbors[e]]
+            if c >= 0:
+                taken_by[c] = v
+        c = 0
+        while taken_by[c] == v:
+            c += 1
+        colors[v] = c
+    return colors
+
+
+@kernel
+def dsatur(indptr: np.ndarray, neighbors: np.ndarray, n_colors: int) -> tuple[np.ndarray, bool]:
+    """Colour the node that sees most colours first (Brelaz); give up beyond ``n_colors``."""
+    n = len(indptr) - 1
+    colors = np.full(n, -1, np.int64)
+    sees = np.zeros((n, n_colors), np.bool_)
+    saturation = np.zeros(n, np.int64)
+    highest = 0
+    for v in range(n):
+        highest = max(highest, indptr[v + 1] - indptr[v])
+    # One integer orders by saturation, then degree, then number; old entries are skipped.
+    heap = [-((indptr[v + 1] - indptr[v]) * n + (n - 1 - v)) for v in range(n)]
+    heapq.heapify(heap)
+    while len(heap):
+        key = -heapq.heappop(heap)
+        v = n - 1 - key % n
+        if colors[v] >= 0 or key // (n * (highest + 1)) != saturation[v]:
+            continue
+        c = 0
+        while c < n_colors and sees[v, c]:
+            c += 1
+        if c == n_colors:
+            return colors, False
+        colors[v] = c
+        for e in range(indptr[v], indptr[v + 1]):
+            u = neighbors[e]
+            if colors[u] < 0 and not sees[u, c]:
+                sees[u, c] = True
+                saturation[u] += 1
+                degree = indptr[u + 1] - indptr[u]
+                rank = saturation[u] * (highest + 1) + degree
+                heapq.heappush(heap, -(rank * n + (n - 1 - u)))
+    return colors, True
+
+
+@kernel
+def large_clique(
+    indptr: np.ndarray, neighbors: np.ndarray, order: np.ndarray, core: np.ndarray, budget: int
+) -> np.ndarray:
+    """Grow a clique greedily from many nodes, those of the densest core first; keep the largest.
+
+    ``budget`` bounds the neighbours that are looked at.
+    """
+    n = len(order)
+    rank = np.empty(n, np.int64)
+    for at in range(n):
+        rank[order[at]] = at
+    best = np.empty(0, np.int64)
+    seen_by = np.full(n, -1, np.int64)
+    stamp = 0
+    work = 0
+    for at in range(n - 1, -1, -1):
+        v = order[at]
+        if core[v] + 1 <= len(best):
+            # Core numbers never rise towards the start of the order.
+            break
+        if work > budget and len(best):
+            break
+        candidates = neighbors[indptr[v] : indptr[v + 1]]
+        candidates = candidates[rank[candidates] > at]
+        clique = np.empty(len(candidates) + 1, np.int64)
+        clique[0] = v
+        size = 1
+        while len(candidates) and size + len(candidates) > len(best):
+            pick = candidates[0]
+            for u in candidates:
+                if core[u] > core[pick]:
+                    pick = u
+            clique[size] = pick
+            size += 1
+            stamp += 1
+            for e in range(indptr[pick], indptr[pick + 1]):
+                seen_by[neighbors[e]] = stamp
+            work += indptr[pick + 1] - indptr[pick] + len(candidates)
+            candidates = candidates[seen_by[candidates] == stamp]
+        work += indptr[v + 1] - indptr[v] + 1
+        if size > len(best):
+            best = clique[:size].copy()
+    return np.sort(best)
+
+
+@kernel
+def cover_by_cliques(indptr: np.ndarray, neighbors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cliques that contain every edge, made greedily: (starts of the lists, their nodes)."""
+    n = len(indptr) - 1
+    covered = np.zeros(len(neighbors), np.bool_)
+    is_candidate = np.full(n, -1, np.int64)
+    starts = [0]
+    # Numba infers the type of a list from its first entry.
+    nodes = [0 for _ in range(0)]
+    stamp = 0
+    for a in range(n):
+        for first in range(indptr[a], indptr[a + 1]):
+            if covered[first] or neighbors[first] < a:
+                continue
+            clique = [a]
+            candidates = neighbors[indptr[a] : indptr[a + 1]].copy()
+            pick = neighbors[first]
+            while pick >= 0:
+                clique.append(pick)
+                stamp += 1
+                for e in range(indptr[pick], indptr[pick + 1]):
+                    is_candidate[neighbors[e]] = stamp
+                candidates = candidates[is_candidate[candidates] == stamp]
+                pick = -1
+                most = -1
+                for u in candidates:
+                    # Prefer the node with most edges to the clique that nobody covers yet.
+                    open_edges = 0
+                    for v in clique:
+                        e = _find(neighbors, indptr[u], indptr[u + 1], v)
+                        if not covered[e]:
+                            open_edges += 1
+                    if open_edges > most:
+                        pick, most = u, open_edges
+            for u in clique:
+                for v in clique:
+                    if u != v:
+                        covered[_find(neighbors, indptr[u], indptr[u + 1], v)] = True
+            nodes.extend(clique)
+            starts.append(len(nodes))
+    return np.array(starts), np.array(nodes)
+
+
+@kernel
+def _find(values: np.ndarray, low: int, high: int, wanted: int) -> int:
+    """Binary search for ``wanted``, which is there, in ``values[low:high]``."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        if values[middle] <= wanted:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def two_color(
+    indptr: np.ndarray, neighbors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Breadth-first colouring with two colours: (colours, part of every node, odd cycle).
+
+    The odd cycle is empty when the colouring is proper; otherwise the search stops there.
+    """
+    n = len(indptr) - 1
+    colors = np.full(n, -1, np.int64)
+    part = np.full(n, -1, np.int64)
+    parent = np.full(n, -1, np.int64)
+    depth = np.zeros(n, np.int64)
+    queue = np.empty(n, np.int64)
+    parts = 0
+    for root in range(n):
+        if colors[root] >= 0:
+            continue
+        colors[root] = 0
+        part[root] = parts
+        queue[0] = root
+        head, tail = 0, 1
+        while head < tail:
+            v = queue[head]
+            head += 1
+            for e in range(indptr[v], indptr[v + 1]):
+                u = neighbors[e]
+                if colors[u] < 0:
+                    colors[u] = 1 - colors[v]
+                    part[u] = parts
+                    parent[u] = v
+                    depth[u] = depth[v] + 1
+                    queue[tail] = u
+                    tail += 1
+                elif colors[u] == colors[v]:
+                    return colors, part, _close_cycle(parent, depth, v, u)
+        parts += 1
+    return colors, part, np.empty(0, np.int64)
+
+
+@kernel
+def _close_cycle(parent: np.ndarray, depth: np.ndarray, v: int, u: int) -> np.ndarray:
+    """The cycle that the edge (v, u) closes in a breadth-first tree."""
+    left = [v]
+    right = [u]
+    while v != u:
+        if depth[v] >= depth[u]:
+            v = parent[v]
+            left.append(v)
+        else:
+            u = parent[u]
+            right.append(u)
+    # Both sides end at the common ancestor: keep it once.
+    return np.array(left[:-1] + right[::-1])

@@ -1,0 +1,192 @@
+"""Exact solvers for one kind of connected part of an assignment problem each.
+
+Costs are infinite where a cluster is not allowed; see :mod:`sidelight.constraints.assignment`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.constraints.feasibility import Graph, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+# Decisions in branch and bound before a part is handed on, and neighbours looked at by chains.
+_DECISIONS = 2_000
+_CHAIN_WORK = 20_000_000
+# CP-SAT counts in whole numbers: the dearest cluster of a part costs this much.
+_WHOLE = 10**9
+_INTEGRAL = 1e-6
+
+
+class Unsolvable(Exception):
+    """A part has no assignment; the caller finds out why."""
+
+
+def solve_clique(cost: FloatArray) -> IntArray:
+    """All nodes differ: the rectangular assignment problem."""
+    from scipy.optimize import linear_sum_assignment
+
+    if cost.shape[0] > cost.shape[1]:
+        raise Unsolvable
+    try:
+        _, labels = linear_sum_assignment(cost)
+    except ValueError:
+        raise Unsolvable from None
+    return labels.astype(np.int64)
+
+
+def solve_by_search(
+    cost: FloatArray, graph: Graph, nodes: IntArray, starts: IntArray
+) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Branch and bound over small parts; (labels of all nodes, which parts are solved).
+
+    The nodes of part ``p`` are ``nodes[starts[p]:starts[p + 1]]``.
+    """
+    from sidelight._kernels.assignment import branch_and_bound
+
+    labels, states = branch_and_bound(
+        cost, graph.indptr, graph.neighbors, starts, nodes, _DECISIONS
+    )
+    if np.any(states == 0):
+        raise Unsolvable
+    return labels, states == 1
+
+
+def solve_by_relaxation(cost: FloatArray, graph: Graph, deadline: float) -> IntArray:
+    """Solve the linear relaxation with clique inequalities; -1 where a node is not integral.
+
+    The relaxation falls apart like the problem: a part without a -1 is solved.
+    """
+    from scipy.optimize import linprog
+
+    labels = np.full(graph.n_nodes, -1, dtype=np.int64)
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
+        return labels
+    node, cluster = np.nonzero(np.isfinite(cost))
+    objective = cost[node, cluster] - cost.min(axis=1)[node]
+    largest = objective.max()
+    if largest > 0:
+        objective /= largest
+    once, at_most_once = _inequalities(graph, node, cluster, cost.shape)
+    result = linprog(
+        objective,
+        A_ub=at_most_once,
+        b_ub=np.ones(at_most_once.shape[0]),
+        A_eq=once,
+        b_eq=np.ones(graph.n_nodes),
+        bounds=(0, None),
+        method="highs",
+        options={"time_limit": remaining},
+    )
+    if result.status == 2:
+        raise Unsolvable
+    if result.x is None or result.status != 0:
+        return labels
+    chosen = result.x > 1 - _INTEGRAL
+    labels[node[chosen]] = cluster[chosen]
+    return labels
+
+
+def _inequalities(
+    graph: Graph, node: IntArray, cluster: IntArray, shape: tuple[int, ...]
+) -> tuple[Any, Any]:
+    """Every node once; of a clique, every cluster at most once. Columns are (node, cluster)."""
+    from scipy.sparse import csr_array
+
+    from sidelight._kernels.coloring import cover_by_cliques
+
+    n_nodes, k = shape
+    n_columns = len(node)
+    columns = np.arange(n_columns)
+    once = csr_array((np.ones(n_columns), (node, columns)), shape=(n_nodes, n_columns))
+    column_of = np.full(shape, -1, dtype=np.int64)
+    column_of[node, cluster] = columns
+    starts, members = cover_by_cliques(graph.indptr, graph.neighbors)
+    clique = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    column = column_of[members]
+    row = clique[:, None] * k + np.arange(k)
+    there = column >= 0
+    entries = (np.ones(int(there.sum())), (row[there], column[there]))
+    at_most_once = csr_array(entries, shape=((len(starts) - 1) * k, n_columns))
+    matters = np.diff(at_most_once.indptr) > 1
+    return once, at_most_once[matters]
+
+
+def solve_hard_part(
+    cost: FloatArray, graph: Graph, hint: IntArray | None, deadline: float
+) -> tuple[IntArray, bool]:
+    """Solve one part by CP-SAT; (labels, whether they are optimal), labels -1 if none was found."""
+    from ortools.sat.python import cp_model
+
+    from sidelight.constraints._cpsat import color_variables, make_solver, read_colors
+
+    guesses = [] if hint is None else [hint]
+    if time.monotonic() < deadline:
+        model = cp_model.CpModel()
+        has_color = color_variables(model, graph, np.isfinite(cost))
+        above_least = cost - cost.min(axis=1, keepdims=True)
+        largest = above_least[np.isfinite(cost)].max()
+        whole = _WHOLE / largest if largest > 0 else 0.0
+        model.minimize(
+            cp_model.LinearExpr.weighted_sum(
+                list(has_color.values()), [round(above_least[key] * whole) for key in has_color]
+            )
+        )
+        if hint is not None:
+            for (node, cluster), variable in has_color.items():
+                model.add_hint(variable, int(hint[node] == cluster))
+        solver = make_solver(deadline)
+        # The relaxation gives the bound here; without it the search does not end.
+        solver.parameters.linearization_level = 2
+        status = solver.solve(model)
+        if status == cp_model.INFEASIBLE:
+            raise Unsolvable
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            guesses = [read_colors(solver, has_color, graph.n_nodes), *guesses]
+        if status == cp_model.OPTIMAL:
+            return guesses[0], True
+    return _best_guess(cost, graph, guesses), False
+
+
+def _best_guess(cost: FloatArray, graph: Graph, guesses: Iterable[IntArray]) -> IntArray:
+    """Improve the guesses that satisfy everything, and two greedy ones; the cheapest, or -1."""
+    from sidelight._kernels.assignment import assign_in_order, improve_by_chains
+    from sidelight._kernels.coloring import degeneracy_order
+
+    indptr, neighbors = graph.indptr, graph.neighbors
+    order, _ = degeneracy_order(indptr, neighbors)
+    two_cheapest = np.partition(cost, 1, axis=1)[:, :2]
+    regret = np.argsort(two_cheapest[:, 0] - two_cheapest[:, 1], kind="stable")
+    greedy = (
+        assign_in_order(cost, indptr, neighbors, way)[0] for way in (order[::-1].copy(), regret)
+    )
+    best, least = np.full(graph.n_nodes, -1, dtype=np.int64), np.inf
+    nodes = np.arange(graph.n_nodes)
+    for guess in [*guesses, *greedy]:
+        labels = guess.copy()
+        if not satisfies(labels, cost, graph).all():
+            continue
+        improve_by_chains(cost, indptr, neighbors, labels, _CHAIN_WORK)
+        total = cost[nodes, labels].sum()
+        if total < least:
+            best, least = labels, total
+    return best
+
+
+def satisfies(labels: IntArray, cost: FloatArray, graph: Graph) -> npt.NDArray[np.bool_]:
+    """Which nodes have an allowed cluster that none of their neighbours has."""
+    k = cost.shape[1]
+    fine = (labels >= 0) & (labels < k)
+    fine &= np.isfinite(cost[np.arange(len(cost)), np.clip(labels, 0, k - 1)])
+    first, second = graph.edges[:, 0], graph.edges[:, 1]
+    same = labels[first] == labels[second]
+    fine[first[same]] = False
+    fine[second[same]] = False
+    return fine
