@@ -182,6 +182,34 @@ def test_ids_of_many_kinds_are_resolved(ids):
     assert pickle.loads(pickle.dumps(known)) == known
 
 
+@pytest.mark.parametrize(
+    ("ids", "pairs"),
+    [
+        (["a", "b"], pd.DataFrame({"i": ["a"], "j": ["b"]})),
+        (["a", "b"], np.array([["a", "b"]], dtype=object)),
+        ([1, 2], np.array([[1, 2]], dtype=np.uint16)),
+        ([1, 2], np.array([[1.0, 2.0]])),
+        ([1, 2], pd.DataFrame({"i": [1], "j": [2]}, dtype=object)),
+        (np.array([1.0, 2.0]), [(1, 2)]),
+        (["a", "b" * 100], [("a", "b" * 100)]),
+    ],
+)
+def test_pairs_of_ids_come_in_many_shapes(ids, pairs):
+    assert Constraints(pairs, ids=ids).must_link.tolist() == [[0, 1]]
+
+
+def test_positions_may_be_objects():
+    pairs = pd.DataFrame({"i": [0], "j": [1]}, dtype=object)
+    assert Constraints(pairs, n_samples=2).must_link.tolist() == [[0, 1]]
+
+
+def test_ids_of_the_wrong_form_are_explained():
+    with pytest.raises(SidelightError, match=r"one id per row, got an array of shape \(2, 2\)"):
+        Constraints(ids=np.eye(2))
+    with pytest.raises(SidelightError, match="ids must be numbers, words or the like"):
+        Constraints(ids=[["a"], ["b"]])
+
+
 def test_unknown_ids_are_named():
     with pytest.raises(UnknownIds, match="'zoe', 'yan', which do not occur among the 2") as caught:
         Constraints([("ann", "zoe"), ("bob", "yan"), ("zoe", "bob")], ids=["ann", "bob"])
@@ -225,6 +253,7 @@ def test_rows_are_named_for_messages():
         [2, -1, 10, 2],
         [2.0, np.nan, 10.0, 2.0],
         ["2", "", "10", "2"],
+        np.array(["2", "", "10", "2"]),
         ["2", "-1", " 10", "2"],
         [2, None, "10", 2.0],
         pd.array([2, None, 10, 2], dtype="Int64"),

@@ -22,3 +22,8 @@ if TYPE_CHECKING:
     from sidelight.constraints._constraints import Constraints as Constraints
     from sidelight.constraints._reduce import Reduced as Reduced
     from sidelight.constraints._violations import Violations as Violations
+    from sidelight.constraints.assignment import Assignment as Assignment
+    from sidelight.constraints.assignment import assign as assign
+    from sidelight.constraints.assignment import greedy_assign as greedy_assign
+    from sidelight.constraints.feasibility import Feasibility as Feasibility
+    from sidelight.constraints.quality import Quality as Quality

@@ -116,7 +116,10 @@ def as_ids(ids: Any) -> Array:
 
 def check_unique(index: RowIndex) -> None:
     """Raise if two rows have the same id."""
-    repeated = index.repeated()
+    try:
+        repeated = index.repeated()
+    except TypeError as error:
+        raise SidelightError(f"ids must be numbers, words or the like: {error}.") from error
     if repeated is not None:
         rows = [place for place, value in enumerate(index.ids.tolist()) if value == repeated]
         raise SidelightError(
