@@ -1,0 +1,208 @@
+"""Must-link components to clusters under hard cannot-links: the assignment step of COP-KMeans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels.assignment import assign_in_order
+from sidelight._kernels.coloring import compress_edges, degeneracy_order
+from sidelight._kernels.icm import icm_sweep
+from sidelight.cluster._contraction import Contraction, Points
+from sidelight.constraints import assign, greedy_assign
+from sidelight.engine import RowSource
+from sidelight.exceptions import SidelightError
+
+ASSIGNMENTS = ("auto", "exact", "literature")
+
+#: Random orders that are tried after the two that have a reason.
+RANDOM_ORDERS = 3
+
+Array = npt.NDArray[Any]
+IntArray = npt.NDArray[np.int64]
+
+
+class DeadEnd(SidelightError):
+    """A greedy assignment had no cluster left.
+
+    Attributes
+    ----------
+    row : int
+        The row that could go nowhere.
+    others : tuple of int
+        Rows that it must be apart from, one in every cluster.
+    """
+
+    def __init__(self, row: int, others: tuple[int, ...]) -> None:
+        super().__init__(f"no cluster is left for row {row}")
+        self.row = row
+        self.others = others
+
+
+class Separator(Protocol):
+    """A way to assign nodes that must be apart."""
+
+    def __call__(self, cost: Array) -> IntArray:
+        """Return the cluster of every node at these costs (m, k)."""
+
+
+class HardlyHeld:
+    """The contracted components: free of conflicts to the nearest centre, the others separated."""
+
+    def __init__(
+        self, contraction: Contraction, points: Points, weights: Array, separator: Separator
+    ) -> None:
+        self.rows = contraction.rows
+        self._contraction = contraction
+        self._points = points
+        self._weights = weights
+        self._separator = separator
+        self._conflicting = np.unique(contraction.conflicts)
+        self._labels = np.empty(0, np.int64)
+
+    def assign(self, centers: Array) -> tuple[IntArray, float]:
+        """Return the labels of the rows; nothing is violated, so there is no penalty."""
+        cost, self._labels = self._points.costs(centers, self._weights)
+        if len(self._conflicting):
+            self._labels[self._conflicting] = self._separator(cost[self._conflicting])
+        return self._labels[self._contraction.component], 0.0
+
+    def costliest(self, centers: Array, n: int) -> Array:
+        """Return at most ``n`` components (their points) for clusters that are empty."""
+        return self._points.costliest(centers, self._labels, self._weights, n)
+
+
+def hold(
+    source: RowSource,
+    contraction: Contraction,
+    assignment: str,
+    random_state: np.random.RandomState,
+    time_limit: float,
+) -> HardlyHeld:
+    """Make the held rows of one start; ``assignment`` is explained in :class:`COPKMeans`."""
+    conflicting = np.unique(contraction.conflicts)
+    edges = np.searchsorted(conflicting, contraction.conflicts)
+    if assignment == "literature":
+        return _hold_as_published(source, contraction, conflicting, edges, random_state)
+    separator: Separator = (
+        Exactly(edges, time_limit)
+        if assignment == "exact"
+        else Greedily(len(conflicting), edges, random_state, time_limit)
+    )
+    weights = contraction.sizes.astype(np.float64)
+    return HardlyHeld(contraction, Points(contraction.means), weights, separator)
+
+
+class Exactly:
+    """The cheapest assignment; the last one is kept where the time limit ends in a worse one."""
+
+    def __init__(self, edges: IntArray, time_limit: float) -> None:
+        self._edges = edges
+        self._time_limit = time_limit
+        self._last: IntArray | None = None
+
+    def __call__(self, cost: Array) -> IntArray:
+        """Return the cluster of every node at these costs."""
+        found = assign(cost, self._edges, start=self._last, time_limit=self._time_limit).labels
+        if self._last is None or _total(cost, found) < _total(cost, self._last):
+            self._last = found
+        return self._last
+
+
+class Greedily:
+    """One by one in several orders; the best of these and of the last assignment, improved.
+
+    Only when there is no last assignment and every order ends in a dead end it is solved.
+    """
+
+    def __init__(
+        self,
+        n_nodes: int,
+        edges: IntArray,
+        random_state: np.random.RandomState,
+        time_limit: float,
+    ) -> None:
+        self._edges = edges
+        self._starts, self._neighbours = compress_edges(n_nodes, edges)
+        self._random_state = random_state
+        self._time_limit = time_limit
+        self._last: IntArray | None = None
+
+    def __call__(self, cost: Array) -> IntArray:
+        """Return the cluster of every node at these costs."""
+        candidates = [] if self._last is None else [self._last.copy()]
+        for order in self._orders(cost):
+            labels, blocked = assign_in_order(cost, self._starts, self._neighbours, order)
+            if blocked < 0:
+                candidates.append(labels)
+        if not candidates:
+            candidates.append(assign(cost, self._edges, time_limit=self._time_limit).labels)
+        self._last = min(candidates, key=lambda labels: _total(cost, labels))
+        self._improve(cost, self._last)
+        return self._last
+
+    def _orders(self, cost: Array) -> Iterator[IntArray]:
+        """Most to lose first; the order that never fails where few conflicts meet; by chance."""
+        if cost.shape[1] > 1:
+            two_cheapest = np.partition(cost, 1, axis=1)[:, :2]
+            yield np.argsort(two_cheapest[:, 0] - two_cheapest[:, 1], kind="stable")
+        order, _ = degeneracy_order(self._starts, self._neighbours)
+        yield order[::-1].copy()
+        for _ in range(RANDOM_ORDERS):
+            yield self._random_state.permutation(len(cost))
+
+    def _improve(self, cost: Array, labels: IntArray) -> None:
+        """Move single nodes to cheaper admissible clusters until none can."""
+        forbidden = np.full(len(self._neighbours), np.inf)
+        graph = (self._starts, self._neighbours, forbidden)
+        nearest = cost.argmin(axis=1)
+        while icm_sweep(cost, nearest, *graph, labels, self._random_state.permutation(len(labels))):
+            pass
+
+
+def _total(cost: Array, labels: IntArray) -> float:
+    return float(cost[np.arange(len(labels)), labels].sum())
+
+
+class _AsPublished:
+    """One by one in one order; a dead end is a failure."""
+
+    def __init__(self, edges: IntArray, order: IntArray, row_of_node: IntArray) -> None:
+        self._edges = edges
+        self._order = order
+        self._row_of_node = row_of_node
+
+    def __call__(self, cost: Array) -> IntArray:
+        """Return the cluster of every node at these costs, or raise at the dead end."""
+        labels, blocked = greedy_assign(cost, self._edges, self._order)
+        if blocked >= 0:
+            raise self._dead_end(labels, blocked)
+        return labels
+
+    def _dead_end(self, labels: IntArray, blocked: int) -> DeadEnd:
+        ends = self._edges[np.any(self._edges == blocked, axis=1)]
+        partners = np.where(ends[:, 0] == blocked, ends[:, 1], ends[:, 0])
+        placed = partners[labels[partners] >= 0]
+        _, one_per_cluster = np.unique(labels[placed], return_index=True)
+        others = self._row_of_node[placed[one_per_cluster]]
+        return DeadEnd(int(self._row_of_node[blocked]), tuple(others.tolist()))
+
+
+def _hold_as_published(
+    source: RowSource,
+    contraction: Contraction,
+    conflicting: IntArray,
+    edges: IntArray,
+    random_state: np.random.RandomState,
+) -> HardlyHeld:
+    """Visit the rows in random order: the first row of a component decides for all of it."""
+    visited = random_state.permutation(len(contraction.rows))
+    _, first = np.unique(contraction.component[visited], return_index=True)
+    deciding = contraction.rows[visited[first]]
+    order = np.argsort(first[conflicting], kind="stable")
+    separator = _AsPublished(edges, order, deciding[conflicting])
+    points = Points(source.take(deciding).astype(np.float64))
+    return HardlyHeld(contraction, points, np.ones(len(deciding)), separator)
