@@ -140,7 +140,8 @@ def test_no_partition_is_better_than_the_best_and_lloyd_finds_it(seed):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_any_number_of_threads_gives_the_same_bits(blobs, kind, dtype, monkeypatch):
-    monkeypatch.setattr(_memory, "MAX_BLOCK_ROWS", 100)
+    monkeypatch.setattr(_memory, "TILE_ROWS", 100)
+    monkeypatch.setattr(_memory, "MAX_BLOCK_TILES", 1)
     source = as_rows(kind(blobs.astype(dtype)))
     assert len(source.blocks) == 30
     results = []
@@ -196,7 +197,8 @@ class Fixed:
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_held_rows_keep_their_label_and_count_in_the_sums(blobs, kind, monkeypatch):
-    monkeypatch.setattr(_memory, "MAX_BLOCK_ROWS", 128)
+    monkeypatch.setattr(_memory, "TILE_ROWS", 128)
+    monkeypatch.setattr(_memory, "MAX_BLOCK_TILES", 1)
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(len(blobs), 400, replace=False))
     labels = rng.integers(5, size=400)

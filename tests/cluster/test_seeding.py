@@ -88,7 +88,8 @@ def test_fewer_distinct_rows_than_centres():
 def test_threads_and_blocks_do_not_matter(monkeypatch):
     X = np.random.default_rng(0).normal(size=(2000, 4)).astype(np.float32)
     whole = kmeans_plusplus(as_rows(X), 7, state(0))
-    monkeypatch.setattr(_memory, "MAX_BLOCK_ROWS", 100)
+    monkeypatch.setattr(_memory, "TILE_ROWS", 100)
+    monkeypatch.setattr(_memory, "MAX_BLOCK_TILES", 1)
     for n in (1, 2, 3, 5):
         with threads(n):
             np.testing.assert_array_equal(kmeans_plusplus(as_rows(X), 7, state(0)), whole)

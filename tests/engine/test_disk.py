@@ -78,7 +78,8 @@ def test_the_fit_is_the_one_in_memory(on_disk, X, monkeypatch):
 
 def test_equal_blocks_give_equal_bits(X, tmp_path, monkeypatch):
     np.save(tmp_path / "rows.npy", X)
-    monkeypatch.setattr(_memory, "MAX_BLOCK_ROWS", 50)
+    monkeypatch.setattr(_memory, "TILE_ROWS", 50)
+    monkeypatch.setattr(_memory, "MAX_BLOCK_TILES", 1)
     disk = open_rows(tmp_path / "rows.npy", memory_budget=BLOCKS_IN_BUDGET * 50 * 24)
     memory = as_rows(X)
     assert disk.blocks == memory.blocks

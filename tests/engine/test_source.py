@@ -9,14 +9,15 @@ import pytest
 from scipy import sparse
 
 from sidelight.engine import RowSource, _memory, as_rows, threads
-from sidelight.engine._memory import block_rows
+from sidelight.engine._memory import memory_blocks
 from sidelight.engine.source import equal_blocks
 from sidelight.exceptions import SidelightError
 
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_memory, "MAX_BLOCK_ROWS", 64)
+    monkeypatch.setattr(_memory, "TILE_ROWS", 64)
+    monkeypatch.setattr(_memory, "MAX_BLOCK_TILES", 1)
 
 
 def statistics(block, positions):
@@ -78,10 +79,20 @@ def test_blocks_cover_the_rows_and_do_not_depend_on_threads():
 
 
 @pytest.mark.parametrize(
-    ("row_bytes", "rows"), [(1, 65536), (128, 32768), (1000, 4096), (10**6, 2048)]
+    ("n_rows", "row_bytes", "rows", "n_blocks"),
+    [
+        (0, 8, 2000, 0),
+        (1, 8, 2000, 1),
+        (5000, 8, 6000, 1),
+        (200_000, 16, 50_000, 4),  # as many as fit would be 4, evenly shared
+        (1_000_000, 128, 32_000, 32),
+        (20_000, 10**6, 2000, 10),  # a tile of wide rows is a block
+    ],
 )
-def test_block_sizes_in_memory(row_bytes, rows):
-    assert block_rows(row_bytes) == rows
+def test_block_sizes_in_memory(n_rows, row_bytes, rows, n_blocks):
+    blocks = memory_blocks(n_rows, row_bytes)
+    assert len(blocks) == n_blocks
+    assert blocks == equal_blocks(n_rows, rows)
 
 
 def test_equal_blocks():

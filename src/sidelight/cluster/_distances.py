@@ -15,8 +15,10 @@ from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]
 
-#: Rows that are worked on together, so that what belongs to them stays in the processor's cache.
-TILE_ROWS = 2048
+#: Rows that are worked on together, so that what belongs to them stays in the processor's cache:
+#: with many centres fewer of them. Not a power of two, see :mod:`sidelight.engine._memory`.
+TILE_ROWS = 2000
+TILE_STEP = 200
 PRODUCT_BYTES = 2**19
 
 
@@ -48,7 +50,7 @@ class CenterProducts:
         self.half_norms = np.full(padded, np.inf, dtype=self.dtype)
         self.half_norms[:k] = np.sum(self._shifted[:k].astype(np.float64) ** 2, axis=1) / 2
         fitting = PRODUCT_BYTES // (padded * self.dtype.itemsize)
-        self.tile_rows = min(max(fitting // 256 * 256, 256), TILE_ROWS)
+        self.tile_rows = min(max(fitting // TILE_STEP, 1) * TILE_STEP, TILE_ROWS)
         self._threads = threading.local()
 
     @property

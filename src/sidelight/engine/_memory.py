@@ -12,17 +12,24 @@ from scipy import sparse
 from sidelight.engine.source import Array, RowSource, equal_blocks, floating_dtype
 from sidelight.exceptions import SidelightError
 
-#: A task should outweigh its hand-over to a thread a hundredfold, yet leave enough of them to
+#: A block should outweigh its hand-over to a thread a hundredfold, yet leave enough of them to
 #: keep all threads busy to the end.
 BLOCK_BYTES = 4 * 2**20
-MIN_BLOCK_ROWS = 2048
-MAX_BLOCK_ROWS = 65536
+MAX_BLOCK_TILES = 32
+
+#: Algorithms work on about this many rows at a time inside a block. Not a power of two: matrices
+#: with such a row length compete for the same few lines of the processor's cache.
+TILE_ROWS = 2000
 
 
-def block_rows(row_bytes: float) -> int:
-    """Rows of a block in memory, a multiple of the smallest block."""
-    fitting = int(BLOCK_BYTES / max(row_bytes, 1)) // MIN_BLOCK_ROWS * MIN_BLOCK_ROWS
-    return min(max(fitting, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
+def memory_blocks(n_rows: int, row_bytes: float) -> list[tuple[int, int]]:
+    """Cut rows in memory into blocks of whole tiles, as many as 2 or 4 threads share evenly."""
+    fitting = int(BLOCK_BYTES / (TILE_ROWS * max(row_bytes, 1)))
+    n_tiles = -(-n_rows // TILE_ROWS)
+    n_blocks = -(-n_tiles // min(max(fitting, 1), MAX_BLOCK_TILES))
+    if n_blocks > 1:
+        n_blocks = -(-n_blocks // 4) * 4
+    return equal_blocks(n_rows, max(-(-n_tiles // max(n_blocks, 1)), 1) * TILE_ROWS)
 
 
 class ArrayRows(RowSource):
@@ -34,7 +41,7 @@ class ArrayRows(RowSource):
         self.dtype = floating_dtype(X.dtype)
         self._X = np.ascontiguousarray(X, dtype=self.dtype)
         self.n_rows, self.n_features = X.shape
-        self._blocks = equal_blocks(self.n_rows, block_rows(self.n_features * self.dtype.itemsize))
+        self._blocks = memory_blocks(self.n_rows, self.n_features * self.dtype.itemsize)
 
     @property
     def blocks(self) -> list[tuple[int, int]]:
@@ -63,7 +70,7 @@ class SparseRows(RowSource):
         self.n_rows, self.n_features = X.shape
         entry_bytes = self.dtype.itemsize + self._X.indices.dtype.itemsize
         row_bytes = self._X.nnz * entry_bytes / max(self.n_rows, 1)
-        self._blocks = equal_blocks(self.n_rows, block_rows(row_bytes))
+        self._blocks = memory_blocks(self.n_rows, row_bytes)
 
     @property
     def blocks(self) -> list[tuple[int, int]]:
