@@ -8,11 +8,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from generate import write_method_table  # noqa: E402
+from generate import method_table  # noqa: E402
 
 import sidelight  # noqa: E402
 
-write_method_table(HERE / "methods_table.rst.inc")
+(HERE / "methods_table.rst.inc").write_text(method_table(), encoding="utf-8")
 
 project = "Sidelight"
 author = "The Sidelight developers"

@@ -1,16 +1,22 @@
-"""Pages that are made from the code: the table of methods."""
+"""What the docs and the README take from the code: the table of methods.
+
+``python docs/generate.py`` brings the README up to date; the documentation calls it when built.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from sidelight import catalog
 
+HERE = Path(__file__).parent
+BETWEEN_MARKS = re.compile(r"(<!-- methods[^>]*-->\n).*?(<!-- /methods -->)", flags=re.DOTALL)
 YES = {True: "yes", False: "–"}
 
 
-def write_method_table(path: Path) -> None:
-    """Write the catalog as a reStructuredText table."""
+def method_table() -> str:
+    """Return the catalog as a reStructuredText table."""
     lines = [
         ".. list-table::",
         "   :header-rows: 1",
@@ -35,4 +41,14 @@ def write_method_table(path: Path) -> None:
             f"     - {YES[tags.out_of_core]}",
             f"     - {tags.source}",
         ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "\n".join(lines) + "\n"
+
+
+def readme_with_table(text: str) -> str:
+    """Return the README's text with the table of methods as the catalog has it now."""
+    return BETWEEN_MARKS.sub(rf"\1\n{catalog.markdown_table()}\n\2", text)
+
+
+if __name__ == "__main__":
+    readme = HERE.parent / "README.md"
+    readme.write_text(readme_with_table(readme.read_text(encoding="utf-8")), encoding="utf-8")
