@@ -16,6 +16,7 @@ import sidelight
 from sidelight import Constraints
 from sidelight.cluster import PCKMeans
 from sidelight.evaluation import ConstraintSearchCV, _search, adjusted_rand_index
+from sidelight.evaluation._constraints import held_out_satisfaction, satisfaction
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 
@@ -104,12 +105,14 @@ class TestFindsTheNumberOfClusters:
         assert adjusted_rand_index(classes, search.labels_) > 0.95
         assert search.n_splits_ == 1
 
-    def test_from_partial_labels(self):
+    @pytest.mark.parametrize("estimator", [SklearnKMeans(n_init=5), PCKMeans(n_init=3)])
+    def test_from_partial_labels(self, estimator):
         X, classes = blobs()
         y = np.where(np.arange(len(X)) % 5 == 0, classes, -1)
         grid = {"n_clusters": [3, 4, 5]}
-        search = ConstraintSearchCV(SklearnKMeans(n_init=5), grid, random_state=0).fit(X, y)
+        search = ConstraintSearchCV(estimator, grid, random_state=0).fit(X, y)
         assert search.best_params_ == {"n_clusters": 4}
+        assert search.best_score_ == pytest.approx(1)
 
 
 class TestPipelines:
@@ -165,12 +168,13 @@ class TestHoldsOut:
         _, classes = blobs()
         known = Constraints.sample(classes, 100, random_state=1)
         scored = []
-        counted = _search.satisfaction
-        monkeypatch.setattr(
-            _search,
-            "satisfaction",
-            lambda held_out, labels: scored.append(held_out) or counted(held_out, labels),
-        )
+        count = _search.held_out_satisfaction
+
+        def listen(train, held_out, labels, known):
+            scored.append(held_out)
+            return count(train, held_out, labels, known)
+
+        monkeypatch.setattr(_search, "held_out_satisfaction", listen)
         Spy.seen.clear()
         X = np.zeros((len(classes), 1))
         search = ConstraintSearchCV(Spy(), {}, n_repeats=2, random_state=0)
@@ -186,6 +190,25 @@ class TestHoldsOut:
                 assert tuple(sorted((component[i], component[j]))) not in conflicts
         # Knowing only what it was told, the spy respects no must-link that was held out.
         assert search.cv_results_["mean_test_must_link"][0] == 0
+
+    def test_a_held_out_label_is_scored_against_all_others(self):
+        known = Constraints(labels=[0, 0, 1, 1, -1], must_link=[(0, 1)])
+        train = Constraints(labels=[0, 0, 1, -1, -1], must_link=[(0, 1)])
+        held_out = Constraints(labels=[-1, -1, -1, 1, -1])
+        clusters = [0, 1, 1, 0, 0]
+        kept = held_out_satisfaction(train, held_out, clusters, known)
+        # Row 3 with rows 0 and 1 (apart: one kept), and with row 2 (together: not kept).
+        assert (kept.must_link, kept.must_link_kept) == (1, 0)
+        assert (kept.cannot_link, kept.cannot_link_kept) == (2, 1)
+        everything = held_out_satisfaction(known, known, clusters, known)
+        assert everything == satisfaction(known, clusters)
+
+    def test_nothing_to_score(self):
+        known = Constraints.from_labels([0, -1, -1, -1])
+        with pytest.raises(SidelightError, match="says nothing on any pair"):
+            ConstraintSearchCV(Fixed(), {"labels": [np.zeros(4)]}).fit(
+                np.zeros((4, 1)), constraints=known
+            )
 
     def test_without_listening_all_constraints_are_scored(self, data):
         X, classes, known = data

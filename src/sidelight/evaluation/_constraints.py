@@ -40,6 +40,14 @@ class Satisfaction:
             self.cannot_link_kept + other.cannot_link_kept,
         )
 
+    def __sub__(self, other: Satisfaction) -> Satisfaction:
+        return Satisfaction(
+            self.must_link - other.must_link,
+            self.must_link_kept - other.must_link_kept,
+            self.cannot_link - other.cannot_link,
+            self.cannot_link_kept - other.cannot_link_kept,
+        )
+
     @property
     def must_link_share(self) -> float:
         """Share of the must-links that are respected; NaN if there are none."""
@@ -121,6 +129,29 @@ def satisfaction(constraints: Constraints, labels: Any) -> Satisfaction:
         inside = _through_labels(constraints.groups, clusters)
         total += Satisfaction(inside.must_link, inside.must_link_kept, 0, 0)
     return total
+
+
+def held_out_satisfaction(
+    train: Constraints, held_out: Constraints, labels: Any, known: Constraints
+) -> Satisfaction:
+    """Count what a partition respects of that which was held out of ``known``.
+
+    A held-out label also speaks about its row and the rows whose labels were told: with few
+    labels most of what it says is there.
+    """
+    kept = satisfaction(held_out, labels)
+    if known.labels is None or train.labels is None or held_out.labels is None:
+        return kept
+    clusters = own_cluster_for_unknown(encode_labels(labels))
+    told = np.where(train.labels >= 0, known.labels, -1)
+    held = np.where((held_out.labels >= 0) & (train.labels < 0), known.labels, -1)
+    either = np.where((told >= 0) | (held >= 0), known.labels, -1)
+    across = (
+        _through_labels(either, clusters)
+        - _through_labels(told, clusters)
+        - _through_labels(held, clusters)
+    )
+    return kept + across
 
 
 def own_cluster_for_unknown(codes: IntArray) -> IntArray:

@@ -86,9 +86,13 @@ class Scoreboard:
         """The candidate with the best score; of several, the one with the fewest clusters."""
         scores = self.scores()
         if np.isnan(scores).all():
-            reason = self._first_error or next(error for error in self.errors if error)
+            if self._first_error is None:
+                raise SidelightError(
+                    "No candidate could be scored: what was held out says nothing on any pair of "
+                    "rows, or the search was interrupted; give more constraints or fewer folds."
+                )
             raise SidelightError(
-                f"No candidate could be scored. The first failed: {reason}"
+                f"No candidate could be scored. The first failed: {self._first_error}"
             ) from self._first_error
         level = np.flatnonzero(scores >= np.nanmax(scores) - SAME_SCORE)
         return int(level[np.argmin(self.n_clusters()[level])])

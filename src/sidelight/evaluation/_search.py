@@ -22,7 +22,7 @@ from sidelight.evaluation._candidates import (
     set_seed,
     takes_constraints,
 )
-from sidelight.evaluation._constraints import satisfaction
+from sidelight.evaluation._constraints import held_out_satisfaction
 from sidelight.evaluation._scoreboard import Scoreboard
 from sidelight.exceptions import SidelightError
 
@@ -105,7 +105,8 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     The score of a candidate is the mean over splits of each share, averaged; a split without
-    must-links (or without cannot-links) says nothing on that share. Among candidates with the best
+    must-links (or without cannot-links) says nothing on that share. A held-out label stands for
+    its pairs with all other labels. Among candidates with the best
     score (up to 1e-12) the one with the fewest clusters is chosen, then the first in the grid. A
     candidate whose fit raises :class:`~sidelight.exceptions.SidelightError`, such as a number of
     clusters for which the constraints cannot be met, has score NaN and its reason in ``error``;
@@ -174,7 +175,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         n_fits = board.n_splits * len(candidates)
         with fit_progress(type(self).__name__, n_fits, verbose=self.verbose) as bar:
             for index, estimator in enumerate(estimators):
-                self._score_candidate(board, index, estimator, X, plan, bar)
+                self._score_candidate(board, index, estimator, X, known, plan, bar)
         if bar.interrupted:
             board.forget_unfinished("not finished when the search was interrupted")
         self.n_splits_ = board.n_splits
@@ -211,6 +212,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         index: int,
         estimator: Any,
         X: Any,
+        known: Constraints,
         plan: list[Repeat],
         bar: FitProgress,
     ) -> None:
@@ -228,7 +230,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
                     return
                 board.record(
                     index,
-                    satisfaction(held_out, labels),
+                    held_out_satisfaction(train, held_out, labels, known),
                     n_clusters_of(labels),
                     time.perf_counter() - started,
                 )
