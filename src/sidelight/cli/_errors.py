@@ -17,7 +17,8 @@ from sidelight.exceptions import SidelightError
 
 OK, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
 
-# Typer before 0.20 raises click's errors, later ones its own copy of them; this is public in both.
+# Older versions of Typer raise the errors of click, newer ones their own copy; only
+# BadParameter is public in all of them.
 UsageError: type[Exception]
 ClickError: type[Exception]
 UsageError, ClickError = typer.BadParameter.__mro__[1:3]
