@@ -217,7 +217,7 @@ def _solve(
     labels = cost.argmin(axis=1).astype(np.int64)
     if not np.isfinite(cost[np.arange(len(cost)), labels]).all():
         raise Unsolvable
-    nodes = np.unique(graph.edges)
+    nodes = np.flatnonzero(np.diff(graph.indptr))
     parts: Counter[str] = Counter({"nearest": len(cost) - len(nodes)})
     if len(nodes) == 0:
         return labels, True, parts

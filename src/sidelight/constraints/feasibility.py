@@ -189,8 +189,9 @@ def make_graph(n_nodes: int, edges: npt.ArrayLike) -> Graph:
             raise SidelightError("A node cannot be apart from itself.")
         keys = pairs.min(axis=1) * n_nodes + pairs.max(axis=1)
         if np.any(pairs[:, 0] > pairs[:, 1]) or np.any(keys[1:] <= keys[:-1]):
-            keys = np.unique(keys)
-            pairs = np.column_stack([keys // n_nodes, keys % n_nodes])
+            keys = np.sort(keys)
+            keys = keys[np.diff(keys, prepend=-1) > 0]
+            pairs = np.column_stack(np.divmod(keys, n_nodes))
     indptr, neighbors = compress_edges(n_nodes, pairs)
     return Graph(n_nodes, pairs, indptr, neighbors)
 
