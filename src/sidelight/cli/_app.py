@@ -44,11 +44,9 @@ app = typer.Typer(
 
 @contextlib.contextmanager
 def _quick_imports() -> Iterator[None]:
-    """Import without looking for garbage in between, of which there is none: a tenth of the time."""
-    gc.disable()
-    try:
-        yield
-    finally:
+    """End the pause of the garbage collector that ``main`` began, and spare what was imported."""
+    yield
+    if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
