@@ -1,4 +1,4 @@
-"""The contracted problem and feasibility, told in rows."""
+"""The contracted problem, feasibility, sampling and the rest, asked of the object itself."""
 
 from __future__ import annotations
 
@@ -100,3 +100,71 @@ def test_without_cannot_links_one_cluster_suffices():
 def test_feasibility_of_contradictory_constraints_is_no_question():
     with pytest.raises(InconsistentConstraints):
         Constraints([(0, 1)], [(0, 1)], n_samples=2).feasible(5)
+
+
+# ------------------------------------------------------------------------- sampling and the rest
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n": 30},
+        {"protocol": "level", "level": 0.5},
+        {"n": 10, "protocol": "disjoint"},
+        {"n": 20, "protocol": "balanced"},
+        {"protocol": "chunklets", "fraction": 0.5, "size": 3},
+        {"protocol": "teachers", "n_teachers": 3, "size": 6},
+    ],
+)
+def test_drawn_constraints_agree_with_the_classes(options):
+    y = np.array(["cat", "dog", "", "eel"] * 15)
+    ids = [f"id {i}" for i in range(60)]
+    known = Constraints.sample(y, random_state=0, ids=ids, **options)
+    assert not known.is_empty
+    assert known.ids.tolist() == ids
+    clusters = np.unique(y, return_inverse=True)[1]
+    assert not known.violations(clusters)
+    stated_rows = np.concatenate([known.must_link.ravel(), known.cannot_link.ravel()])
+    if known.has_groups:
+        stated_rows = np.flatnonzero(known.groups >= 0)
+    assert np.all(y[stated_rows] != "")  # nothing is said about rows of unknown class
+    assert known == Constraints.sample(y, random_state=0, ids=ids, **options)
+
+
+def test_nothing_can_be_drawn_from_nothing():
+    with pytest.raises(SidelightError, match="y knows no class"):
+        Constraints.sample([-1, -1, -1], 2)
+
+
+def test_flipping_turns_pairs_over_and_keeps_the_rest():
+    y = np.arange(40) % 4
+    known = Constraints.sample(y, 50, random_state=0) | Constraints(
+        labels=np.where(np.arange(40) < 4, y, -1)
+    )
+    flipped = known.flip(0.2, random_state=0)
+    assert flipped.violations(y).n == 10
+    assert flipped.n_constraints == 50
+    assert known.flip(0.0, random_state=0) == known
+    assert (flipped.labels == known.labels).all()
+    assert known.flip(1.0).must_link.tolist() == known.cannot_link.tolist()
+
+
+def test_splitting_covers_what_was_stated():
+    known = Constraints.sample(np.arange(60) % 3, 40, random_state=1, ids=range(100, 160))
+    train, held_out = known.split(test_size=0.25, random_state=0)
+    assert held_out.n_constraints > 0
+    assert (train & held_out).n_constraints == 0
+    assert (train - known).is_empty
+    assert (held_out - known).is_empty
+    assert train.ids.tolist() == held_out.ids.tolist() == known.ids.tolist()
+    folds = known.split(n_splits=3, random_state=0)
+    assert len(folds) == 3
+
+
+def test_quality_is_measured_on_the_data():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    X = rng.normal(size=(40, 2)) + 10 * y[:, None]
+    known = Constraints.sample(y, 20, random_state=0)
+    quality = known.quality(X, labels=y)
+    assert quality.informativeness == 0.0  # the labels satisfy everything already
