@@ -257,9 +257,14 @@ class Constraints:
                 classes.codes, fraction=fraction, size=size, random_state=random_state
             )
             return cls(groups=groups, ids=ids)
-        options = {"level": level, "size": size, "n_teachers": n_teachers}
         must_link, cannot_link = sampling.sample_pairs(
-            classes.codes, n, protocol=protocol, random_state=random_state, **options
+            classes.codes,
+            n,
+            protocol=protocol,
+            level=level,
+            size=size,
+            n_teachers=n_teachers,
+            random_state=random_state,
         )
         return blank._derive(Statements(Pairs(must_link), Pairs(cannot_link)))
 
