@@ -30,13 +30,17 @@ def costs_and_nearest(
     nearest: np.ndarray,
 ) -> None:
     """Write ``w_i ‖x_i - μ_h‖²`` and the cheapest cluster of every node, from ``x_i·μ_h``."""
+    n_clusters = products.shape[1]
     for node in range(len(products)):
-        best = 0
-        for cluster in range(products.shape[1]):
-            squared = squares[node] - 2.0 * products[node, cluster] + center_squares[cluster]
-            cost[node, cluster] = weights[node] * max(squared, 0.0)
-            if cost[node, cluster] < cost[node, best]:
-                best = cluster
+        row, product = cost[node], products[node]
+        square, weight = squares[node], weights[node]
+        for cluster in range(n_clusters):
+            squared = square - 2.0 * product[cluster] + center_squares[cluster]
+            row[cluster] = weight * squared if squared > 0.0 else 0.0
+        best, lowest = 0, row[0]
+        for cluster in range(1, n_clusters):
+            if row[cluster] < lowest:
+                best, lowest = cluster, row[cluster]
         nearest[node] = best
 
 

@@ -127,17 +127,24 @@ class Points:
             points = points - self._shift.astype(points.dtype)
         self._points = points
         self._norms = _squared_norms(points)
+        self._cost = np.empty((0, 0))
 
     def costs(
         self, centers: npt.NDArray[Any], weights: npt.NDArray[np.float64]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """Return ``w_i ‖x_i - μ_h‖²`` of all points and centres, and the cheapest centres."""
+        """Return ``w_i ‖x_i - μ_h‖²`` of all points and centres, and the cheapest centres.
+
+        The costs are in memory that the next call writes over.
+        """
         relative = centers - self._shift
         products = np.asarray(self._points @ relative.T.astype(self._points.dtype))
-        cost = np.empty(products.shape)
+        if self._cost.shape != products.shape:
+            self._cost = np.empty(products.shape)
         nearest = np.empty(len(products), dtype=np.int64)
-        costs_and_nearest(products, self._norms, _squared_norms(relative), weights, cost, nearest)
-        return cost, nearest
+        costs_and_nearest(
+            products, self._norms, _squared_norms(relative), weights, self._cost, nearest
+        )
+        return self._cost, nearest
 
     def squared_distances(self, centers: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Squared distances of all points to all centres."""
@@ -156,7 +163,7 @@ class Points:
         """
         chosen: list[npt.NDArray[Any]] = []
         if n > 0:
-            squared = self.squared_distances(centers)[np.arange(len(labels)), labels]
+            squared = self.squared_distances(centers)[np.arange(len(labels)), labels].copy()
         while len(chosen) < n:
             costs = weights * squared
             place = int(np.argmax(costs)) if len(costs) else 0

@@ -19,7 +19,7 @@ from sidelight.exceptions import SidelightError
 ASSIGNMENTS = ("auto", "exact", "literature")
 
 #: Random orders that are tried after the two that have a reason.
-RANDOM_ORDERS = 3
+RANDOM_ORDERS = 5
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.int64]
@@ -133,26 +133,35 @@ class Greedily:
 
     def __call__(self, cost: Array) -> IntArray:
         """Return the cluster of every node at these costs."""
-        candidates = [] if self._last is None else [self._last.copy()]
-        for order in self._orders(cost):
-            labels, blocked = assign_in_order(cost, self._starts, self._neighbours, order)
-            if blocked < 0:
-                candidates.append(labels)
+        candidates = [] if self._last is None else [self._last]
+        candidates += self._greedy(cost, self._most_to_lose_first(cost))
+        if not candidates:
+            for order in self._other_orders(len(cost)):
+                candidates += self._greedy(cost, order)
         if not candidates:
             candidates.append(assign(cost, self._edges, time_limit=self._time_limit).labels)
-        self._last = min(candidates, key=lambda labels: _total(cost, labels))
+        self._last = min(candidates, key=lambda labels: _total(cost, labels)).copy()
         self._improve(cost, self._last)
         return self._last
 
-    def _orders(self, cost: Array) -> Iterator[IntArray]:
-        """Most to lose first; the order that never fails where few conflicts meet; by chance."""
-        if cost.shape[1] > 1:
-            two_cheapest = np.partition(cost, 1, axis=1)[:, :2]
-            yield np.argsort(two_cheapest[:, 0] - two_cheapest[:, 1], kind="stable")
+    def _greedy(self, cost: Array, order: IntArray) -> list[IntArray]:
+        """Assign one by one; an empty list stands for a dead end."""
+        labels, blocked = assign_in_order(cost, self._starts, self._neighbours, order)
+        return [labels] if blocked < 0 else []
+
+    def _most_to_lose_first(self, cost: Array) -> IntArray:
+        """Order by what the second choice would cost more than the first, the largest first."""
+        if cost.shape[1] == 1:
+            return np.arange(len(cost))
+        two_cheapest = np.partition(cost, 1, axis=1)[:, :2]
+        return np.argsort(two_cheapest[:, 0] - two_cheapest[:, 1], kind="stable")
+
+    def _other_orders(self, n_nodes: int) -> Iterator[IntArray]:
+        """The order that never fails where few conflicts meet, then by chance."""
         order, _ = degeneracy_order(self._starts, self._neighbours)
         yield order[::-1].copy()
         for _ in range(RANDOM_ORDERS):
-            yield self._random_state.permutation(len(cost))
+            yield self._random_state.permutation(n_nodes)
 
     def _improve(self, cost: Array, labels: IntArray) -> None:
         """Move single nodes to cheaper admissible clusters until none can."""

@@ -118,7 +118,7 @@ class Penalties:
 
     def start(self, nearest: Array, n_clusters: int) -> Array:
         """Labels of rows and anchors to begin with: the nearest centres, the best anchors."""
-        labels = np.empty(self.n_nodes, dtype=np.int64)
+        labels = np.full(self.n_nodes, -1, dtype=np.int64)
         labels[: len(self.rows)] = nearest
         self._follow_labels(labels, n_clusters)
         return labels
@@ -130,13 +130,12 @@ class Penalties:
 
         ``nearest`` is the cheapest cluster of every row: ``cost.argmin(axis=1)``.
         """
+        n_rows = len(self.rows)
         for _ in range(MOST_ROUNDS):
-            changes = self._move_anchors(cost, labels)
-            while sweep_changes := icm_sweep(
-                cost, nearest, *self.graph, labels, rng.permutation(len(self.rows))
-            ):
-                changes += sweep_changes
-            changes += block_sweep(
+            moves = self._move_anchors(cost, labels)
+            while icm_sweep(cost, nearest, *self.graph, labels, rng.permutation(n_rows)):
+                pass
+            moves += block_sweep(
                 cost,
                 nearest,
                 *self.graph,
@@ -146,8 +145,8 @@ class Penalties:
                 self.member_starts,
                 rng.permutation(self.movable),
             )
-            self._follow_labels(labels, cost.shape[1])
-            if changes == 0:
+            moves += self._follow_labels(labels, cost.shape[1])
+            if moves == 0:
                 break
 
     def value(self, labels: Array) -> float:
@@ -160,13 +159,22 @@ class Penalties:
             penalty += self.unit * np.count_nonzero(elsewhere)
         return float(penalty)
 
-    def _follow_labels(self, labels: Array, n_clusters: int) -> None:
-        """Put every anchor where most of its rows are: the optimum for these labels."""
+    def _follow_labels(self, labels: Array, n_clusters: int) -> int:
+        """Put every anchor where most of its rows are, the optimum for these labels; count moves.
+
+        An anchor only leaves a cluster for one with more rows: ties end nowhere.
+        """
+        moved = 0
         for kind, first in zip(self.anchored, self.first_anchor, strict=True):
             key = kind.anchor * n_clusters + labels[kind.nodes]
             counts = np.bincount(key, minlength=kind.n_anchors * n_clusters)
             gain = counts.reshape(kind.n_anchors, n_clusters).astype(np.float64)
-            labels[first : first + kind.n_anchors] = kind.choose(gain)
+            anchors = labels[first : first + kind.n_anchors]
+            chosen = kind.choose(gain)
+            if _total(gain, chosen) > _total(gain, anchors):
+                anchors[:] = chosen
+                moved += 1
+        return moved
 
     def _move_anchors(self, cost: Array, labels: Array) -> int:
         """Move anchors and their rows at once where that lowers the objective; count the moves.
@@ -197,6 +205,11 @@ class Penalties:
     def _objective(self, cost: Array, labels: Array) -> float:
         rows = np.arange(len(self.rows))
         return float(cost[rows, labels[rows]].sum()) + self.value(labels)
+
+
+def _total(gain: npt.NDArray[np.float64], anchors: Array) -> float:
+    placed = anchors >= 0
+    return float(gain[placed.nonzero()[0], anchors[placed]].sum())
 
 
 def _shared(groups: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64] | None:
