@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans as ReferenceKMeans
 from sklearn.datasets import make_blobs
 
 import sidelight
+from sidelight.cluster import _lloyd
 from sidelight.cluster._distances import (
     center_distances,
     labelled_distances,
@@ -21,6 +22,7 @@ from sidelight.cluster._distances import (
     nearest_centers,
 )
 from sidelight.cluster._lloyd import lloyd
+from sidelight.cluster._passes import BoundedPass
 from sidelight.engine import _memory, as_rows, threads
 
 
@@ -152,6 +154,36 @@ def test_any_number_of_threads_gives_the_same_bits(blobs, kind, dtype, monkeypat
         np.testing.assert_array_equal(other.centers, results[0].centers)
         np.testing.assert_array_equal(other.labels, results[0].labels)
         np.testing.assert_array_equal(other.history, results[0].history)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0.0, 300.0])
+@pytest.mark.parametrize("k", [1, 2, 30])
+def test_bounds_change_nothing(dtype, offset, k, monkeypatch):
+    rng = np.random.default_rng(k)
+    X = rng.normal(size=(12, 5))[rng.integers(12, size=6000)] + 0.4 * rng.normal(size=(6000, 5))
+    X = (X + offset).astype(dtype)
+    held = Fixed(np.arange(0, 6000, 50), rng.integers(k, size=120))
+    loop = {"held": held, "sample_weight": rng.random(6000), "max_iter": 40, "tol": 0}
+    plain = lloyd(as_rows(X), X[:k], **loop)
+    skipped = []
+
+    class Counting(BoundedPass):
+        def _label(self, rows, labels, lower, memory):
+            bounds = lower.copy()
+            super()._label(rows, labels, lower, memory)
+            skipped.append(np.mean((lower <= bounds) & np.isfinite(bounds)))
+
+    monkeypatch.setattr(_lloyd, "WORTH_BOUNDS", 0)
+    monkeypatch.setattr(_lloyd, "CALM", 0.3)
+    monkeypatch.setattr(_lloyd, "BoundedPass", Counting)
+    for n in (1, 3):
+        with threads(n):
+            bounded = lloyd(as_rows(X), X[:k], **loop)
+        np.testing.assert_array_equal(bounded.labels, plain.labels)
+        np.testing.assert_array_equal(bounded.history, plain.history)
+    if k > 2:
+        assert np.max(skipped) > 0.5  # most rows of some tile were not looked at again
 
 
 def test_far_from_the_origin_single_precision_keeps_its_digits():

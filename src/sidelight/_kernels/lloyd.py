@@ -112,7 +112,8 @@ def add_sparse_rows(data, indices, indptr, weights, labels, sums, sizes, squares
 
 
 @sum_kernel
-def _squared_distance(x, y):  # type: ignore[no-untyped-def]
+def squared_distance(x, y):  # type: ignore[no-untyped-def]
+    """Return ``‖x - y‖²``."""
     total = x[0] - x[0]  # zero in the precision of the rows
     for j in range(x.shape[0]):
         gap = x[j] - y[j]
@@ -130,5 +131,5 @@ def join_candidates(rows, weights, candidates, closest, potentials):  # type: ig
     for i in range(rows.shape[0]):
         before = closest[i]
         for c in range(candidates.shape[0]):
-            closest[i] = min(before, _squared_distance(rows[i], candidates[c]))
+            closest[i] = min(before, squared_distance(rows[i], candidates[c]))
             potentials[c] += weights[i] * closest[i]

@@ -19,6 +19,9 @@ Array = npt.NDArray[Any]
 #: with many centres fewer of them. Not a power of two, see :mod:`sidelight.engine._memory`.
 TILE_ROWS = 2000
 TILE_STEP = 200
+
+#: Centres are far from the origin when their middle is this many times (squared) their spread away.
+FAR = 64.0
 PRODUCT_BYTES = 2**19
 
 
@@ -41,7 +44,7 @@ class CenterProducts:
         self.dtype = centers.dtype
         middle = centers.mean(axis=0, dtype=np.float64)
         spread = np.sum((centers - middle) ** 2) / len(centers)
-        far = not is_sparse and np.sum(middle**2) > spread
+        far = not is_sparse and np.sum(middle**2) > FAR * spread
         self._shift = middle.astype(self.dtype) if far else None
         k, d = centers.shape
         padded = -(-k // CENTERS_AT_ONCE) * CENTERS_AT_ONCE
@@ -49,6 +52,7 @@ class CenterProducts:
         self._shifted[:k] = centers if self._shift is None else centers - self._shift
         self.half_norms = np.full(padded, np.inf, dtype=self.dtype)
         self.half_norms[:k] = np.sum(self._shifted[:k].astype(np.float64) ** 2, axis=1) / 2
+        self.radius = float(np.sqrt(2 * self.half_norms[:k].max()))
         fitting = PRODUCT_BYTES // (padded * self.dtype.itemsize)
         self.tile_rows = min(max(fitting // TILE_STEP, 1) * TILE_STEP, TILE_ROWS)
         self._threads = threading.local()

@@ -16,19 +16,22 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.lloyd import add_sparse_rows, nearest_and_gaps
 from sidelight._progress import fit_progress
 from sidelight.cluster._distances import (
-    CenterProducts,
     EqualWeights,
     labelled_distances,
     mean_variance,
     squared_distances,
     tiles,
 )
+from sidelight.cluster._passes import BoundedPass, DensePass, SparsePass
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]
+
+#: Bounds pay once few rows change their label, and when there is enough to skip.
+CALM = 0.01
+WORTH_BOUNDS = 2e7
 
 
 class HeldRows(Protocol):
@@ -90,6 +93,7 @@ class _Visit:
     gaps: Array
     sizes: Array
     n_changed: int
+    bounds: Array | None
 
 
 def lloyd(
@@ -186,13 +190,44 @@ class _Step:
         if self.held is not None:
             labels, penalty = self.held.assign(centers)
             held_labels = np.ascontiguousarray(labels, dtype=np.int32)
-        before = self.unlabelled if previous is None else previous.labels
-        (gaps, sizes, squares, n_changed), (labels,) = self.source.map_reduce(
-            _Pass(centers, self.held_rows, held_labels, self.source.is_sparse),
-            aligned=(range(self.source.n_rows), self.weights, before),
-        )
+        totals, (labels, *bounds) = self._pass(centers, previous, held_labels)
+        gaps, sizes, squares, n_changed = totals
         return _Visit(
-            centers, labels, float(squares[0]), float(penalty), gaps, sizes, int(n_changed)
+            centers=centers,
+            labels=labels,
+            inertia=float(squares[0]),
+            penalty=float(penalty),
+            gaps=gaps,
+            sizes=sizes,
+            n_changed=int(n_changed),
+            bounds=bounds[0] if bounds else None,
+        )
+
+    def _pass(
+        self, centers: Array, previous: _Visit | None, held_labels: Array
+    ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        n_rows = self.source.n_rows
+        before = self.unlabelled if previous is None else previous.labels
+        aligned = (range(n_rows), self.weights, before)
+        if previous is None or not self._bounds_pay(centers, previous):
+            label = SparsePass if self.source.is_sparse else DensePass
+            return self.source.map_reduce(
+                label(centers, self.held_rows, held_labels), aligned=aligned
+            )
+        moves = np.linalg.norm((centers - previous.centers).astype(np.float64), axis=1)
+        bounds = previous.bounds
+        if bounds is None:
+            bounds = np.broadcast_to(np.asarray(-np.inf, dtype=self.source.dtype), n_rows)
+        return self.source.map_reduce(
+            BoundedPass(centers, self.held_rows, held_labels, moves), aligned=(*aligned, bounds)
+        )
+
+    def _bounds_pay(self, centers: Array, previous: _Visit) -> bool:
+        n_rows = self.source.n_rows
+        return (
+            not self.source.is_sparse
+            and n_rows * centers.size > WORTH_BOUNDS
+            and previous.n_changed < CALM * n_rows
         )
 
     def move(self, visit: _Visit) -> Array:
@@ -239,72 +274,3 @@ def distances_to(source: RowSource, point: Array) -> Array:
         return (), (squared,)
 
     return source.map_reduce(measure)[1][0]
-
-
-class _Pass:
-    """Label a block of rows and add up the gaps to their centres.
-
-    Called with the block and its row positions, weights and labels before; gives the sums of gaps,
-    weights, squared gaps and changed labels, and the labels.
-    """
-
-    def __init__(self, centers: Array, held: Array, held_labels: Array, is_sparse: bool) -> None:
-        self.products = CenterProducts(centers, is_sparse=is_sparse)
-        self.centers = centers
-        self.held = held
-        self.held_labels = held_labels
-        self.add_up = self._sparse if is_sparse else self._dense
-
-    def __call__(
-        self, block: Any, positions: range, weights: Array | None, before: Array
-    ) -> tuple[tuple[Any, ...], tuple[Array]]:
-        labels = np.empty(len(positions), dtype=np.int32)
-        first, last = np.searchsorted(self.held, (positions.start, positions.stop))
-        held = self.held[first:last] - positions.start
-        totals = self.add_up(block, weights, held, self.held_labels[first:last], labels)
-        return (*totals, np.count_nonzero(labels != before)), (labels,)
-
-    def _dense(
-        self, block: Array, weights: Array, held: Array, held_labels: Array, labels: Array
-    ) -> tuple[Array, Array, Array]:
-        """Walk through the block tile by tile: products, then one loop for everything else."""
-        products, centers = self.products, self.centers
-        scratch = products.scratch
-        tile_gaps, tile_squares = np.empty_like(centers), np.empty_like(centers[0])
-        gaps, sizes, squares = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(1)
-        edges = np.searchsorted(held, range(0, len(block) + products.tile_rows, products.tile_rows))
-        for number, tile in enumerate(tiles(len(block), products.tile_rows)):
-            rows = block[tile]
-            here = slice(edges[number], edges[number + 1])
-            nearest_and_gaps(
-                rows,
-                weights[tile],
-                centers,
-                products.of(rows, scratch),
-                products.half_norms,
-                held[here] - tile.start,
-                held_labels[here],
-                scratch.best[: len(rows)],
-                labels[tile],
-                tile_gaps,
-                tile_squares,
-                gaps,
-                sizes,
-                squares,
-            )
-        return gaps, sizes, squares
-
-    def _sparse(
-        self, block: Any, weights: Array, held: Array, held_labels: Array, labels: Array
-    ) -> tuple[Array, Array, Array]:
-        """Add the rows up where they are not zero, and subtract the centres afterwards."""
-        self.products.nearest(block, labels)
-        labels[held] = held_labels
-        centers = self.centers.astype(np.float64)
-        sums, sizes, squares = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(1)
-        add_sparse_rows(
-            block.data, block.indices, block.indptr, weights, labels, sums, sizes, squares
-        )
-        # Σ w‖x - c‖² = Σ w‖x‖² - 2 Σ c·(w x) + Σ w‖c‖²
-        squares += sizes @ np.einsum("ij,ij->i", centers, centers) - 2 * np.sum(centers * sums)
-        return sums - sizes[:, None] * centers, sizes, squares
