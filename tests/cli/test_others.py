@@ -34,7 +34,10 @@ def test_check_of_a_good_set(orchard, run):
     assert facts["closure"]["components"] == closure.n_components
     assert facts["closure"]["entailed_must_links"] == closure.n_entailed_must_link
     assert facts["feasibility"]["answer"] == "yes"
-    assert facts["quality"]
+    assert 0 < facts["quality"]["informativeness"] < 1
+    assert facts["quality"]["coverage"] == pytest.approx(
+        len(np.unique(np.concatenate([known.must_link, known.cannot_link]))) / 240
+    )
 
 
 def test_check_shows_the_chain_of_a_contradiction(run, put):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,20 @@ from sidelight.cli._common import (
     counted,
     knowledge_facts,
     knowledge_text,
-    number,
     plain_text,
     read_knowledge,
-    table,
 )
 from sidelight.cli._errors import UsageError
 from sidelight.constraints import Constraints
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints
 from sidelight.io import read_table
+
+MEANINGS = {
+    "coverage": "of the rows are in some constraint (coverage)",
+    "informativeness": "of the statements are violated by k-means without them (informativeness)",
+    "coherence": "of the pairs of a must-link and a cannot-link do not overlap (coherence)",
+    "overlap": "is their mean overlap",
+}
 
 
 def run(
@@ -50,7 +56,7 @@ def run(
     closure = _closure_facts(known)
     contradiction = _contradiction(known)
     feasibility = None if contradiction else _feasibility(known, k)
-    quality = _quality(known, data.X)
+    quality = _quality(known, data.X, k)
     _show(closure, contradiction, feasibility, quality, screen)
     fine = contradiction is None and (feasibility is None or feasibility["answer"] != "no")
     screen.result(
@@ -110,9 +116,14 @@ def _feasibility(known: Constraints, k: int | None) -> dict[str, Any]:
     return {**answer, "answer": asked.answer, "sentence": sentence, "clique": clique}
 
 
-def _quality(known: Constraints, X: Any) -> dict[str, Any]:
-    quality = known.quality(X)
-    return {name: getattr(quality, name) for name in quality.__dataclass_fields__}
+def _quality(known: Constraints, X: Any, k: int | None) -> dict[str, Any]:
+    """Measures of the set; how informative it is shows against clusters made without it."""
+    labels = None
+    if k is not None:
+        from sidelight.cluster import KMeans
+
+        labels = KMeans(n_clusters=k, random_state=0).fit(X).labels_
+    return asdict(known.quality(X, labels=labels))
 
 
 def _show(
@@ -140,8 +151,8 @@ def _show(
         screen.show("  Feasibility was not looked at: first the contradiction.")
     else:
         screen.show(_feasibility_text(feasibility))
-    rows = [(name.replace("_", " "), _shown(value)) for name, value in quality.items()]
-    screen.show(table("Quality", "", rows=[row for row in rows if row[1]]))
+    known = [name for name in MEANINGS if quality[name] is not None]
+    screen.show(*(f"  {quality[name]:.3f} {MEANINGS[name]}" for name in known))
 
 
 def _feasibility_text(facts: dict[str, Any]) -> str:
@@ -157,11 +168,3 @@ def _feasibility_text(facts: dict[str, Any]) -> str:
         f"  Whether {facts['k']} clusters can satisfy everything was not found out in time; "
         f"{high} clusters can, and fewer than {low} cannot."
     )
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool | str):
-        return str(value)
-    if isinstance(value, int | float | np.number):
-        return number(float(value))
-    return ""

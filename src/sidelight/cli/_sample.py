@@ -52,7 +52,7 @@ def run(
     drawn.write(output)
     touched = int(constrained_rows(drawn).sum())
     screen.show(
-        f"{knowledge_text(drawn)}, about {touched:,} of {counted(data.n_rows, 'row')}",
+        f"{knowledge_text(drawn)} on {touched:,} of {counted(data.n_rows, 'row')}",
         f"Written: {plain_text(output)}",
     )
     screen.result(
