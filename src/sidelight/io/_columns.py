@@ -43,11 +43,10 @@ def id_values(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[Any
     ``007`` stays text: turned into 7 it would no longer be what the user wrote.
     """
     texts = _texts(column)
-    missing = [position for position, text in enumerate(texts) if not text]
-    if missing:
+    if "" in texts:
         raise SidelightError(
-            f"The id column {name!r} of {path} is empty in {len(missing)} of {len(texts)} rows, "
-            f"the first is data row {missing[0] + 1}; fill it in or name another id column."
+            f"The id column {name!r} of {path} is empty in {texts.count('')} of {len(texts)} rows, "
+            f"the first is data row {texts.index('') + 1}; fill it in or name another id column."
         )
     if len(set(texts)) < len(texts):
         repeated = [text for text, n in Counter(texts).items() if n > 1]
@@ -61,22 +60,24 @@ def id_values(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[Any
 
 def label_values(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     """Labels as int64 (unknown: -1) where all are whole numbers, else as text (unknown: "")."""
-    texts, numbers = _labels(column)
-    return np.asarray(texts, dtype=str) if numbers is None else numbers
+    return _labels(column, minus_one_is_a_class=False)
 
 
 def class_values(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     """True classes, like labels, but -1 is a class: many files call theirs ±1."""
-    texts, numbers = _labels(column)
-    return np.asarray(texts, dtype=str) if numbers is None or "-1" in texts else numbers
+    return _labels(column, minus_one_is_a_class=True)
 
 
-def _labels(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int64] | None]:
-    """Labels as text (unknown: ""), and as whole numbers (unknown: -1) if they are all that."""
-    texts = ["" if text in UNKNOWN_LABELS else text for text in _texts(column)]
-    shortened = [re.sub(r"^(-?\d+)\.0*$", r"\1", text) for text in texts]  # 1.0 is often a 1
-    numbers = _whole_numbers([text or "-1" for text in shortened])
-    return (texts if numbers is None else shortened), numbers
+def _labels(column: pa.ChunkedArray, *, minus_one_is_a_class: bool) -> npt.NDArray[Any]:
+    texts = _texts(column)
+    known = sorted(set(texts) - set(UNKNOWN_LABELS))
+    shortened = [re.sub(r"^(-?\d+)\.0*$", r"\1", text) for text in known]  # 1.0 is often a 1
+    numbers = _whole_numbers(shortened)
+    if numbers is None or (minus_one_is_a_class and "-1" in shortened):
+        names = dict(zip(known, known if numbers is None else shortened, strict=True))
+        return np.array([names.get(text, "") for text in texts], dtype=str)
+    values = dict(zip(known, numbers.tolist(), strict=True))
+    return np.array([values.get(text, -1) for text in texts], dtype=np.int64)
 
 
 def number_column(column: pa.ChunkedArray) -> npt.NDArray[Any] | None:
@@ -189,10 +190,13 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
     Plain Python: ids become Python objects sooner or later, and Arrow's own functions for text take
     longer to import than a short command has.
     """
-    values = ["" if value is None or value != value else value for value in column.to_pylist()]
+    values = column.to_pylist()
+    if is_text(column):
+        return [value.strip() if value else "" for value in values]
+    values = ["" if value is None or value != value else value for value in values]
     if all(isinstance(value, float) and value.is_integer() for value in values if value != ""):
         values = [value if value == "" else int(value) for value in values]  # 3.0 is the id 3
-    return [str(value).strip() for value in values]
+    return [str(value) for value in values]
 
 
 def _whole_numbers(texts: list[str]) -> npt.NDArray[np.int64] | None:
