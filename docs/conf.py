@@ -8,9 +8,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from generate import method_table  # noqa: E402
+from generate import method_table
 
-import sidelight  # noqa: E402
+import sidelight
 
 (HERE / "methods_table.rst.inc").write_text(method_table(), encoding="utf-8")
 
@@ -34,6 +34,7 @@ html_title = "Sidelight"
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
+    "header_links_before_dropdown": 4,
     "secondary_sidebar_items": ["page-toc"],
 }
 autosummary_generate = True

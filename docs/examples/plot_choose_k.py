@@ -2,8 +2,7 @@
 Choosing the number of clusters with held-out statements
 ========================================================
 
-Statements that were not used in fitting tell how many clusters there are, and with them the strength
-of the penalty.
+Statements that were not used in fitting tell how many clusters there are.
 """
 
 import matplotlib.pyplot as plt

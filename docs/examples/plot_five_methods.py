@@ -2,16 +2,16 @@
 The same apples, five ways to listen
 ====================================
 
-Three varieties of apples were measured. What differs most between them is not the variety, so plain
-k-means finds another grouping. Forty statements about pairs, or a label here and there, change that:
-as a start, as a fixed assignment, as hard constraints, or at a price.
+Three varieties of apples were measured. What differs most between them is not the variety, so
+plain k-means finds another grouping. Forty statements about pairs, or a label here and there,
+change that: as a start, as a fixed assignment, as hard constraints, or at a price.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from sidelight import Constraints
-from sidelight.cluster import COPKMeans, ConstrainedKMeans, KMeans, PCKMeans, SeededKMeans
+from sidelight.cluster import ConstrainedKMeans, COPKMeans, KMeans, PCKMeans, SeededKMeans
 from sidelight.datasets import load_example
 from sidelight.evaluation import adjusted_rand_index
 
