@@ -14,6 +14,8 @@ __getattr__, __dir__, __all__ = attach(
         "assignment": ["Assignment", "assign", "greedy_assign"],
         "feasibility": ["Feasibility"],
         "quality": ["Quality"],
+        "sized_assignment": ["SizedAssignment", "assign_sized"],
+        "sizes": ["SizeBounds"],
     },
 )
 
@@ -27,3 +29,6 @@ if TYPE_CHECKING:
     from sidelight.constraints.assignment import greedy_assign as greedy_assign
     from sidelight.constraints.feasibility import Feasibility as Feasibility
     from sidelight.constraints.quality import Quality as Quality
+    from sidelight.constraints.sized_assignment import SizedAssignment as SizedAssignment
+    from sidelight.constraints.sized_assignment import assign_sized as assign_sized
+    from sidelight.constraints.sizes import SizeBounds as SizeBounds

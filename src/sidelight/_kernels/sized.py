@@ -1,0 +1,321 @@
+"""Successive shortest paths between clusters: rows to clusters under bounds on the sizes.
+
+Rows are compressed away: the nodes are the k clusters and a pool that takes what the bounds leave
+free. Moving (a part of) row i from cluster a to cluster b costs ``c_ib - c_ia``; the arc a -> b
+costs the minimum of that over what is in a, found in a heap per arc that is cleaned when its top
+is looked at. (Constrained Clustering, section 9.3, as a flow on k + 1 nodes.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sidelight._kernels import kernel
+
+#: How :func:`move_to_bounds` ended.
+DONE, NO_PATH, PRICES_TOO_FAR = 0, 1, 2
+
+
+@kernel
+def cheapest_and_gap(cost, prices, labels, gaps):  # type: ignore[no-untyped-def]
+    """Label every row with ``argmin_h c_ih + p_h``; its gap is what the second best costs more."""
+    n, k = cost.shape
+    for i in range(n):
+        best, second, label = np.inf, np.inf, 0
+        for h in range(k):
+            value = cost[i, h] + prices[h]
+            if value < best:
+                best, second, label = value, best, h
+            elif value < second:
+                second = value
+        labels[i] = label
+        gaps[i] = second - best
+
+
+@kernel
+def count_candidates(cost, prices, rows, limit, indptr):  # type: ignore[no-untyped-def]
+    """Write where the clusters of each row begin that are at most ``limit`` worse than the best."""
+    k = cost.shape[1]
+    indptr[0] = 0
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        best = np.inf
+        for h in range(k):
+            best = min(best, cost[i, h] + prices[h])
+        found = 0
+        for h in range(k):
+            worse = cost[i, h] + prices[h] - best
+            if worse <= limit and worse < np.inf:
+                found += 1
+        indptr[r + 1] = indptr[r] + found
+
+
+@kernel
+def list_candidates(cost, prices, rows, limit, weights, labels, indptr, cluster, gap, amount):  # type: ignore[no-untyped-def]
+    """List these clusters, how much worse they are, and how much of the row is in them."""
+    k = cost.shape[1]
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        best = np.inf
+        for h in range(k):
+            best = min(best, cost[i, h] + prices[h])
+        e = indptr[r]
+        for h in range(k):
+            worse = cost[i, h] + prices[h] - best
+            if worse <= limit and worse < np.inf:
+                cluster[e], gap[e] = h, worse
+                amount[e] = weights[i] if h == labels[i] else 0.0
+                e += 1
+
+
+@kernel
+def _sift_down(key, source, target, first, place, length):  # type: ignore[no-untyped-def]
+    """Move the entry at ``place`` of a heap down to where it belongs."""
+    moved, from_entry, to_entry = key[first + place], source[first + place], target[first + place]
+    while True:
+        child = 2 * place + 1
+        if child >= length:
+            break
+        if child + 1 < length and key[first + child + 1] < key[first + child]:
+            child += 1
+        if key[first + child] >= moved:
+            break
+        key[first + place] = key[first + child]
+        source[first + place] = source[first + child]
+        target[first + place] = target[first + child]
+        place = child
+    key[first + place], source[first + place], target[first + place] = moved, from_entry, to_entry
+
+
+@kernel
+def _push(key, source, target, first, length, value, from_entry, to_entry):  # type: ignore[no-untyped-def]
+    """Add an entry to a heap of ``length`` entries."""
+    place = length
+    while place > 0:
+        parent = (place - 1) // 2
+        if key[first + parent] <= value:
+            break
+        key[first + place] = key[first + parent]
+        source[first + place] = source[first + parent]
+        target[first + place] = target[first + parent]
+        place = parent
+    key[first + place], source[first + place], target[first + place] = value, from_entry, to_entry
+
+
+@kernel
+def _build(indptr, cluster, gap, amount, k):  # type: ignore[no-untyped-def]
+    """Make the heaps of all arcs, each with some room for rows that come later."""
+    length = np.zeros(k * k, np.int64)
+    for r in range(indptr.shape[0] - 1):
+        for e in range(indptr[r], indptr[r + 1]):
+            if amount[e] > 0:
+                for f in range(indptr[r], indptr[r + 1]):
+                    if f != e:
+                        length[cluster[e] * k + cluster[f]] += 1
+    first = np.zeros(k * k + 1, np.int64)
+    for arc in range(k * k):
+        first[arc + 1] = first[arc] + length[arc] + length[arc] // 2 + 8
+        length[arc] = 0
+    key = np.empty(first[-1])
+    source = np.empty(first[-1], np.int32)
+    target = np.empty(first[-1], np.int32)
+    for r in range(indptr.shape[0] - 1):
+        for e in range(indptr[r], indptr[r + 1]):
+            if amount[e] > 0:
+                for f in range(indptr[r], indptr[r + 1]):
+                    if f != e:
+                        arc = cluster[e] * k + cluster[f]
+                        place = first[arc] + length[arc]
+                        key[place], source[place], target[place] = gap[f] - gap[e], e, f
+                        length[arc] += 1
+    top = np.full((k, k), np.inf)
+    for arc in range(k * k):
+        for place in range(length[arc] // 2 - 1, -1, -1):
+            _sift_down(key, source, target, first[arc], place, length[arc])
+        if length[arc]:
+            top[arc // k, arc % k] = key[first[arc]]
+    return first, length, key, source, target, top
+
+
+@kernel
+def _clean(first, length, key, source, target, amount, arc):  # type: ignore[no-untyped-def]
+    """Drop entries of rows that have left the cluster; return the cost of the arc."""
+    begin = first[arc]
+    while length[arc] and amount[source[begin]] <= 0:
+        length[arc] -= 1
+        last = begin + length[arc]
+        key[begin], source[begin], target[begin] = key[last], source[last], target[last]
+        _sift_down(key, source, target, begin, 0, length[arc])
+    return key[begin] if length[arc] else np.inf
+
+
+@kernel
+def _shortest_path(top, prices, shift, excess, lent, room, tolerance, distance, parent):  # type: ignore[no-untyped-def]
+    """Find the nearest node that lacks something from all nodes that have too much (Dijkstra).
+
+    Reduced costs are never negative but for rounding. Returns the node, or -1 if there is none.
+    """
+    k = top.shape[0]
+    pool = k
+    settled = np.zeros(k + 1, np.bool_)
+    for v in range(k + 1):
+        distance[v] = 0.0 if excess[v] > tolerance else np.inf
+        parent[v] = -1
+    while True:
+        u, nearest = -1, np.inf
+        for v in range(k + 1):
+            if not settled[v] and distance[v] < nearest:
+                u, nearest = v, distance[v]
+        if u < 0 or excess[u] < -tolerance:
+            return u
+        settled[u] = True
+        base = nearest - shift[u]
+        if u == pool:
+            for v in range(k):
+                through = max(base + prices[v] + shift[v], nearest)
+                if lent[v] > 0 and through < distance[v] and not settled[v]:
+                    distance[v], parent[v] = through, u
+        else:
+            for v in range(k):
+                through = max(base + top[u, v] + shift[v], nearest)
+                if through < distance[v] and not settled[v]:
+                    distance[v], parent[v] = through, u
+            through = max(base - prices[u] + shift[pool], nearest)
+            if room[u] > 0 and through < distance[pool] and not settled[pool]:
+                distance[pool], parent[pool] = through, u
+
+
+@kernel
+def _lend(sizes, lower, upper, prices, lent, room, excess):  # type: ignore[no-untyped-def]
+    """Let the pool lend what clusters hold above their lower bounds, as their prices demand.
+
+    A price above 0 stands for a full cluster, one below 0 for a cluster at its lower bound; what
+    the sizes have more or less than that is their excess.
+    """
+    k = sizes.shape[0]
+    excess[k] = lower.sum() - sizes.sum()
+    for h in range(k):
+        width = upper[h] - lower[h]
+        if prices[h] > 0:
+            lent[h] = width
+        elif prices[h] < 0:
+            lent[h] = 0.0
+        else:
+            lent[h] = min(max(sizes[h] - lower[h], 0.0), width)
+        room[h] = width - lent[h]
+        excess[h] = sizes[h] - lower[h] - lent[h]
+        excess[k] += lent[h]
+
+
+@kernel
+def excess_at(sizes, lower, upper, prices):  # type: ignore[no-untyped-def]
+    """Return how much has to move before these sizes agree with the bounds and the prices."""
+    k = sizes.shape[0]
+    excess = np.empty(k + 1)
+    _lend(sizes, lower, upper, prices, np.empty(k), np.empty(k), excess)
+    return np.maximum(excess, 0.0).sum()
+
+
+@kernel
+def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, limit, tolerance):  # type: ignore[no-untyped-def]
+    """Move rows along shortest paths until the sizes meet their bounds, at the least cost.
+
+    Parameters
+    ----------
+    indptr, cluster, gap : ndarray
+        Clusters that each row may be in, as CSR lists, and by how much each is worse than the best
+        of the row at the prices given.
+    amount : ndarray
+        How much of the row is in each of them; changed in place.
+    fixed : ndarray of shape (k,)
+        Sizes of what does not move.
+    lower, upper : ndarray of shape (k,)
+        Bounds on the sizes.
+    prices : ndarray of shape (k,)
+        Price of every cluster; changed in place. At the end each row is where cost plus price is
+        least, a cluster with a price above 0 is at its upper bound and one with a price below 0 at
+        its lower bound, which proves that nothing is cheaper.
+    limit : float
+        Largest difference between changes of prices for which the lists are long enough.
+    tolerance : float
+        Sizes that differ by less are equal.
+
+    Returns
+    -------
+    status : int
+        ``DONE``, ``NO_PATH`` or ``PRICES_TOO_FAR``.
+    """
+    k = fixed.shape[0]
+    pool = k
+    sizes = fixed.copy()
+    row_of = np.empty(indptr[-1], np.int32)
+    for r in range(indptr.shape[0] - 1):
+        for e in range(indptr[r], indptr[r + 1]):
+            row_of[e] = r
+            sizes[cluster[e]] += amount[e]
+    lent, room, excess = np.empty(k), np.empty(k), np.empty(k + 1)
+    _lend(sizes, lower, upper, prices, lent, room, excess)
+    first, length, key, source, target, top = _build(indptr, cluster, gap, amount, k)
+    shift = np.zeros(k + 1)
+    distance, parent = np.empty(k + 1), np.empty(k + 1, np.int64)
+    status = DONE
+    while np.max(np.abs(excess)) > tolerance:
+        end = _shortest_path(top, prices, shift, excess, lent, room, tolerance, distance, parent)
+        if end < 0:
+            status = NO_PATH
+            break
+        for v in range(k + 1):
+            shift[v] -= min(distance[v], distance[end])
+        if shift[:k].max() - shift[:k].min() > limit:
+            status = PRICES_TOO_FAR
+            break
+        # How much can go along the path.
+        flow, v = -excess[end], end
+        while parent[v] >= 0:
+            u = parent[v]
+            if u == pool:
+                flow = min(flow, lent[v])
+            elif v == pool:
+                flow = min(flow, room[u])
+            else:
+                flow = min(flow, amount[source[first[u * k + v]]])
+            v = u
+        flow = min(flow, excess[v])
+        excess[v] -= flow
+        excess[end] += flow
+        overfull, v = False, end
+        while parent[v] >= 0:
+            u = parent[v]
+            if u == pool:
+                lent[v] -= flow
+                room[v] += flow
+            elif v == pool:
+                lent[u] += flow
+                room[u] -= flow
+            else:
+                place = first[u * k + v]
+                e, f = source[place], target[place]
+                came = amount[f] <= 0
+                amount[e] -= flow
+                amount[f] += flow
+                r = row_of[e]
+                for g in range(indptr[r], indptr[r + 1]):
+                    other = cluster[g]
+                    if came and g != f:
+                        arc = v * k + other
+                        if first[arc] + length[arc] == first[arc + 1]:
+                            overfull = True
+                        else:
+                            value = gap[g] - gap[f]
+                            _push(key, source, target, first[arc], length[arc], value, f, g)
+                            length[arc] += 1
+                            top[v, other] = key[first[arc]]
+                    if amount[e] <= 0 and g != e:
+                        arc = u * k + other
+                        top[u, other] = _clean(first, length, key, source, target, amount, arc)
+            v = u
+        if overfull:
+            first, length, key, source, target, top = _build(indptr, cluster, gap, amount, k)
+    for h in range(k):
+        prices[h] += shift[h] - shift[pool]
+    return status
