@@ -9,5 +9,6 @@ __getattr__, __dir__, __all__ = attach(
         "_seeded": ["ConstrainedKMeans", "SeededKMeans"],
         "_cop_kmeans": ["COPKMeans"],
         "_pck_kmeans": ["PCKMeans"],
+        "_size_constrained": ["SizeConstrainedKMeans", "SizeConstrainedKMedians"],
     },
 )

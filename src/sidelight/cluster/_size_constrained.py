@@ -1,0 +1,494 @@
+"""k-means and k-medians with clusters of bounded size (Bradley, Bennett, Demiriz 2000)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from sidelight.base import MethodTags, check_n_clusters
+from sidelight.cluster._base import _KMeansBase, check_weights
+from sidelight.cluster._distances import mean_variance
+from sidelight.cluster._lloyd import LloydResult
+from sidelight.cluster._sized_geometry import Geometry, Manhattan, Squares
+from sidelight.cluster._sized_loop import SizedAssigner, SizedResult, sized_lloyd
+from sidelight.constraints import Closure, Constraints, SizeBounds
+from sidelight.engine import RowSource
+from sidelight.exceptions import SidelightError
+
+Array = npt.NDArray[Any]
+
+
+class _SizeConstrained(_KMeansBase):
+    """What the two methods share; they differ in the geometry."""
+
+    _geometry: type[Squares] | type[Manhattan]
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        min_size: Any = None,
+        max_size: Any = None,
+        outlier_cost: float | None = None,
+        init: Any = "k-means++",
+        n_init: int = 5,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        time_limit: float = 10.0,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.min_size = min_size
+        self.max_size = max_size
+        self.outlier_cost = outlier_cost
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+        row_sizes: Any = None,
+    ) -> Self:
+        """Cluster the rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            What else is known about the rows.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows, in the objective and in the sizes.
+        row_sizes : array of shape (n_samples,), default=None
+            What each row counts in the size of its cluster, such as the people of a district: its
+            weight unless told.
+
+        Returns
+        -------
+        self : object
+            The fitted clusterer.
+
+        Raises
+        ------
+        SidelightError
+            If the bounds cannot be met; the message names the nearest ones that can.
+        InconsistentConstraints, InfeasibleConstraints
+            If the constraints contradict themselves, or cannot be met with so few clusters.
+        """
+        source = self._check_source_rows(X, reset=True)
+        known = self._check_constraints(constraints, y, source.n_rows)
+        weights = check_weights(sample_weight, source)
+        k = check_n_clusters(self.n_clusters, source.n_rows)
+        self._check_loop()
+        self._check_choices()
+        closure = known.closure()
+        known.check_feasible(k)
+        sizes = _row_sizes(row_sizes, weights, source)
+        lower, upper = self._bounds(self.min_size, self.max_size, sizes, source.n_rows)
+        _check_links(known, closure, sizes, upper)
+        geometry: Geometry = self._geometry(source, weights)
+        results: list[SizedResult] = []
+
+        def run(random_state: np.random.RandomState) -> LloydResult:
+            centers = self._start(source, self.init, random_state, weights)
+            result = sized_lloyd(
+                geometry,
+                centers,
+                self._assigner(lower, upper, sizes, closure, source.n_rows),
+                outlier_cost=self.outlier_cost,
+                max_iter=self.max_iter,
+                largest_move=self._largest_move(source, centers, weights),
+                description=type(self).__name__,
+                verbose=self.verbose,
+            )
+            results.append(result)
+            return result.lloyd
+
+        starts = self.n_init if isinstance(self.init, str) else 1
+        kept = self._best_restart(starts, run)
+        best = next(result for result in results if result.lloyd is kept)
+        inside = kept.labels >= 0
+        self.cluster_sizes_ = np.bincount(
+            kept.labels[inside], None if sizes is None else sizes[inside], minlength=k
+        )
+        gap = best.assignment.cost - best.assignment.bound
+        self.assignment_gap_ = 0.0 if best.assignment.optimal else gap / kept.objective
+        return self._keep(kept, known)
+
+    def predict_sized(
+        self,
+        X: Any,
+        *,
+        min_size: Any = None,
+        max_size: Any = None,
+        sample_weight: Any = None,
+    ) -> Array:
+        """Return the cheapest clusters of new rows with bounds on how many come to each.
+
+        ``predict`` takes the nearest centres, whatever the sizes.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+            New rows.
+        min_size, max_size : int, float or array of shape (n_clusters,), default=None
+            Bounds for these rows; the parameters of the clusterer where both are None.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows, in the objective and in the sizes.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            Cluster of every row.
+        """
+        check_is_fitted(self)
+        source = self._check_source_rows(X, reset=False)
+        weights = check_weights(sample_weight, source)
+        if min_size is None and max_size is None:
+            min_size, max_size = self.min_size, self.max_size
+        sizes = _row_sizes(None, weights, source)
+        lower, upper = self._bounds(min_size, max_size, sizes, source.n_rows)
+        assigner = self._assigner(lower, upper, sizes, None, source.n_rows)
+        return assigner(
+            self._geometry(source, weights).costs(self.cluster_centers_, self.outlier_cost)
+        )
+
+    def _check_choices(self) -> None:
+        if self.outlier_cost is not None and not self.outlier_cost >= 0:
+            raise ValueError(
+                f"outlier_cost must not be negative, got {self.outlier_cost!r}; None for no "
+                "outliers."
+            )
+        if not self.time_limit > 0:
+            raise ValueError(f"time_limit must be a number of seconds, got {self.time_limit!r}.")
+
+    def _bounds(
+        self, min_size: Any, max_size: Any, sizes: Array | None, n_rows: int
+    ) -> tuple[Array, Array]:
+        total = n_rows if sizes is None else float(sizes.sum())
+        return SizeBounds(min_size, max_size).resolve(
+            self.n_clusters,
+            total,
+            weighted=sizes is not None,
+            others_take=self.outlier_cost is not None,
+        )
+
+    def _assigner(
+        self,
+        lower: Array,
+        upper: Array,
+        sizes: Array | None,
+        closure: Closure | None,
+        n_rows: int,
+    ) -> SizedAssigner:
+        if np.all(lower <= 0) and np.all(upper >= (n_rows if sizes is None else sizes.sum())):
+            sizes, upper = None, np.full(len(upper), float(n_rows))
+        return SizedAssigner(
+            lower,
+            upper,
+            sizes,
+            closure,
+            leaves_out=self.outlier_cost is not None,
+            time_limit=self.time_limit,
+        )
+
+    def _largest_move(self, source: RowSource, centers: Array, weights: Array | None) -> float:
+        if self.tol == 0:
+            return 0.0
+        return self.tol * mean_variance(source, centers.mean(axis=0), weights)
+
+
+class SizeConstrainedKMeans(_SizeConstrained):
+    """k-means with clusters of bounded size, every assignment the cheapest one there is.
+
+    Minimises over labels ``l`` and centres ``μ``::
+
+        J = Σ_i w_i ‖x_i - μ_{l_i}‖²   subject to   min_size_h ≤ Σ_{i: l_i = h} s_i ≤ max_size_h
+
+    by turns. At given centres the rows go where their squared distance plus a price of the cluster
+    is least, at prices that are proved to be the right ones; the prices of the last assignment
+    start the next one, so that a bounded iteration takes little longer than a free one.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters ``k``.
+    min_size, max_size : int, float or array of shape (n_clusters,), default=None
+        Bounds on the sizes, for all clusters or one each. Fractions between 0 and 1 are shares of
+        all rows; ``1 / n_clusters`` as both bounds asks for clusters that differ by one row at
+        most. Sizes count rows, or add up ``sample_weight`` or ``row_sizes`` if ``fit`` gets them.
+    outlier_cost : float, default=None
+        Rows may be left out (label -1) for this instead of their squared distance; rows that
+        constraints mention are never left out. None: no row is left out.
+    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
+        Where to start: greedy D² sampling, random rows, or these centres.
+    n_init : int, default=5
+        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
+    max_iter : int, default=300
+        At most this many iterations per start.
+    tol : float, default=1e-4
+        Stop when the squared move of the centres is at most ``tol`` times the mean variance of
+        the features; an objective that does not fall stops it in any case.
+    time_limit : float, default=10.0
+        Seconds for one assignment with rows that count differently or must be apart.
+    random_state : int, RandomState or None, default=None
+        Source of chance.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Centres, in the element type of the rows.
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of every row, -1 for rows left out.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Sizes, within the bounds.
+    inertia_ : float
+        ``J`` over the rows in clusters.
+    objective_ : float
+        ``J`` with ``outlier_cost`` for the rows left out: what was minimised.
+    history_ : ndarray
+        The objective at every iteration; never rises.
+    assignment_gap_ : float
+        By which share of the objective the last assignment may be above the cheapest one: 0 but
+        for large problems with rows that count differently or must be apart.
+    n_iter_ : int
+        Number of iterations of the best start.
+    converged_ : bool
+        Whether the objective or the centres stood still before ``max_iter``.
+    n_violations_ : int
+        Number of stated constraints that the labels violate: 0.
+
+    See Also
+    --------
+    SizeConstrainedKMedians : The same with the 1-norm.
+    COPKMeans : Must-links and cannot-links without sizes, at any number.
+
+    Notes
+    -----
+    Basu, Davidson, Wagstaff (eds.), Constrained Clustering, sections 9.2, 9.3 and 9.6; Bradley,
+    Bennett, Demiriz (2000). The assignment takes one array of costs, ``n_samples × n_clusters``
+    numbers in the precision of the rows.
+
+    Rows that count alike are assigned exactly, however many. Weights, ``row_sizes`` and must-links
+    make items that count differently and must not be split, which is a knapsack; cannot-links make
+    it a colouring. Small problems of this kind are solved by mixed integer programming (HiGHS), of
+    large ones the items that the optimum for divisible items leaves in doubt;
+    ``assignment_gap_`` bounds what that may cost. Several ten thousand rows with cannot-links are
+    too many and raise an error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.cluster import SizeConstrainedKMeans
+    >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [5.0], [9.0]])
+    >>> model = SizeConstrainedKMeans(n_clusters=2, min_size=3, random_state=0).fit(X)
+    >>> model.cluster_sizes_
+    array([3, 3])
+    >>> bool(model.labels_[3] == model.labels_[4] == model.labels_[5])
+    True
+    """
+
+    _geometry = Squares
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="sizekmeans",
+            family="cluster",
+            summary="k-means with bounds on the sizes of clusters, assigned exactly",
+            knowledge=("sizes", "must-link", "cannot-link", "labels", "groups"),
+            enforcement="hard",
+            source="Bradley, Bennett, Demiriz 2000; Constrained Clustering 9.2-9.6",
+            complexity="O(n k d) and the assignment per iteration, O(n k) memory",
+            monotone=True,
+            sparse=True,
+            out_of_core=True,
+        )
+
+
+class SizeConstrainedKMedians(_SizeConstrained):
+    """k-medians with clusters of bounded size, every assignment the cheapest one there is.
+
+    Minimises over labels ``l`` and centres ``μ``::
+
+        J = Σ_i w_i ‖x_i - μ_{l_i}‖₁   subject to   min_size_h ≤ Σ_{i: l_i = h} s_i ≤ max_size_h
+
+    by turns: rows as in :class:`SizeConstrainedKMeans`, centres to the medians of every feature,
+    the lower one of two.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters ``k``.
+    min_size, max_size : int, float or array of shape (n_clusters,), default=None
+        Bounds on the sizes, as in :class:`SizeConstrainedKMeans`.
+    outlier_cost : float, default=None
+        Rows may be left out (label -1) for this instead of their distance; rows that constraints
+        mention are never left out. None: no row is left out.
+    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
+        Where to start: greedy D² sampling, random rows, or these centres.
+    n_init : int, default=5
+        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
+    max_iter : int, default=300
+        At most this many iterations per start.
+    tol : float, default=1e-4
+        Stop when the squared move of the centres is at most ``tol`` times the mean variance of
+        the features; an objective that does not fall stops it in any case.
+    time_limit : float, default=10.0
+        Seconds for one assignment with rows that count differently or must be apart.
+    random_state : int, RandomState or None, default=None
+        Source of chance.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Medians, in the element type of the rows.
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of every row, -1 for rows left out.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Sizes, within the bounds.
+    inertia_ : float
+        ``J`` over the rows in clusters.
+    objective_ : float
+        ``J`` with ``outlier_cost`` for the rows left out: what was minimised.
+    history_ : ndarray
+        The objective at every iteration; never rises.
+    assignment_gap_ : float
+        As in :class:`SizeConstrainedKMeans`.
+    n_iter_ : int
+        Number of iterations of the best start.
+    converged_ : bool
+        Whether the objective or the centres stood still before ``max_iter``.
+    n_violations_ : int
+        Number of stated constraints that the labels violate: 0.
+
+    Notes
+    -----
+    Basu, Davidson, Wagstaff (eds.), Constrained Clustering, sections 9.2 and 9.4. CSR rows stay
+    sparse; the medians take the rows of one cluster at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.cluster import SizeConstrainedKMedians
+    >>> X = np.array([[0.0], [1.0], [2.0], [50.0], [51.0]])
+    >>> model = SizeConstrainedKMedians(n_clusters=2, max_size=3, random_state=0).fit(X)
+    >>> sorted(float(center) for center in model.cluster_centers_[:, 0])
+    [1.0, 50.0]
+    """
+
+    _geometry = Manhattan
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="sizekmedians",
+            family="cluster",
+            summary="k-medians (1-norm) with bounds on the sizes of clusters, assigned exactly",
+            knowledge=("sizes", "must-link", "cannot-link", "labels", "groups"),
+            enforcement="hard",
+            source="Bradley, Bennett, Demiriz 2000; Constrained Clustering 9.2, 9.4",
+            complexity="O(n k d) and the assignment per iteration, O(n k) memory",
+            monotone=True,
+            sparse=True,
+        )
+
+    def predict(self, X: Any) -> Array:
+        """Return the nearest centre of every row, in the 1-norm.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            Cluster of every row.
+        """
+        return np.argmin(self.transform(X), axis=1).astype(np.int32)
+
+    def transform(self, X: Any) -> Array:
+        """Return the distance of every row to every centre, in the 1-norm.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            Distances, in the element type of the rows.
+        """
+        check_is_fitted(self)
+        source = self._check_source_rows(X, reset=False)
+        return Manhattan(source, None).distances(self.cluster_centers_.astype(source.dtype))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the sum of the distances of the rows to their nearest centres.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            New rows.
+        y : object
+            Ignored.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The larger (the closer to 0) the better.
+        """
+        nearest = self.transform(X).min(axis=1).astype(np.float64)
+        if sample_weight is not None:
+            nearest *= np.asarray(sample_weight)
+        return -float(nearest.sum())
+
+
+def _row_sizes(row_sizes: Any, weights: Array | None, source: RowSource) -> Array | None:
+    """What each row counts: told, or its weight; None for 1 each."""
+    if row_sizes is None:
+        return None if weights is None else weights.astype(np.float64)
+    sizes = np.asarray(row_sizes, dtype=np.float64)
+    if sizes.shape != (source.n_rows,) or not np.all(np.isfinite(sizes)) or np.any(sizes < 0):
+        raise SidelightError(
+            f"row_sizes must hold {source.n_rows} numbers that are finite and not negative."
+        )
+    return sizes
+
+
+def _check_links(known: Constraints, closure: Closure, sizes: Array | None, upper: Array) -> None:
+    """Refuse linked rows that are more than any cluster may hold."""
+    together = np.bincount(closure.component, sizes, minlength=closure.n_components)
+    largest = int(np.argmax(together))
+    if together[largest] <= upper.max() * (1 + 1e-9):
+        return
+    rows = np.flatnonzero(closure.component == largest)
+    name = known.name_rows(rows[:1])[0]
+    who = f"{name} and the {len(rows) - 1} rows linked to it" if len(rows) > 1 else name
+    count = "counts" if len(rows) == 1 else "count"
+    remedy = "split it" if len(rows) == 1 else "drop some of these must-links"
+    raise SidelightError(
+        f"{who} {count} {together[largest]:g}, but no cluster may hold more than {upper.max():g}: "
+        f"allow max_size={together[largest]:g}, or {remedy}."
+    )
