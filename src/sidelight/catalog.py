@@ -62,7 +62,7 @@ def methods(
     --------
     >>> from sidelight import catalog
     >>> [method.name for method in catalog.methods(enforcement="hard", knowledge="cannot-link")]
-    ['copkmeans']
+    ['copkmeans', ...]
     """
     if knowledge is not None and knowledge not in KNOWLEDGE:
         raise SidelightError(
