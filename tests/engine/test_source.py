@@ -140,3 +140,10 @@ def test_whole_numbers_become_double_and_a_source_stays_itself():
 def test_rows_must_be_a_matrix():
     with pytest.raises(SidelightError, match="matrix"):
         as_rows(np.zeros(3))
+
+
+def test_repeated_entries_of_a_sparse_row_are_one():
+    X = sparse.csr_matrix((np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1]), np.array([0, 2, 3])))
+    (squares,), _ = as_rows(X).map_reduce(lambda block: ((block.power(2).sum(),), ()))
+    assert squares == 3.0**2 + 5.0**2
+    assert X.nnz == 3  # the matrix that was given is left alone

@@ -26,17 +26,15 @@ if TYPE_CHECKING:
 #: that blocks do not depend on the number of threads.
 BLOCKS_IN_BUDGET = 16
 
+#: A column of a Parquet file is decoded in pages of usually 1 MB; whoever reads a row group holds
+#: one page of every column, as it is in the file and unpacked.
+PAGE_BYTES = 2 * 2**20
+
 
 class _DiskRows(RowSource):
     """What the files share: blocks from the budget, and a look for missing values."""
 
     max_parallel = BLOCKS_IN_BUDGET
-
-    def _cut(self, memory_budget: int | None, row_bytes: int) -> int:
-        budget = DEFAULT_BUDGET if memory_budget is None else int(memory_budget)
-        if budget < 1:
-            raise SidelightError(f"memory_budget must be a number of bytes above 0, got {budget}.")
-        return max(1, budget // (BLOCKS_IN_BUDGET * row_bytes))
 
     def _set_blocks(self, blocks: list[tuple[int, int]]) -> None:
         self._blocks = blocks
@@ -77,7 +75,8 @@ class MappedRows(_DiskRows):
         self._X = X
         self.n_rows, self.n_features = X.shape
         self.dtype = floating_dtype(X.dtype)
-        rows = self._cut(memory_budget, self.n_features * self.dtype.itemsize)
+        row_bytes = self.n_features * self.dtype.itemsize
+        rows = max(1, check_budget(memory_budget) // (BLOCKS_IN_BUDGET * row_bytes))
         self._set_blocks(equal_blocks(self.n_rows, rows))
 
     def take(self, rows: npt.ArrayLike) -> Array:
@@ -152,8 +151,11 @@ class ParquetRows(_DiskRows):
         self.n_features = len(self.columns)
         self.dtype = floating_dtype(np.result_type(*(_numpy_type(t) for t in types)))
         # Decoding holds the Arrow columns and the matrix at the same time.
-        rows = self._cut(memory_budget, 2 * self.n_features * self.dtype.itemsize)
+        row_bytes = 2 * self.n_features * self.dtype.itemsize
+        budget = check_budget(memory_budget)
+        rows = max(1, budget // (BLOCKS_IN_BUDGET * row_bytes))
         self._cut_groups(group_sizes, rows)
+        self.max_parallel = max(1, budget // (rows * row_bytes + self.n_features * PAGE_BYTES))
 
     def _cut_groups(self, group_sizes: list[int], rows_per_block: int) -> None:
         """Blocks never cross row groups; a task is one row group, since reading starts there."""
@@ -178,8 +180,8 @@ class ParquetRows(_DiskRows):
     def _open(self) -> pq.ParquetFile:
         import pyarrow.parquet as pq
 
-        # Small read buffers: a row group may be larger than the budget.
-        return pq.ParquetFile(self.path, memory_map=False, buffer_size=2**20, pre_buffer=False)
+        # With a read buffer, column chunks are streamed: a row group may be larger than the budget.
+        return pq.ParquetFile(self.path, memory_map=False, buffer_size=2**16, pre_buffer=False)
 
     def _read(self, task: tuple[int, ...]) -> Iterator[Array]:
         group = self._group_of_task[self._task_number[task[0]]]
@@ -226,6 +228,14 @@ class ParquetRows(_DiskRows):
 
     def _column_name(self, column: int) -> str:
         return f"column {self.columns[column]!r}"
+
+
+def check_budget(memory_budget: int | None) -> int:
+    """Return the number of bytes that blocks may take in memory at the same time."""
+    budget = DEFAULT_BUDGET if memory_budget is None else int(memory_budget)
+    if budget < 1:
+        raise SidelightError(f"memory_budget must be a number of bytes above 0, got {budget}.")
+    return budget
 
 
 def _numeric_columns(schema: pa.Schema, columns: Sequence[str] | None, path: Path) -> list[str]:

@@ -67,6 +67,9 @@ class SparseRows(RowSource):
         self.dtype = floating_dtype(X.dtype)
         # Index arithmetic on a csr_array and a csr_matrix differs; one kind is enough inside.
         self._X = sparse.csr_array(X, dtype=self.dtype)
+        if not self._X.has_canonical_format:  # squares of rows need every entry once
+            self._X = self._X.copy()
+            self._X.sum_duplicates()
         self.n_rows, self.n_features = X.shape
         entry_bytes = self.dtype.itemsize + self._X.indices.dtype.itemsize
         row_bytes = self._X.nnz * entry_bytes / max(self.n_rows, 1)
