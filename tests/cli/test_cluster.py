@@ -294,9 +294,12 @@ def test_predict_finds_its_columns_in_any_order_and_remembers_the_id_column(run,
 def test_predict_on_libsvm_keeps_features_in_place(run, put):
     put("train.svm", "".join(f"0 0:{i % 2} 1:1 2:{5 * (i % 2)}\n" for i in range(10)))
     put("new.svm", "0 1:1\n0 1:1 2:5\n")  # feature 0 does not occur: must not be shifted
+    put("short.svm", "0 1:1\n")  # and here neither does the last one
     put("wide.svm", "0 0:1 1:1 7:5\n")
     fitted = run("cluster", "train.svm", "-k", 2, "--save", "model.skops", "--json").json
     assert run("predict", "model.skops", "new.svm", "--json").json["labels"] == fitted["labels"][:2]
+    short = run("predict", "model.skops", "short.svm", "--json").json
+    assert short["labels"] == fitted["labels"][:1]
     ended = run("predict", "model.skops", "wide.svm")
     assert ended.code == 1
     assert "8 features" in ended.err
