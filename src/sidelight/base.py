@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
-Rows = npt.NDArray[Any] | sparse.csr_matrix | sparse.csr_array | RowSource
+Rows: TypeAlias = npt.NDArray[Any] | sparse.csr_matrix | sparse.csr_array | RowSource
 
 KNOWLEDGE = ("must-link", "cannot-link", "labels", "groups", "sizes", "feedback")
 
@@ -174,9 +174,9 @@ def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
     """Check that ``1 <= n_clusters <= n_samples``."""
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, Integral):
         raise TypeError(f"n_clusters must be a whole number, got {n_clusters!r}.")
-    if n_clusters < 1:
+    if int(n_clusters) < 1:
         raise ValueError(f"n_clusters must be at least 1, got {n_clusters}.")
-    if n_clusters > n_samples:
+    if int(n_clusters) > n_samples:
         raise ValueError(
             f"n_samples={n_samples} should be >= n_clusters={n_clusters}; "
             "ask for fewer clusters or give more rows."
