@@ -12,6 +12,7 @@ from sidelight._kernels.assignment import assign_in_order
 from sidelight._kernels.coloring import compress_edges, degeneracy_order
 from sidelight._kernels.icm import icm_sweep
 from sidelight.cluster._contraction import Contraction, Points
+from sidelight.cluster._icm import conditional_modes
 from sidelight.constraints import assign, greedy_assign
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
@@ -126,7 +127,8 @@ class Greedily:
         time_limit: float,
     ) -> None:
         self._edges = edges
-        self._starts, self._neighbours = compress_edges(n_nodes, edges)
+        starts, neighbours = compress_edges(n_nodes, edges)
+        self._conflicts = (starts, neighbours, np.full(len(neighbours), np.inf))
         self._random_state = random_state
         self._time_limit = time_limit
         self._last: IntArray | None = None
@@ -141,12 +143,20 @@ class Greedily:
         if not candidates:
             candidates.append(assign(cost, self._edges, time_limit=self._time_limit).labels)
         self._last = min(candidates, key=lambda labels: _total(cost, labels)).copy()
-        self._improve(cost, self._last)
+        # Single components to cheaper admissible clusters: conflicts are infinite couplings.
+        conditional_modes(
+            icm_sweep,
+            cost,
+            cost.argmin(axis=1),
+            self._conflicts,
+            self._last,
+            self._random_state,
+        )
         return self._last
 
     def _greedy(self, cost: Array, order: IntArray) -> list[IntArray]:
         """Assign one by one; an empty list stands for a dead end."""
-        labels, blocked = assign_in_order(cost, self._starts, self._neighbours, order)
+        labels, blocked = assign_in_order(cost, *self._conflicts[:2], order)
         return [labels] if blocked < 0 else []
 
     def _most_to_lose_first(self, cost: Array) -> IntArray:
@@ -158,18 +168,10 @@ class Greedily:
 
     def _other_orders(self, n_nodes: int) -> Iterator[IntArray]:
         """The order that never fails where few conflicts meet, then by chance."""
-        order, _ = degeneracy_order(self._starts, self._neighbours)
+        order, _ = degeneracy_order(*self._conflicts[:2])
         yield order[::-1].copy()
         for _ in range(RANDOM_ORDERS):
             yield self._random_state.permutation(n_nodes)
-
-    def _improve(self, cost: Array, labels: IntArray) -> None:
-        """Move single nodes to cheaper admissible clusters until none can."""
-        forbidden = np.full(len(self._neighbours), np.inf)
-        graph = (self._starts, self._neighbours, forbidden)
-        nearest = cost.argmin(axis=1)
-        while icm_sweep(cost, nearest, *graph, labels, self._random_state.permutation(len(labels))):
-            pass
 
 
 def _total(cost: Array, labels: IntArray) -> float:

@@ -22,6 +22,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from sidelight._kernels.icm import ROUNDING, block_sweep, conditional_costs, icm_sweep
+from sidelight.cluster._icm import conditional_modes
 from sidelight.constraints import Constraints
 
 Array = npt.NDArray[Any]
@@ -64,6 +65,12 @@ class Penalties:
     unit : float
         Cost of violating a statement of weight 1.
     """
+
+    # Where the price of a pair depends on the cluster it is in, these are others.
+    _sweep = staticmethod(icm_sweep)
+    _block_sweep = staticmethod(block_sweep)
+    _conditional_costs = staticmethod(conditional_costs)
+    graph: tuple[Array, Array, Array]
 
     def __init__(self, constraints: Constraints, unit: float) -> None:
         self.unit = unit
@@ -130,12 +137,10 @@ class Penalties:
 
         ``nearest`` is the cheapest cluster of every row: ``cost.argmin(axis=1)``.
         """
-        n_rows = len(self.rows)
         for _ in range(MOST_ROUNDS):
             moves = self._move_anchors(cost, labels)
-            while icm_sweep(cost, nearest, *self.graph, labels, rng.permutation(n_rows)):
-                pass
-            moves += block_sweep(
+            conditional_modes(self._sweep, cost, nearest, self.graph, labels, rng)
+            moves += self._block_sweep(
                 cost,
                 nearest,
                 *self.graph,
@@ -185,7 +190,7 @@ class Penalties:
         moved = 0
         for kind, first in zip(self.anchored, self.first_anchor, strict=True):
             anchors = slice(first, first + kind.n_anchors)
-            energy = conditional_costs(cost, *self.graph, labels, kind.nodes)
+            energy = self._conditional_costs(cost, *self.graph, labels, kind.nodes)
             own = labels[anchors][kind.anchor]
             known = own >= 0
             energy[known.nonzero()[0], own[known]] += self.unit
