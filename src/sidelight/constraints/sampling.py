@@ -322,9 +322,11 @@ def _teachers(
             f"{n_teachers} teachers with {size} rows each would state more than {_MOST_PAIRS:,} "
             "pairs: use fewer or smaller ones."
         )
-    seen = [rng.choice(known, size=size, replace=False) for _ in range(n_teachers)]
+    # Every teacher is an urn that holds all rows.
+    urns = np.full(n_teachers, len(known))
+    teacher, seen = _even_draw(urns, n_teachers * size, "rows", rng)
+    rows = known[seen[np.argsort(teacher, kind="stable")]].reshape(n_teachers, size)
     left, right = np.triu_indices(size, k=1)
-    rows = np.stack(seen)
     ends = np.stack([rows[:, left].ravel(), rows[:, right].ravel()], axis=1)
     keys = np.unique(ends.min(axis=1) * len(classes) + ends.max(axis=1))
     return _by_kind(np.column_stack(np.divmod(keys, len(classes))), classes)
