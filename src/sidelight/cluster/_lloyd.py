@@ -10,6 +10,7 @@ centres, then one fused loop for the nearest centre and the sums (:mod:`sideligh
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,6 +29,7 @@ from sidelight.cluster._passes import BoundedPass, DensePass, SparsePass
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]
+Project = Callable[[Array, Array], Array]
 
 #: Bounds pay once few rows change their label, and when there is enough to skip.
 CALM = 0.01
@@ -102,6 +104,7 @@ def lloyd(
     *,
     sample_weight: Array | None = None,
     held: HeldRows | None = None,
+    project: Project | None = None,
     max_iter: int = 300,
     tol: float = 1e-4,
     description: str = "KMeans",
@@ -119,6 +122,9 @@ def lloyd(
         Weights of the rows; 1 unless told.
     held : HeldRows, default=None
         Rows that are labelled by someone else at every step; all others go to the nearest centre.
+    project : callable, default=None
+        ``project(means, before)`` brings means to where centres may be, such as the unit sphere;
+        ``before`` are the centres that have moved there (float64, like the result).
     max_iter : int, default=300
         At most this many iterations.
     tol : float, default=1e-4
@@ -129,7 +135,7 @@ def lloyd(
     verbose : int, default=0
         Show the bar.
     """
-    step = _Step(source, sample_weight, held)
+    step = _Step(source, sample_weight, held, project)
     centers = np.ascontiguousarray(centers, dtype=source.dtype)
     largest_move = 0.0
     if tol > 0:
@@ -171,10 +177,15 @@ class _Step:
     """The two halves of an iteration: visit centres (label the rows, add up), move them."""
 
     def __init__(
-        self, source: RowSource, sample_weight: Array | None, held: HeldRows | None
+        self,
+        source: RowSource,
+        sample_weight: Array | None,
+        held: HeldRows | None,
+        project: Project | None,
     ) -> None:
         self.source = source
         self.held = held
+        self.project = project
         self.held_rows = np.empty(0, np.int64) if held is None else np.asarray(held.rows, np.int64)
         self.sample_weight = sample_weight
         self.weights = (
@@ -235,6 +246,8 @@ class _Step:
         filled = visit.sizes > 0
         moved = visit.centers.astype(np.float64)
         moved[filled] += visit.gaps[filled] / visit.sizes[filled, None]
+        if self.project is not None:
+            moved = self.project(moved, visit.centers.astype(np.float64))
         centers = moved.astype(self.source.dtype)
         empty = np.flatnonzero(~filled)
         if len(empty):
