@@ -50,6 +50,7 @@ class CenterProducts:
         padded = -(-k // CENTERS_AT_ONCE) * CENTERS_AT_ONCE
         self._shifted = np.zeros((padded, d), dtype=self.dtype)
         self._shifted[:k] = centers if self._shift is None else centers - self._shift
+        self._columns = np.ascontiguousarray(self._shifted.T) if is_sparse else None
         self.half_norms = np.full(padded, np.inf, dtype=self.dtype)
         self.half_norms[:k] = np.sum(self._shifted[:k].astype(np.float64) ** 2, axis=1) / 2
         self.radius = float(np.sqrt(2 * self.half_norms[:k].max()))
@@ -69,7 +70,7 @@ class CenterProducts:
     def of(self, tile: Any, scratch: Scratch) -> Array:
         """Return the ``(k, m)`` products of the centres with ``m`` rows, in scratch memory."""
         if sparse.issparse(tile):
-            return np.ascontiguousarray((tile @ self._shifted.T).T)
+            return np.ascontiguousarray((tile @ self._columns).T)
         m = len(tile)
         if self._shift is not None:
             tile = np.subtract(tile, self._shift, out=scratch.rows[:m])

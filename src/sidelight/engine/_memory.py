@@ -32,6 +32,14 @@ def memory_blocks(n_rows: int, row_bytes: float) -> list[tuple[int, int]]:
     return equal_blocks(n_rows, max(-(-n_tiles // max(n_blocks, 1)), 1) * TILE_ROWS)
 
 
+def rows_of(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
+    """Return consecutive CSR rows without copying their entries, as slicing would."""
+    indptr = X.indptr[rows.start : rows.stop + 1]
+    entries = slice(indptr[0], indptr[-1])
+    shape = (len(indptr) - 1, X.shape[1])
+    return sparse.csr_array((X.data[entries], X.indices[entries], indptr - indptr[0]), shape=shape)
+
+
 class ArrayRows(RowSource):
     """A dense array in memory."""
 
@@ -86,5 +94,4 @@ class SparseRows(RowSource):
 
     def _read(self, task: tuple[int, ...]) -> Iterator[sparse.csr_array]:
         for number in task:
-            start, stop = self._blocks[number]
-            yield self._X[start:stop]
+            yield rows_of(self._X, slice(*self._blocks[number]))
