@@ -1,0 +1,159 @@
+"""A file to which one line of JSON is appended for every answer, safely, the moment it is given."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sidelight.exceptions import ConstraintFileError, SidelightError
+from sidelight.io._atomic import check_writable
+
+FORMAT = "sidelight-answers-1"
+
+
+class AnswerLog:
+    """An append-only file of JSON lines; the first says what it is about.
+
+    A line is on the disk when :meth:`append` returns. Only the last line can be incomplete, when
+    the process was killed while it was written, before anybody was told that it is kept; it is
+    ignored on reading and cut off before the next line.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; made if it does not exist.
+    header : dict
+        What the answers are about; an existing file must say the same.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], header: dict[str, Any]) -> None:
+        self.path = check_writable(path)
+        is_new = not self.path.exists()
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            self._lock()
+            self._lines, self._end = _complete_lines(self._read_all())
+            if self._lines:
+                self._check_header(header)
+            self._cut_off_torn_line()
+            if not self._lines:
+                self.append({"format": FORMAT, **header})
+            if is_new:
+                _sync_folder(self.path.parent)
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def _lock(self) -> None:
+        """Refuse a second process: undo in one would take back an answer of the other."""
+        try:
+            import fcntl
+        except ImportError:  # not on Windows
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise SidelightError(
+                f"{self.path} is in use: questions are being asked with it elsewhere; finish "
+                "there, or use another file."
+            ) from error
+
+    def _read_all(self) -> bytes:
+        with open(self._file, "rb", closefd=False) as file:
+            return file.read()
+
+    def _check_header(self, header: dict[str, Any]) -> None:
+        found = self._parse(1)
+        if found.get("format") != FORMAT:
+            raise ConstraintFileError(
+                f"{self.path} is not a file of answers that this version of Sidelight has written; "
+                "name another file.",
+                path=self.path,
+                line=1,
+            )
+        named = found.get("named_by_ids")
+        if named != header["named_by_ids"]:
+            ways = {True: "ids", False: "positions"}
+            raise ConstraintFileError(
+                f"{self.path} names rows by their {ways.get(bool(named))}, but the data has "
+                f"{'ids' if header['named_by_ids'] else 'none'}; use the same id column as before.",
+                path=self.path,
+                line=1,
+            )
+        # Rows that are known by position only must be all there, in the same order.
+        if not named and found.get("n_rows") != header["n_rows"]:
+            raise ConstraintFileError(
+                f"{self.path} holds answers about {found.get('n_rows')} rows without ids, but "
+                f"there are {header['n_rows']} rows now; use the same data as before.",
+                path=self.path,
+                line=1,
+            )
+
+    def _parse(self, number: int) -> dict[str, Any]:
+        try:
+            record = json.loads(self._lines[number - 1])
+        except ValueError:
+            record = None
+        if not isinstance(record, dict):
+            raise ConstraintFileError(
+                f"Line {number} of {self.path} is damaged (not a JSON object); remove it, or "
+                "restore the file.",
+                path=self.path,
+                line=number,
+            )
+        return record
+
+    def _cut_off_torn_line(self) -> None:
+        if os.fstat(self._file).st_size > self._end:
+            os.ftruncate(self._file, self._end)
+        elif self._lines and not self._lines[-1].endswith(b"\n"):
+            os.write(self._file, b"\n")  # complete but for its end
+
+    def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Number and content of every line that was there at the opening, but for the first."""
+        for number in range(2, len(self._lines) + 1):
+            yield number, self._parse(number)
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Write a line and wait until it is on the disk; on failure the file is what it was."""
+        line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
+        before = os.fstat(self._file).st_size
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+            os.fsync(self._file)
+        except OSError:  # a full disk
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, before)
+            raise
+
+    def close(self) -> None:
+        """Close the file; harmless if it is closed."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _complete_lines(content: bytes) -> tuple[list[bytes], int]:
+    """Lines without a torn last one, and where they end."""
+    lines = content.splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n"):
+        try:
+            json.loads(lines[-1])
+        except ValueError:
+            lines.pop()
+    return lines, sum(map(len, lines))
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the name of a new file on the disk, where the system lets one do that."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

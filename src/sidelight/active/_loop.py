@@ -1,0 +1,177 @@
+"""Ask, cluster, ask again: a clusterer that asks for what it wants to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sidelight._progress import fit_progress
+from sidelight.active._answers import Answers
+from sidelight.active._oracles import CallableOracle, Oracle
+from sidelight.active._strategies import Strategy, make_strategy
+from sidelight.constraints import Constraints
+from sidelight.exceptions import SidelightError
+
+Array = npt.NDArray[Any]
+
+# The clustering is looked at so many times on the way.
+LOOKS = 10
+
+
+class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
+    """Cluster with constraints that are asked for, pair by pair.
+
+    A strategy chooses pairs, an oracle answers them, the estimator clusters with the answers: ten
+    times on the way (see ``history_``) and at the end. A pair whose answer follows from the others
+    is not asked.
+
+    Parameters
+    ----------
+    estimator : clusterer
+        Clusters with ``fit(X, constraints=...)``. Its ``n_clusters`` is the number of clusters that
+        the strategy looks for.
+    strategy : str or Strategy, default="explore-consolidate"
+        ``"random"``, ``"explore-consolidate"``, ``"min-max"``, ``"npu"``, ``"cobras"``, or a
+        strategy with other parameters. NPU and COBRAS use the estimator unless they have one.
+    budget : int, default=100
+        At most this many questions.
+    random_state : int, RandomState or None, default=None
+        Source of chance for the strategy; that of the estimator is its own.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    estimator_ : clusterer
+        The estimator, fitted with all answers.
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of every row.
+    answers_ : Answers
+        All answers, in order.
+    constraints_ : Constraints
+        The answers together with what was known before.
+    n_queries_ : int
+        Number of questions asked, "I do not know" included.
+    history_ : list of (int, ndarray)
+        Number of questions asked and labels at that time.
+    strategy_ : Strategy
+        The strategy at its end; COBRAS has ``labels_`` of its own.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sidelight.active import ActiveClusterer, LabelOracle
+    >>> from sidelight.cluster import PCKMeans
+    >>> from sidelight.evaluation import adjusted_rand_index
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ActiveClusterer(PCKMeans(3, random_state=0), budget=60, random_state=0)
+    >>> model = model.fit(X, oracle=LabelOracle(y))
+    >>> first, last = (adjusted_rand_index(y, model.history_[at][1]) for at in (0, -1))
+    >>> model.n_queries_, bool(last > first)
+    (60, True)
+    """
+
+    answers_: Answers
+    strategy_: Strategy
+    n_queries_: int
+    history_: list[tuple[int, Array]]
+
+    def __init__(
+        self,
+        estimator: Any,
+        strategy: str | Strategy = "explore-consolidate",
+        budget: int = 100,
+        *,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.strategy = strategy
+        self.budget = budget
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any = None, *, oracle: Any, constraints: Constraints | None = None
+    ) -> Self:
+        """Ask and cluster.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+            The rows.
+        y : object
+            Ignored.
+        oracle : Oracle or callable
+            Who answers: anything with ``query(i, j)``, or a function of two positions.
+        constraints : Constraints, default=None
+            What is known beforehand. It must not contradict itself.
+
+        Returns
+        -------
+        self : ActiveClusterer
+            The fitted clusterer.
+        """
+        if not isinstance(self.budget, Integral) or self.budget < 0:
+            raise ValueError(f"budget must be a whole number, not negative, got {self.budget!r}.")
+        asked = _as_oracle(oracle)
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        self.answers_ = Answers(X.shape[0], known=constraints)
+        self.strategy_ = make_strategy(self.strategy, self.estimator)
+        k = self.estimator.get_params(deep=False).get("n_clusters")
+        self.strategy_.start(X, self.answers_, k, check_random_state(self.random_state))
+        self.n_queries_, self.history_ = 0, []
+        self._look(X)
+        with fit_progress("Questions", self.budget, verbose=self.verbose) as progress:
+            for _ in self._ask(asked):
+                progress.step()
+                if self.n_queries_ % max(1, self.budget // LOOKS) == 0:
+                    self._look(X)
+        if self.history_[-1][0] < self.n_queries_:
+            self._look(X)
+        self.labels_: Array = self.estimator_.labels_
+        return self
+
+    def _ask(self, oracle: Oracle) -> Iterator[None]:
+        """Ask one question after the other."""
+        while self.n_queries_ < self.budget:
+            pair = self.strategy_.next_pair()
+            if pair is None:
+                return
+            answer = oracle.query(*pair)
+            self.n_queries_ += 1
+            if answer is None:
+                self.answers_.skip(*pair)
+            else:
+                self.answers_.add(*pair, same=answer)
+            yield
+
+    def _look(self, X: Any) -> None:
+        """Cluster with what is known now."""
+        self.constraints_ = self.answers_.constraints
+        self.estimator_ = clone(self.estimator).fit(X, constraints=self.constraints_)
+        self.history_.append((self.n_queries_, self.estimator_.labels_))
+
+    def predict(self, X: Any) -> Array:
+        """Clusters of new rows, by the fitted estimator."""
+        check_is_fitted(self, "estimator_")
+        labels: Array = self.estimator_.predict(X)
+        return labels
+
+
+def _as_oracle(oracle: Any) -> Oracle:
+    if isinstance(oracle, Oracle):
+        return oracle
+    if callable(oracle):
+        return CallableOracle(oracle)
+    raise SidelightError(
+        "The oracle must have a method query(i, j) or be a function of two positions that returns "
+        f"True, False or None; got {type(oracle).__name__}."
+    )

@@ -1,0 +1,136 @@
+"""Normalised point uncertainty (Xiong, Azimi, Fern 2014)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from sidelight.active._neighbourhoods import IntArray, NeighbourhoodStrategy
+from sidelight.active._strategies import BoolArray, FloatArray
+from sidelight.engine import RowSource
+from sidelight.exceptions import SidelightError
+
+
+class NPU(NeighbourhoodStrategy):
+    """Ask about the row that brings most information per expected question.
+
+    The rows are clustered with what is known; a random forest is trained on the clusters; two rows
+    are as similar as the share of trees in which they fall into the same leaf, ``S``. With
+    neighbourhoods ``N_1 ... N_l`` and every row x outside them::
+
+        p_i(x)  = mean_{j ∈ N_i} S(x, j) / Σ_q mean_{j ∈ N_q} S(x, j)      (uniform if all are 0)
+        H(x)    = - Σ_i p_i log2 p_i
+        E[q(x)] = Σ_i i p_(i),   p_(1) ≥ p_(2) ≥ ...
+        x*      = argmax H(x) / E[q(x)]
+
+    and neighbourhoods are tried by falling ``p``. With ``l = k`` the last question is saved, so
+    that ``p_(l)`` counts ``l - 1`` times. With one neighbourhood there is no uncertainty to
+    measure, and the farthest row is asked about. Means over a neighbourhood are looked up by leaf,
+    in O(n T l) for T trees; no matrix of similarities is made.
+
+    Parameters
+    ----------
+    estimator : clusterer, default=None
+        Clusters the rows with ``fit(X, constraints=...)``;
+        :class:`~sidelight.active.ActiveClusterer` gives its own.
+    n_estimators : int, default=50
+        Number of trees ``T``.
+    batch : int, default=5
+        Number of rows that are asked about between two clusterings.
+
+    References
+    ----------
+    Xiong, Azimi, Fern (2014), Active learning of constraints for semi-supervised clustering.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.active import Answers, NPU
+    >>> from sidelight.cluster import PCKMeans
+    >>> X = np.array([[0.0], [0.1], [4.0], [4.1], [9.0], [9.1]])
+    >>> strategy = NPU(PCKMeans(3, n_init=1)).start(X, Answers(6), k=3, random_state=0)
+    >>> strategy.next_pair()
+    (0, 5)
+    """
+
+    def __init__(self, estimator: Any = None, *, n_estimators: int = 50, batch: int = 5) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.batch = batch
+
+    def _begin(self, X: Any, rows: RowSource, random_state: np.random.RandomState) -> None:
+        if self.estimator is None:
+            raise SidelightError("NPU clusters the rows again and again: give it an estimator.")
+        if isinstance(X, RowSource):
+            raise SidelightError("NPU needs the rows in memory; load them first.")
+        super()._begin(X, rows, random_state)
+        self._X = X
+        self._leaves: npt.NDArray[np.int64] | None = None
+        self._n_asked = 0
+
+    def _choose(self, free: BoolArray) -> int:
+        if len(self._anchors) == 1:
+            return self._spread.farthest(free)
+        if self._leaves is None or self._n_asked % self.batch == 0:
+            self._leaves = self._grow_forest()
+        self._n_asked += 1
+        candidates = self._order[free[self._order]]  # chance decides between equals
+        p = neighbourhood_probabilities(self._leaves, self._members, candidates)
+        scores = entropy(p) / expected_questions(p, last_is_free=p.shape[1] == self._k)
+        return int(candidates[np.argmax(scores)])
+
+    def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
+        if self._leaves is None:
+            return np.zeros(len(members))
+        return neighbourhood_probabilities(self._leaves, members, np.array([point]))[0]
+
+    def _grow_forest(self) -> npt.NDArray[np.int64]:
+        """Leaf of every row in every tree of a forest that tells the clusters apart."""
+        from sklearn.ensemble import RandomForestClassifier
+
+        labels = self._cluster()
+        forest = RandomForestClassifier(self.n_estimators, random_state=self._random.randint(2**31))
+        leaves: npt.NDArray[np.int64] = forest.fit(self._X, labels).apply(self._X)
+        return leaves
+
+    def _cluster(self) -> IntArray:
+        estimator = clone(self.estimator)
+        parameters = estimator.get_params(deep=False)
+        if "random_state" in parameters:
+            estimator.set_params(random_state=self._random.randint(2**31))
+        if self._k is not None and "n_clusters" in parameters:
+            estimator.set_params(n_clusters=self._k)
+        labels: IntArray = estimator.fit(self._X, constraints=self._answers.constraints).labels_
+        return labels
+
+
+def neighbourhood_probabilities(
+    leaves: npt.NDArray[np.int64], members: list[IntArray], rows: IntArray
+) -> FloatArray:
+    """Probability of every neighbourhood (columns) for each of some rows."""
+    similarity = np.zeros((len(rows), len(members)))
+    for leaf in leaves.T:
+        n_leaves = int(leaf.max()) + 1
+        for place, inside in enumerate(members):
+            counts = np.bincount(leaf[inside], minlength=n_leaves)
+            similarity[:, place] += counts[leaf[rows]] / len(inside)
+    total = similarity.sum(axis=1, keepdims=True)
+    uniform = np.full(similarity.shape, 1 / len(members))
+    return np.divide(similarity, total, out=uniform, where=total > 0)
+
+
+def entropy(p: FloatArray) -> FloatArray:
+    """Entropy of every row of p in bits."""
+    logs = np.log2(p, out=np.zeros_like(p), where=p > 0)
+    return -(p * logs).sum(axis=1)
+
+
+def expected_questions(p: FloatArray, *, last_is_free: bool) -> FloatArray:
+    """Expected number of questions until the neighbourhood is found, the likeliest asked first."""
+    n_questions = np.arange(1, p.shape[1] + 1)
+    if last_is_free:
+        n_questions[-1] -= 1
+    return -np.sort(-p, axis=1) @ n_questions
