@@ -315,7 +315,7 @@ def methods(
     knowledge: Annotated[
         str | None,
         typer.Option(
-            metavar="KIND", help="Only those that use must-link, cannot-link, labels, groups, sizes."
+            metavar="KIND", help="Only those that use this: must-link, cannot-link, labels ..."
         ),
     ] = None,
     hard: Annotated[
