@@ -192,7 +192,7 @@ def _compare(
 
 
 def _segments(data: Any, pairs: IntArray) -> _Segments:
-    from scipy.sparse import diags_array, issparse
+    from scipy.sparse import diags, issparse
 
     if len(pairs) > _MOST_COMPARED:
         chosen = np.random.RandomState(0).choice(len(pairs), _MOST_COMPARED, replace=False)
@@ -206,7 +206,7 @@ def _segments(data: Any, pairs: IntArray) -> _Segments:
     difference = second - first
     length = np.sqrt(_row_dot(difference, difference))
     scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-    direction = diags_array(scale) @ difference if issparse(data) else difference * scale[:, None]
+    direction = diags(scale) @ difference if issparse(data) else difference * scale[:, None]
     return _Segments(first, second, length, direction)
 
 
