@@ -39,14 +39,14 @@ def assign_in_order(
 
 
 @kernel
-def two_smallest(values: np.ndarray) -> tuple[int, int]:
-    """Positions of the smallest and the second smallest value, -1 where that is infinite."""
+def _two_cheapest(cost: np.ndarray, v: int) -> tuple[int, int]:
+    """The cheapest and the second cheapest cluster of a node, -1 where none is allowed."""
     first, second = -1, -1
-    for h in range(len(values)):
-        if values[h] < np.inf:
-            if first < 0 or values[h] < values[first]:
+    for h in range(cost.shape[1]):
+        if cost[v, h] < np.inf:
+            if first < 0 or cost[v, h] < cost[v, first]:
                 first, second = h, first
-            elif second < 0 or values[h] < values[second]:
+            elif second < 0 or cost[v, h] < cost[v, second]:
                 second = h
     return first, second
 
@@ -136,7 +136,7 @@ def reduce_problem(
             # Bounded, so that a graph with many edges cannot be looked at over and over.
             looks[v] += 1
             changed = _keep_undominated(cost, indptr, neighbors, gone, v)
-        best, runner_up = two_smallest(cost[v])
+        best, runner_up = _two_cheapest(cost, v)
         if best < 0:
             return left[:n_left], told, first, second, v
         degree, last = 0, -1
@@ -264,7 +264,8 @@ def _search_part(
                 best = h
         exhausted = decisions > budget
         if best < 0 or exhausted:
-            tried[depth] = False
+            for h in range(k):
+                tried[depth, h] = False
             decided[v] = False
             depth -= 1
             continue

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import heapq
-
 import numpy as np
 
 from sidelight._kernels import kernel
@@ -100,11 +98,15 @@ def dsatur(indptr: np.ndarray, neighbors: np.ndarray, n_colors: int) -> tuple[np
     highest = 0
     for v in range(n):
         highest = max(highest, indptr[v + 1] - indptr[v])
-    # One integer orders by saturation, then degree, then number; old entries are skipped.
-    heap = [-((indptr[v + 1] - indptr[v]) * n + (n - 1 - v)) for v in range(n)]
-    heapq.heapify(heap)
-    while len(heap):
-        key = -heapq.heappop(heap)
+    # One number ranks by saturation, then degree, then node; a node is pushed anew whenever its
+    # saturation rises, and its old entries are skipped.
+    heap = np.empty(n + len(neighbors), np.int64)
+    size = 0
+    for v in range(n):
+        size = _push(heap, size, (indptr[v + 1] - indptr[v]) * n + (n - 1 - v))
+    while size:
+        key = heap[0]
+        size = _pop(heap, size)
         v = n - 1 - key % n
         if colors[v] >= 0 or key // (n * (highest + 1)) != saturation[v]:
             continue
@@ -119,10 +121,40 @@ def dsatur(indptr: np.ndarray, neighbors: np.ndarray, n_colors: int) -> tuple[np
             if colors[u] < 0 and not sees[u, c]:
                 sees[u, c] = True
                 saturation[u] += 1
-                degree = indptr[u + 1] - indptr[u]
-                rank = saturation[u] * (highest + 1) + degree
-                heapq.heappush(heap, -(rank * n + (n - 1 - u)))
+                rank = saturation[u] * (highest + 1) + indptr[u + 1] - indptr[u]
+                size = _push(heap, size, rank * n + (n - 1 - u))
     return colors, True
+
+
+@kernel
+def _push(heap: np.ndarray, size: int, key: int) -> int:
+    """Add a key to a binary heap with the largest key on top; return the new size."""
+    at = size
+    while at > 0 and heap[(at - 1) // 2] < key:
+        heap[at] = heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    heap[at] = key
+    return size + 1
+
+
+@kernel
+def _pop(heap: np.ndarray, size: int) -> int:
+    """Take the top of the heap away; return the new size."""
+    size -= 1
+    key = heap[size]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= key:
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = key
+    return size
 
 
 @kernel
@@ -131,44 +163,53 @@ def large_clique(
 ) -> np.ndarray:
     """Grow a clique greedily from many nodes, those of the densest core first; keep the largest.
 
-    ``budget`` bounds the neighbours that are looked at.
+    ``budget`` bounds the neighbours that are looked at. The nodes come in no particular order.
     """
     n = len(order)
     rank = np.empty(n, np.int64)
     for at in range(n):
         rank[order[at]] = at
-    best = np.empty(0, np.int64)
+    best, best_size = np.empty(n, np.int64), 0
+    clique = np.empty(n, np.int64)
+    candidates = np.empty(n, np.int64)
     seen_by = np.full(n, -1, np.int64)
     stamp = 0
     work = 0
     for at in range(n - 1, -1, -1):
         v = order[at]
-        if core[v] + 1 <= len(best):
-            # Core numbers never rise towards the start of the order.
+        # Core numbers never rise towards the start of the order.
+        if core[v] + 1 <= best_size or (work > budget and best_size > 0):
             break
-        if work > budget and len(best):
-            break
-        candidates = neighbors[indptr[v] : indptr[v + 1]]
-        candidates = candidates[rank[candidates] > at]
-        clique = np.empty(len(candidates) + 1, np.int64)
+        n_candidates = 0
+        for e in range(indptr[v], indptr[v + 1]):
+            if rank[neighbors[e]] > at:
+                candidates[n_candidates] = neighbors[e]
+                n_candidates += 1
         clique[0] = v
         size = 1
-        while len(candidates) and size + len(candidates) > len(best):
+        work += indptr[v + 1] - indptr[v] + 1
+        while n_candidates and size + n_candidates > best_size:
             pick = candidates[0]
-            for u in candidates:
-                if core[u] > core[pick]:
-                    pick = u
+            for i in range(n_candidates):
+                if core[candidates[i]] > core[pick]:
+                    pick = candidates[i]
             clique[size] = pick
             size += 1
             stamp += 1
             for e in range(indptr[pick], indptr[pick + 1]):
                 seen_by[neighbors[e]] = stamp
-            work += indptr[pick + 1] - indptr[pick] + len(candidates)
-            candidates = candidates[seen_by[candidates] == stamp]
-        work += indptr[v + 1] - indptr[v] + 1
-        if size > len(best):
-            best = clique[:size].copy()
-    return np.sort(best)
+            work += indptr[pick + 1] - indptr[pick] + n_candidates
+            kept = 0
+            for i in range(n_candidates):
+                if seen_by[candidates[i]] == stamp:
+                    candidates[kept] = candidates[i]
+                    kept += 1
+            n_candidates = kept
+        if size > best_size:
+            best_size = size
+            for i in range(size):
+                best[i] = clique[i]
+    return best[:best_size]
 
 
 @kernel
@@ -238,7 +279,6 @@ def two_color(
     colors = np.full(n, -1, np.int64)
     part = np.full(n, -1, np.int64)
     parent = np.full(n, -1, np.int64)
-    depth = np.zeros(n, np.int64)
     queue = np.empty(n, np.int64)
     parts = 0
     for root in range(n):
@@ -257,26 +297,27 @@ def two_color(
                     colors[u] = 1 - colors[v]
                     part[u] = parts
                     parent[u] = v
-                    depth[u] = depth[v] + 1
                     queue[tail] = u
                     tail += 1
                 elif colors[u] == colors[v]:
-                    return colors, part, _close_cycle(parent, depth, v, u)
+                    return colors, part, _close_cycle(parent, v, u)
         parts += 1
     return colors, part, np.empty(0, np.int64)
 
 
 @kernel
-def _close_cycle(parent: np.ndarray, depth: np.ndarray, v: int, u: int) -> np.ndarray:
-    """The cycle that the edge (v, u) closes in a breadth-first tree."""
-    left = [v]
-    right = [u]
-    while v != u:
-        if depth[v] >= depth[u]:
-            v = parent[v]
-            left.append(v)
-        else:
-            u = parent[u]
-            right.append(u)
-    # Both sides end at the common ancestor: keep it once.
-    return np.array(left[:-1] + right[::-1])
+def _close_cycle(parent: np.ndarray, v: int, u: int) -> np.ndarray:
+    """The cycle that the edge (v, u) closes in a breadth-first tree; both are equally deep."""
+    half = 0
+    a, b = v, u
+    while a != b:
+        a, b = parent[a], parent[b]
+        half += 1
+    cycle = np.empty(2 * half + 1, np.int64)
+    a, b = v, u
+    for i in range(half):
+        cycle[i] = a
+        cycle[2 * half - i] = b
+        a, b = parent[a], parent[b]
+    cycle[half] = a
+    return cycle

@@ -202,7 +202,7 @@ def color_bounds(graph: Graph) -> ColorBounds:
 
     indptr, neighbors = graph.indptr, graph.neighbors
     order, core = kernels.degeneracy_order(indptr, neighbors)
-    clique = kernels.large_clique(indptr, neighbors, order, core, _CLIQUE_BUDGET)
+    clique = np.sort(kernels.large_clique(indptr, neighbors, order, core, _CLIQUE_BUDGET))
     uncolored = np.full(graph.n_nodes, -1, dtype=np.int64)
     colors = kernels.extend_coloring(indptr, neighbors, order[::-1].copy(), uncolored)
     lower, upper = len(clique), _n_colors(colors)
