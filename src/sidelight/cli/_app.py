@@ -155,6 +155,75 @@ def cluster(
 
 
 @app.command()
+def ask(
+    context: typer.Context,
+    data: Data,
+    k: Clusters = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method", "-m", metavar="NAME", help="See `sidelight methods`; pckmeans by default."
+        ),
+    ] = None,
+    strategy: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Which pairs to ask about: explore-consolidate, min-max, npu, cobras or random.",
+        ),
+    ] = "explore-consolidate",
+    budget: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="At most N questions; by default until you quit."),
+    ] = None,
+    answers: Annotated[
+        Path | None,
+        file_option(
+            "--answers",
+            text="Where every answer is kept at once, and where to go on if it is there; by "
+            "default DATA.answers.jsonl in the current folder.",
+        ),
+    ] = None,
+    constraints: ConstraintFile = None,
+    id_column: IdColumn = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    standardize: Annotated[
+        bool, typer.Option("--standardize", help="Bring all features to mean 0 and variance 1.")
+    ] = False,
+    seed: Seed = 0,
+    output: LabelsOutput = None,
+    report: Annotated[
+        Path | None, file_option("--report", text="Where to write the report (.html).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a person which rows belong together, then cluster with the answers.
+
+    Example: sidelight ask customers.csv -k 4 --budget 50 -o labels.csv
+    """
+    with _quick_imports():
+        from sidelight.cli._ask import run
+        from sidelight.cli._cluster import Request
+
+    request = Request(
+        data=data,
+        k=k,
+        method=method,
+        constraints=constraints,
+        id_column=id_column,
+        columns=split_names(columns),
+        drop=split_names(drop) or [],
+        standardize=standardize,
+        seed=seed,
+        output=output,
+        report=report,
+        command=shlex.join(["sidelight", *(context.obj or ["ask"])]),
+    )
+    run(request, strategy=strategy, budget=budget, answers_file=answers, as_json=as_json)
+
+
+@app.command()
 def predict(
     model: Annotated[Path, file_argument("MODEL", "What `sidelight cluster --save` wrote.")],
     data: Data,

@@ -1,0 +1,208 @@
+"""Questions to a person at a terminal (or at the other end of a pipe), one line per answer."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sidelight.active import Answer, Answers, Strategy
+from sidelight.cli._common import counted, plain_text
+from sidelight.cli._pair_view import PairView
+from sidelight.exceptions import InconsistentConstraints, SidelightError
+
+KEYS = {
+    "same": ("s", "same"),
+    "different": ("d", "different"),
+    "skip": ("k", "skip"),
+    "undo": ("u", "undo"),
+    "quit": ("q", "quit"),
+    "help": ("h", "help", "?"),
+}
+COMMANDS = {word: command for command, words in KEYS.items() for word in words}
+HELP = (
+    "  s  same: the two rows belong together     d  different: they do not\n"
+    "  k  skip: not sure, do not ask again       u  undo the last answer, and again\n"
+    "  q  quit: cluster with the answers so far  h  this help\n"
+    "s A B or d A B says it about any two rows, by their ids."
+)
+PROMPT = (
+    "Do they belong together? \\[s]ame, \\[d]ifferent, s\\[k]ip, \\[u]ndo, \\[q]uit, \\[h]elp: "
+)
+
+
+class Dialogue:
+    """Asks until the person quits, the budget is spent or nothing is left to ask.
+
+    Parameters
+    ----------
+    answers : Answers
+        Where the answers go, each at once.
+    strategy : Strategy
+        Says what to ask.
+    view : PairView
+        Shows the two rows.
+    console : rich.console.Console
+        Where the questions go.
+    budget : int or None
+        At most this many questions.
+    """
+
+    def __init__(
+        self, answers: Answers, strategy: Strategy, view: PairView, console: Any, budget: int | None
+    ) -> None:
+        self.answers = answers
+        self._strategy = strategy
+        self._view = view
+        self._console = console
+        self._budget = budget
+        self._n_before = self._n_given()
+        self._again: tuple[int, int] | None = None  # the question whose answer was undone
+
+    @property
+    def n_asked(self) -> int:
+        """Number of questions answered or skipped in this dialogue."""
+        return max(0, self._n_given() - self._n_before)
+
+    def _n_given(self) -> int:
+        return self.answers.n_answers + self.answers.n_skipped
+
+    def run(self) -> str:
+        """Ask; return why it ended: "quit", "budget" or "nothing left to ask"."""
+        try:
+            while True:
+                if self._budget is not None and self.n_asked >= self._budget:
+                    return "budget"
+                pair = self._next_pair()
+                if pair is None:
+                    return "nothing left to ask"
+                self._ask(*pair)
+        except (KeyboardInterrupt, EOFError):
+            self._say("")
+            return "quit"
+
+    def _next_pair(self) -> tuple[int, int] | None:
+        pair, self._again = self._again, None
+        if pair is not None and not self.answers.is_settled(*pair):
+            return pair
+        return self._strategy.next_pair()
+
+    def _ask(self, i: int, j: int) -> None:
+        """Ask about a pair until something about it, or any other pair, is said or undone."""
+        number = self.n_asked + 1
+        of = "" if self._budget is None else f" of {self._budget}"
+        self._say(f"\n[bold]Question {number}{of}[/]", self._view.table(i, j))
+        before = self.answers.revision
+        while self.answers.revision == before:
+            self._obey(self._read(), i, j)
+
+    def _read(self) -> list[str]:
+        """The next line of the person, in words; the end of input is the end of the dialogue."""
+        self._console.print(PROMPT, end="")
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        if not sys.stdin.isatty():  # a terminal has shown it already
+            self._say(plain_text(line.rstrip()))
+        try:
+            return shlex.split(line)
+        except ValueError:  # an odd quote
+            return line.split()
+
+    def _obey(self, words: list[str], i: int, j: int) -> None:
+        command = COMMANDS.get(words[0].lower()) if words else None
+        if command == "quit":
+            raise EOFError
+        if command == "undo":
+            self._undo()
+        elif command == "skip":
+            self._take(lambda: self.answers.skip(i, j))
+        elif command in ("same", "different") and len(words) in (1, 3):
+            self._answer(words[1:], i, j, command == "same")
+        elif command == "help":
+            self._say(plain_text(HELP))
+        else:
+            said = plain_text(" ".join(words))
+            self._say(f"[yellow]'{said}' was not understood; h shows what there is.[/]")
+
+    def _answer(self, ids: list[str], i: int, j: int, same: bool) -> None:
+        """Take an answer; one that contradicts the others is refused with the reason."""
+        try:
+            if ids:
+                i, j = map(self._position, ids)
+            self._take(lambda: self.answers.add(i, j, same))
+        except InconsistentConstraints as error:
+            self._refuse(error)
+        except SidelightError as error:
+            self._say(f"[yellow]{plain_text(error)}[/]")
+
+    def _refuse(self, error: InconsistentConstraints) -> None:
+        one, other = self.answers.known.name_rows(error.pair)
+        links = self.answers.chain(*error.pair)
+        word = "different" if all(link.same for link in links) else "the same"
+        self._say(
+            f"[bold red]A contradiction:[/] {plain_text(one)} and {plain_text(other)} cannot be "
+            f"{word}, since",
+            *(f"  {plain_text(self.answers.describe(link))}" for link in links),
+            "Not taken. If one of these is wrong: u undoes the last answer, and again.",
+        )
+
+    def _position(self, name: str) -> int:
+        """Position of a row by its id as typed: a number if the ids are numbers."""
+        known = self.answers.known
+        words = known.ids is not None and known.ids.dtype.kind == "U"
+        try:
+            return known.position(name if words else int(name))
+        except ValueError as error:  # our own errors are of that kind too
+            raise SidelightError(f"There is no row called {name}.") from error
+
+    def _take(self, say: Callable[[], None]) -> None:
+        """Store something; a Ctrl-C waits until it is on the disk."""
+        with _interrupts_held():
+            say()
+        entry = self.answers.entries[-1]
+        one, other = map(plain_text, self.answers.known.name_rows([entry.i, entry.j]))
+        self._say(f"[green]✓[/] {one} and {other}: {_word(entry)}. {self.tally()}")
+
+    def _undo(self) -> None:
+        with _interrupts_held():
+            entry = self.answers.undo()
+        if entry is None:
+            self._say("[yellow]There is nothing to undo.[/]")
+            return
+        self._again = (entry.i, entry.j)
+        one, other = map(plain_text, self.answers.known.name_rows([entry.i, entry.j]))
+        self._say(f"Undone: {one} and {other}, {_word(entry)}. {self.tally()}")
+
+    def tally(self) -> str:
+        """How much was answered, and how much follows from it."""
+        answers = self.answers
+        return (
+            f"{counted(answers.n_answers, 'answer')} ({answers.n_same} same, "
+            f"{answers.n_different} different), {answers.n_skipped} skipped; "
+            f"{counted(answers.n_saved, 'question')} saved."
+        )
+
+    def _say(self, *parts: Any) -> None:
+        for part in parts:
+            self._console.print(part)
+
+
+def _word(entry: Answer) -> str:
+    return {True: "same", False: "different", None: "skipped"}[entry.same]
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let a Ctrl-C take effect only behind the block."""
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt

@@ -1,0 +1,106 @@
+"""Two rows side by side, for a person who is to say whether they belong together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.cli._common import plain_text
+from sidelight.io import Table
+
+# Of many features those are shown in which the two rows differ most.
+MOST_FEATURES = 20
+LONGEST_TEXT = 60
+
+
+class PairView:
+    """Shows two rows of a table, with what differs between them marked.
+
+    Differences of numbers are told in standard deviations (σ) of the feature. Columns of the file
+    that are no features, such as names and remarks, are shown too: they often decide.
+
+    Parameters
+    ----------
+    data : Table
+        The table.
+    """
+
+    def __init__(self, data: Table) -> None:
+        self._data = data
+        self._deviation = _standard_deviations(data.X)
+        self._others = _other_columns(data)
+
+    def table(self, i: int, j: int) -> Any:
+        """Lay out two rows for Rich."""
+        from rich import box
+        from rich.table import Table as RichTable
+
+        laid_out = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+        laid_out.add_column("")
+        for row in (i, j):
+            laid_out.add_column(plain_text(self._data.row_ids[row]), justify="right")
+        laid_out.add_column("")
+        for name, column in self._others.items():
+            one, other = (_text(column[row].as_py()) for row in (i, j))
+            laid_out.add_row(*_cells(name, one, other, "" if one == other else "≠"))
+        values, apart = self._differences(i, j)
+        shown = _largest(apart)
+        for place in shown:
+            one, other = (f"{value:.6g}" for value in values[:, place])
+            alike = values[0, place] == values[1, place]
+            how = "" if alike else f"≠ {apart[place]:.1f} σ"
+            laid_out.add_row(*_cells(self._data.feature_names[place], one, other, how))
+        if len(shown) < len(apart):
+            laid_out.caption = f"and {len(apart) - len(shown)} features that differ less"
+        return laid_out
+
+    def _differences(self, i: int, j: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Values of the two rows, and their difference in standard deviations."""
+        taken = self._data.X[[i, j]]
+        values = np.asarray(taken.toarray() if hasattr(taken, "toarray") else taken, np.float64)
+        gap = np.abs(values[0] - values[1])
+        return values, np.divide(gap, self._deviation, out=gap, where=self._deviation > 0)
+
+
+def _largest(apart: npt.NDArray[Any]) -> list[int]:
+    """Places of the largest differences, in the order of the columns."""
+    chosen: list[int] = np.sort(np.argsort(-apart, kind="stable")[:MOST_FEATURES]).tolist()
+    return chosen
+
+
+def _cells(name: str, one: str, other: str, how: str) -> list[str]:
+    """A line of the table; what differs much (1 σ, or a text) stands out."""
+    if not how:
+        style = "dim"
+    else:
+        style = "yellow" if "σ" in how and float(how.strip("≠ σ")) < 1 else "bold red"
+    marked = [f"[{style}]{plain_text(cell)}[/]" for cell in (one, other, how)]
+    return [plain_text(name), *marked]
+
+
+def _text(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
+
+
+def _standard_deviations(X: Any) -> npt.NDArray[Any]:
+    if not hasattr(X, "toarray"):
+        deviations: npt.NDArray[Any] = X.std(axis=0, dtype=np.float64)
+        return deviations
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+    return np.sqrt(np.maximum(square - mean**2, 0))
+
+
+def _other_columns(data: Table) -> dict[str, Any]:
+    """Columns of the file that are neither features nor ids."""
+    from sidelight.io._formats import read_csv, read_parquet, table_format
+
+    kind = table_format(data.path)
+    if kind not in ("csv", "parquet"):
+        return {}
+    raw = read_csv(data.path) if kind == "csv" else read_parquet(data.path)
+    used = {*data.feature_names, data.id_column}
+    return {name: raw.column(name) for name in raw.names if name not in used}
