@@ -105,8 +105,8 @@ def published_table(names: tuple[str, ...], runs: int) -> Section:
         f"{runs} runs. The published start is one random start (COP-KMeans) or the largest "
         "neighbourhoods completed by the perturbed global mean (PCK-means); our defaults are ten "
         "starts. The last column counts only pairs of rows that no constraint mentions. Violations "
-        "cost the mean squared distance to the mean. The published 43.4 of unconstrained PCK-means on "
-        "glass is not what one k-means from either kind of start gives; how it was started is not told."
+        "cost the mean squared distance to the mean. The published 43.4 of unconstrained PCK-means "
+        "on glass is not what k-means from either kind of start gives."
     )
     return Section("Rand index with 25 constraints, published and ours", text, header, rows)
 
