@@ -40,6 +40,19 @@ def test_check_of_a_good_set(orchard, run):
     )
 
 
+def test_check_needs_no_numbers_for_what_is_about_ids(orchard, run):
+    data, links = orchard
+    ended = run("check", data, "-c", links, "-k", 3)  # the column 'variety' holds words
+    assert ended.code == 0
+    assert "3 clusters can satisfy everything" in ended.out
+    assert "quality of the constraints was not measured" in ended.err
+    assert "variety" in ended.err
+    assert run("check", data, "-c", links, "--json").json["quality"] is None
+    asked_for = run("check", data, "-c", links, "--columns", "variety")
+    assert asked_for.code == 1
+    assert "does not hold numbers" in asked_for.err
+
+
 def test_check_shows_the_chain_of_a_contradiction(run, put):
     put("data.csv", SQUARE)
     constraints_file(

@@ -18,8 +18,8 @@ from sidelight.cli._common import (
 )
 from sidelight.cli._errors import UsageError
 from sidelight.constraints import Constraints
-from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints
-from sidelight.io import read_table
+from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
+from sidelight.io import Table, read_table
 
 MEANINGS = {
     "coverage": "of the rows are in some constraint (coverage)",
@@ -46,7 +46,7 @@ def run(
         raise UsageError(
             "Name the constraints to check: --constraints, --must-link, --cannot-link."
         )
-    data = read_table(data_path, id_column=id_column, columns=columns, drop=drop)
+    data, trouble = _read(data_path, id_column, columns, drop)
     known = read_knowledge(
         data, constraints=constraints, must_link=must_link, cannot_link=cannot_link
     )
@@ -56,7 +56,9 @@ def run(
     closure = _closure_facts(known)
     contradiction = _contradiction(known)
     feasibility = None if contradiction else _feasibility(known, k)
-    quality = _quality(known, data.X, k)
+    quality = None if trouble else _quality(known, data.X, k)
+    if trouble:
+        screen.note(f"The quality of the constraints was not measured. {trouble}")
     _show(closure, contradiction, feasibility, quality, screen)
     fine = contradiction is None and (feasibility is None or feasibility["answer"] != "no")
     screen.result(
@@ -71,6 +73,21 @@ def run(
         }
     )
     return fine
+
+
+def _read(
+    path: Path, id_column: str | None, columns: list[str] | None, drop: list[str]
+) -> tuple[Table, str | None]:
+    """Read the rows; only their ids, and why, where the features are not all numbers.
+
+    Contradictions and feasibility are about ids alone.
+    """
+    try:
+        return read_table(path, id_column=id_column, columns=columns, drop=drop), None
+    except SidelightError as trouble:
+        if columns is not None:
+            raise
+        return read_table(path, id_column=id_column, columns=[]), str(trouble)
 
 
 def _closure_facts(known: Constraints) -> dict[str, int]:
@@ -130,7 +147,7 @@ def _show(
     closure: dict[str, int],
     contradiction: dict[str, Any] | None,
     feasibility: dict[str, Any] | None,
-    quality: dict[str, Any],
+    quality: dict[str, Any] | None,
     screen: Screen,
 ) -> None:
     several, largest = closure["components_of_several_rows"], closure["largest_component"]
@@ -151,8 +168,9 @@ def _show(
         screen.show("  Feasibility was not looked at: first the contradiction.")
     else:
         screen.show(_feasibility_text(feasibility))
-    known = [name for name in MEANINGS if quality[name] is not None]
-    screen.show(*(f"  {quality[name]:.3f} {MEANINGS[name]}" for name in known))
+    if quality is not None:
+        known = [name for name in MEANINGS if quality[name] is not None]
+        screen.show(*(f"  {quality[name]:.3f} {MEANINGS[name]}" for name in known))
 
 
 def _feasibility_text(facts: dict[str, Any]) -> str:
