@@ -17,54 +17,66 @@ DONE, NO_PATH, PRICES_TOO_FAR = 0, 1, 2
 
 
 @kernel
+def _cheapest(costs, prices):  # type: ignore[no-untyped-def]
+    """Return ``argmin_h c_h + p_h``, the first of equals, and what the second best costs more."""
+    best, second, label = np.inf, np.inf, 0
+    for h in range(costs.shape[0]):
+        value = costs[h] + prices[h]
+        second = min(second, max(best, value))  # no branches: several times as fast
+        label = h if value < best else label
+        best = min(best, value)
+    return label, second - best
+
+
+@kernel
 def cheapest_and_gap(cost, prices, labels, gaps):  # type: ignore[no-untyped-def]
-    """Label every row with ``argmin_h c_ih + p_h``; its gap is what the second best costs more."""
-    n, k = cost.shape
-    for i in range(n):
-        best, second, label = np.inf, np.inf, 0
-        for h in range(k):
-            value = cost[i, h] + prices[h]
-            if value < best:
-                best, second, label = value, best, h
-            elif value < second:
-                second = value
-        labels[i] = label
-        gaps[i] = second - best
+    """Label every row with its cheapest cluster; its gap is what the second best costs more."""
+    for i in range(cost.shape[0]):
+        labels[i], gaps[i] = _cheapest(cost[i], prices)
 
 
 @kernel
-def count_candidates(cost, prices, rows, limit, indptr):  # type: ignore[no-untyped-def]
-    """Write where the clusters of each row begin that are at most ``limit`` worse than the best."""
-    k = cost.shape[1]
-    indptr[0] = 0
+def cost_of(cost, labels):  # type: ignore[no-untyped-def]
+    """Return the sum of the costs of the rows in their clusters."""
+    total = 0.0
+    for i in range(cost.shape[0]):
+        total += cost[i, labels[i]]
+    return total
+
+
+@kernel
+def label_and_count(cost, prices, reach, rows, labels, counts):  # type: ignore[no-untyped-def]
+    """Label some of the rows afresh, and count the clusters that they may come to be in.
+
+    While no price changes by more than its reach, a row can only go from cluster a to b if b is at
+    most ``reach[a] + reach[b]`` worse.
+    """
     for r in range(rows.shape[0]):
-        i = rows[r]
-        best = np.inf
-        for h in range(k):
-            best = min(best, cost[i, h] + prices[h])
+        costs = cost[rows[r]]
+        label, _ = _cheapest(costs, prices)
+        labels[rows[r]] = label
+        most = costs[label] + prices[label] + reach[label]
         found = 0
-        for h in range(k):
-            worse = cost[i, h] + prices[h] - best
-            if worse <= limit and worse < np.inf:
-                found += 1
-        indptr[r + 1] = indptr[r] + found
+        for h in range(costs.shape[0]):
+            value = costs[h] + prices[h]
+            found += value <= most + reach[h] and value < np.inf
+        counts[r] = found
 
 
 @kernel
-def list_candidates(cost, prices, rows, limit, weights, labels, indptr, cluster, gap, amount):  # type: ignore[no-untyped-def]
+def list_candidates(cost, prices, reach, rows, sizes, labels, indptr, cluster, gap, amount):  # type: ignore[no-untyped-def]
     """List these clusters, how much worse they are, and how much of the row is in them."""
-    k = cost.shape[1]
     for r in range(rows.shape[0]):
         i = rows[r]
-        best = np.inf
-        for h in range(k):
-            best = min(best, cost[i, h] + prices[h])
+        label = labels[i]
+        best = cost[i, label] + prices[label]
+        most = best + reach[label]
         e = indptr[r]
-        for h in range(k):
-            worse = cost[i, h] + prices[h] - best
-            if worse <= limit and worse < np.inf:
-                cluster[e], gap[e] = h, worse
-                amount[e] = weights[i] if h == labels[i] else 0.0
+        for h in range(cost.shape[1]):
+            value = cost[i, h] + prices[h]
+            if value <= most + reach[h] and value < np.inf:
+                cluster[e], gap[e] = h, value - best
+                amount[e] = sizes[i] if h == label else 0.0
                 e += 1
 
 
@@ -217,7 +229,7 @@ def excess_at(sizes, lower, upper, prices):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, limit, tolerance):  # type: ignore[no-untyped-def]
+def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, reach, tolerance):  # type: ignore[no-untyped-def]
     """Move rows along shortest paths until the sizes meet their bounds, at the least cost.
 
     Parameters
@@ -235,8 +247,8 @@ def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, li
         Price of every cluster; changed in place. At the end each row is where cost plus price is
         least, a cluster with a price above 0 is at its upper bound and one with a price below 0 at
         its lower bound, which proves that nothing is cheaper.
-    limit : float
-        Largest difference between changes of prices for which the lists are long enough.
+    reach : ndarray of shape (k,)
+        Change of each price, up to what they change in common, for which the lists are long enough.
     tolerance : float
         Sizes that differ by less are equal.
 
@@ -266,7 +278,7 @@ def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, li
             break
         for v in range(k + 1):
             shift[v] -= min(distance[v], distance[end])
-        if shift[:k].max() - shift[:k].min() > limit:
+        if np.max(shift[:k] - reach) > np.min(shift[:k] + reach):
             status = PRICES_TOO_FAR
             break
         # How much can go along the path.

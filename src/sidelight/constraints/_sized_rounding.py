@@ -120,7 +120,7 @@ def _divide(
     )
     labels[counting] = flow.labels
     bound = size_bound(problem.cost, problem.sizes, problem.lower, problem.upper, flow.prices)
-    return labels, flow.prices, bound, len(flow.rows) > 0
+    return labels, flow.prices, bound, len(flow.split) > 0
 
 
 def _search(
@@ -191,8 +191,9 @@ def _solve_over(
     fixed = np.delete(np.arange(len(labels)), rows)
     filled = np.bincount(labels[fixed], problem.sizes[fixed], minlength=k)
     once = sparse.csr_array((np.ones(m), (number, columns)), shape=(len(rows), m))
-    # Sizes as shares of the largest: the solver's tolerance is absolute.
-    unit = problem.sizes.max()
+    # The solver's tolerance is absolute: whole numbers stay, others become shares of the largest.
+    whole = np.all(problem.sizes == np.round(problem.sizes))
+    unit = 1.0 if whole else problem.sizes.max()
     size = sparse.csr_array((problem.sizes[row] / unit, (cluster, columns)), shape=(k, m))
     room = (problem.lower - filled) / unit, (problem.upper - filled) / unit
     constraints = [LinearConstraint(once, 1, 1), LinearConstraint(size, *room)]
@@ -200,16 +201,15 @@ def _solve_over(
         constraints.append(LinearConstraint(_apart(problem.edges, row, cluster, k), -np.inf, 1))
     # Every row pays its share of what the fixed rows cost, so that gaps are relative to the whole.
     value = problem.cost[row, cluster] + problem.total_of(fixed, labels) / len(rows)
-    solved = milp(
-        value,
-        constraints=constraints,
-        integrality=np.ones(m),
-        bounds=Bounds(0, 1),
-        options={
-            "time_limit": max(deadline - time.monotonic(), 0.1),
-            "mip_rel_gap": 0.0 if exactly else GOOD_ENOUGH,
-        },
-    )
+    options = {
+        "time_limit": max(deadline - time.monotonic(), 0.1),
+        "mip_rel_gap": 0.0 if exactly else GOOD_ENOUGH,
+    }
+    binary = {"integrality": np.ones(m), "bounds": Bounds(0, 1)}
+    solved = milp(value, constraints=constraints, options=options, **binary)
+    if solved.status == 4:  # HiGHS fails on some infeasible programs unless it skips the presolve
+        options["presolve"] = False
+        solved = milp(value, constraints=constraints, options=options, **binary)
     proved = solved.status in (0, 2)
     if solved.x is None:
         return None, proved

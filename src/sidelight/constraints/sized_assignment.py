@@ -29,9 +29,11 @@ import numpy.typing as npt
 
 from sidelight._kernels.sized import (
     DONE,
+    NO_PATH,
     cheapest_and_gap,
-    count_candidates,
+    cost_of,
     excess_at,
+    label_and_count,
     list_candidates,
     move_to_bounds,
 )
@@ -45,10 +47,10 @@ SAMPLE = 8
 ROWS_PER_CLUSTER = 20
 
 #: Rows in play at first, for each row that has to move.
-ROWS_IN_PLAY = 8
+ROWS_IN_PLAY = 4
 
 #: How much farther prices may move in the next round; after this many rounds anywhere.
-WIDER = 4.0
+WIDER = 3.0
 MOST_ROUNDS = 30
 
 #: Sizes that differ by less than this share of the total are equal.
@@ -82,17 +84,11 @@ class SizedAssignment:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """Rows, perhaps split, in clusters: the optimum when rows may be divided.
-
-    ``rows`` that are split have shares ``amount`` (of their sizes) in ``clusters``, as lists of
-    equal length; ``labels`` hold one of their clusters.
-    """
+    """The optimum when rows may be divided; rows that are ``split`` have one of their clusters."""
 
     labels: npt.NDArray[np.int32]
     prices: FloatArray
-    rows: IntArray
-    clusters: IntArray
-    amount: FloatArray
+    split: IntArray
 
 
 def assign_sized(
@@ -163,7 +159,7 @@ def assign_sized(
         low, high = np.ceil(low / unit - slack), np.floor(high / unit + slack)
         _check_bounds(n, low, high)
         flow = solve_flow(costs, np.ones(n), low, high, None if prices is None else prices * unit)
-        total = _cost_of(costs, flow.labels)
+        total = cost_of(costs, flow.labels)
         return SizedAssignment(flow.labels, total, flow.prices / unit, total, True)
     from sidelight.constraints._sized_rounding import solve_whole_rows
 
@@ -183,52 +179,97 @@ def solve_flow(
     """
     n, k = cost.shape
     prices = np.zeros(k) if start is None else np.array(start, dtype=np.float64)
-    labels, gaps = np.empty(n, np.int32), np.empty(n)
     total = sizes.sum()
     tolerance, row_size = ROUNDING * total, total / max(n, 1)
-    sampled, n_rounds, limit = n // SAMPLE < ROWS_PER_CLUSTER * k, 0, 0.0
-    while True:
-        cheapest_and_gap(cost, prices, labels, gaps)
-        filled = np.bincount(labels, sizes, minlength=k)
-        excess = excess_at(filled, lower, upper, prices)
-        if excess <= tolerance:
-            nothing = np.empty(0, np.int64)
-            return Flow(labels, prices, nothing, nothing, np.empty(0))
-        # Prices from a sample leave about √(k n SAMPLE) rows to move.
-        if not sampled and excess > row_size * np.sqrt(SAMPLE * n * k):
-            sampled = True
-            prices = _prices_of_sample(cost, sizes, lower, upper, prices)
-            continue
-        if n_rounds == 0:
-            in_play = min(int(ROWS_IN_PLAY * excess / row_size) + 200, n // 2)
-            limit = float(np.partition(gaps, in_play)[in_play])
-        else:
-            limit = WIDER * limit if limit > 0 else float(gaps.max())
-        n_rounds += 1
-        if n_rounds > MOST_ROUNDS:
-            limit = np.inf
-        play = _Play(cost, prices, np.flatnonzero(gaps <= limit), limit, sizes, labels)
-        fixed = filled - play.filled
-        prices = prices.copy()
+    ground = _Ground(cost, sizes, prices)
+    excess = ground.excess(lower, upper, prices)
+    # Prices from a sample leave about √(k n SAMPLE) rows to move.
+    enough = n // SAMPLE >= ROWS_PER_CLUSTER * k
+    if enough and excess > row_size * np.sqrt(SAMPLE * n * k):
+        prices = _prices_of_sample(cost, sizes, lower, upper, prices)
+        ground = _Ground(cost, sizes, prices)
+        excess = ground.excess(lower, upper, prices)
+    if excess <= tolerance:
+        return Flow(ground.labels, prices, np.empty(0, np.int64))
+    in_play = min(int(ROWS_IN_PLAY * excess / row_size) + 200, n // 2)
+    reach = np.full(k, np.partition(ground.gaps, in_play)[in_play] / 2)
+    for n_rounds in range(MOST_ROUNDS):
+        play = ground.play(prices, reach)
+        before, prices = prices, prices.copy()
         status = move_to_bounds(
             play.indptr,
             play.cluster,
             play.gap,
             play.amount,
-            fixed,
+            play.fixed,
             lower,
             upper,
             prices,
-            limit,
+            reach,
             tolerance,
         )
         if status == DONE:
-            return play.finish(labels, prices)
-        if limit == np.inf:
-            raise SidelightError(
-                "No assignment of the rows to the clusters they may be in meets the bounds on the "
-                "sizes: loosen the bounds or allow more clusters to the rows."
-            )
+            return play.finish(ground.labels, prices)
+        if n_rounds + 2 >= MOST_ROUNDS:
+            reach = np.full(k, np.inf)
+        else:
+            reach = _widen(reach, prices - before, status, float(ground.gaps.max()))
+    raise SidelightError(
+        "No assignment of the rows to the clusters they may be in meets the bounds on the sizes: "
+        "loosen the bounds or allow more clusters to the rows."
+    )
+
+
+def _widen(reach: FloatArray, change: FloatArray, status: int, largest_gap: float) -> FloatArray:
+    """Let those prices go farther that went far; all of them where there was no path at all."""
+    far = np.abs(change - np.median(change)) > reach / 2
+    wider = WIDER * reach if status == NO_PATH else np.where(far, WIDER * reach, reach)
+    return np.where(wider > 0, wider, largest_gap)
+
+
+class _Ground:
+    """Cheapest clusters of all rows, kept up as prices change.
+
+    A row whose second best cluster was worse by more than the prices have changed against each
+    other is still where it was: only the others are looked at again.
+    """
+
+    def __init__(self, cost: npt.NDArray[Any], sizes: FloatArray, prices: FloatArray) -> None:
+        self._cost = cost
+        self._sizes = sizes
+        self.labels, self.gaps = np.empty(len(cost), np.int32), np.empty(len(cost))
+        self._settle(prices)
+
+    def _settle(self, prices: FloatArray) -> None:
+        cheapest_and_gap(self._cost, prices, self.labels, self.gaps)
+        if np.any(np.isnan(self.gaps)):
+            row = int(np.argmax(np.isnan(self.gaps)))
+            raise SidelightError(f"Row {row} may be in no cluster: all its costs are infinite.")
+        self._prices = prices
+        self._settled = self.labels.copy()
+
+    def excess(self, lower: FloatArray, upper: FloatArray, prices: FloatArray) -> float:
+        """How much has to move before sizes, bounds and prices agree."""
+        filled = np.bincount(self.labels, self._sizes, minlength=len(prices))
+        return float(excess_at(filled, lower, upper, prices))
+
+    def play(self, prices: FloatArray, reach: FloatArray) -> _Play:
+        """Label the rows at these prices; those that reaches put into play are listed."""
+        rows = self._near(prices, reach)
+        if len(rows) > len(self.gaps) // 2 and np.any(prices != self._prices):
+            self._settle(prices)
+            rows = self._near(prices, reach)
+        counts = np.empty(len(rows), np.int64)
+        label_and_count(self._cost, prices, reach, rows, self.labels, counts)
+        chosen = counts > 1
+        return _Play(
+            self._cost, prices, reach, rows[chosen], counts[chosen], self._sizes, self.labels
+        )
+
+    def _near(self, prices: FloatArray, reach: FloatArray) -> IntArray:
+        change = prices - self._prices
+        near = reach.max() + reach + (change - change.min())
+        return np.flatnonzero(self.gaps <= near[self._settled])
 
 
 def _prices_of_sample(
@@ -246,29 +287,31 @@ def _prices_of_sample(
 
 
 class _Play:
-    """The rows that may move, with the clusters that are at most ``limit`` worse than the best."""
+    """The rows that may move, with the clusters that each of them may come to be in."""
 
     def __init__(
         self,
         cost: npt.NDArray[Any],
         prices: FloatArray,
+        reach: FloatArray,
         rows: IntArray,
-        limit: float,
+        counts: IntArray,
         sizes: FloatArray,
         labels: npt.NDArray[np.int32],
     ) -> None:
         self.rows = rows
-        self.filled = np.bincount(labels[rows], sizes[rows], minlength=cost.shape[1])
-        self.indptr = np.empty(len(rows) + 1, np.int64)
-        count_candidates(cost, prices, rows, limit, self.indptr)
+        moving = np.bincount(labels[rows], sizes[rows], minlength=len(prices))
+        self.fixed = np.bincount(labels, sizes, minlength=len(prices)) - moving
+        self.indptr = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(counts, out=self.indptr[1:])
         self.cluster = np.empty(self.indptr[-1], np.int32)
         self.gap = np.empty(self.indptr[-1])
         self.amount = np.empty(self.indptr[-1])
         list_candidates(
             cost,
             prices,
+            reach,
             rows,
-            limit,
             sizes,
             labels,
             self.indptr,
@@ -282,15 +325,8 @@ class _Play:
         held = np.flatnonzero(self.amount > 0)
         number = np.searchsorted(self.indptr, held, side="right") - 1
         labels[self.rows[number]] = self.cluster[held]
-        split = held[np.bincount(number, minlength=len(self.rows))[number] > 1]
-        number = np.searchsorted(self.indptr, split, side="right") - 1
-        return Flow(
-            labels,
-            prices,
-            self.rows[number],
-            self.cluster[split].astype(np.int64),
-            self.amount[split],
-        )
+        split = np.flatnonzero(np.bincount(number, minlength=len(self.rows)) > 1)
+        return Flow(labels, prices, self.rows[split])
 
 
 def size_bound(
@@ -305,10 +341,6 @@ def size_bound(
     return float(least.sum() - np.maximum(prices * upper, prices * lower).sum())
 
 
-def _cost_of(cost: npt.NDArray[Any], labels: npt.NDArray[Any]) -> float:
-    return float(cost[np.arange(len(cost)), labels].sum(dtype=np.float64))
-
-
 def _check_cost(cost: npt.ArrayLike) -> npt.NDArray[Any]:
     costs = np.asarray(cost)
     if costs.dtype != np.float32:
@@ -318,8 +350,8 @@ def _check_cost(cost: npt.ArrayLike) -> npt.NDArray[Any]:
             f"cost must be a matrix of rows and clusters, got shape {costs.shape}."
         )
     costs = np.ascontiguousarray(costs)
-    if len(costs) and not np.all(np.isfinite(costs.min(axis=1))):
-        raise SidelightError("cost holds NaN, or a row that may be in no cluster.")
+    if np.isnan(np.sum(costs)):
+        raise SidelightError("cost holds NaN; every row needs a cost in every cluster.")
     return costs
 
 

@@ -41,7 +41,7 @@ class SizeBounds:
     (array([10., 10., 10.]), array([50., 50., 50.]))
     >>> SizeBounds(lower=40).resolve(3, 100)
     Traceback (most recent call last):
-    sidelight.exceptions.SidelightError: The minimum sizes add up to 120, more than the 100 rows: ...
+    sidelight.exceptions.SidelightError: The minimum sizes add up to 120, more than ...
     """
 
     lower: Any = None
@@ -72,7 +72,6 @@ class SizeBounds:
         unit = "total weight" if weighted else "rows"
         lower = _read(self.lower, "minimum", 0.0, n_clusters, total, weighted)
         upper = _read(self.upper, "maximum", float(total), n_clusters, total, weighted)
-        upper = np.minimum(upper, total)
         slack = ROUNDING * total if weighted else 0.0
         crossed = np.flatnonzero(lower > upper + slack)
         if len(crossed) and self.upper is not None:
@@ -85,6 +84,7 @@ class SizeBounds:
             raise SidelightError(_too_much(lower, total, unit, np.ndim(self.lower) > 0))
         if upper.sum() < total - slack and not others_take:
             raise SidelightError(_too_little(upper, total, unit, np.ndim(self.upper) > 0))
+        upper = np.minimum(upper, total)
         return np.minimum(lower, upper), upper
 
 
