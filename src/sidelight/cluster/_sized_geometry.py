@@ -96,7 +96,10 @@ class Squares(_Geometry):
                     rows = rows - shift
                 here = slice(positions.start + tile.start, positions.start + tile.stop)
                 costs = out[here]
-                costs[:, :k] = rows @ factors
+                if costs.shape[1] == k and not self.source.is_sparse:
+                    np.matmul(rows, factors, out=costs)
+                else:
+                    costs[:, :k] = rows @ factors
                 costs[:, :k] += norms
                 if outlier_cost is not None:
                     costs[:, k] = outlier_cost - _squared_norms(rows)

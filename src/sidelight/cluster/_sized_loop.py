@@ -191,8 +191,6 @@ def _move(geometry: Geometry, visit: _Visit, outlier_cost: float | None) -> Arra
     centers = geometry.move(visit.centers, visit.labels)
     filled = np.bincount(visit.labels[visit.labels >= 0], minlength=len(centers)) > 0
     if not np.all(filled):
-        rows = farthest_rows(
-            geometry, visit.centers, visit.labels, int(np.sum(~filled)), outlier_cost
-        )
+        rows = farthest_rows(geometry, centers, visit.labels, int(np.sum(~filled)), outlier_cost)
         centers[np.flatnonzero(~filled)[: len(rows)]] = rows
     return centers
