@@ -32,15 +32,14 @@ def costs_and_nearest(
     """Write ``w_i ‖x_i - μ_h‖²`` and the cheapest cluster of every node, from ``x_i·μ_h``."""
     n_clusters = products.shape[1]
     for node in range(len(products)):
-        row, product = cost[node], products[node]
         square, weight = squares[node], weights[node]
         for cluster in range(n_clusters):
-            squared = square - 2.0 * product[cluster] + center_squares[cluster]
-            row[cluster] = weight * squared if squared > 0.0 else 0.0
-        best, lowest = 0, row[0]
+            squared = square - 2.0 * products[node, cluster] + center_squares[cluster]
+            cost[node, cluster] = weight * squared if squared > 0.0 else 0.0
+        best, lowest = 0, cost[node, 0]
         for cluster in range(1, n_clusters):
-            if row[cluster] < lowest:
-                best, lowest = cluster, row[cluster]
+            if cost[node, cluster] < lowest:
+                best, lowest = cluster, cost[node, cluster]
         nearest[node] = best
 
 
@@ -117,11 +116,12 @@ def block_sweep(
     together = np.empty(n_clusters)
     moves = 0
     for b in order:
-        nodes = members[member_starts[b] : member_starts[b + 1]]
+        first, last = member_starts[b], member_starts[b + 1]
         now = 0.0  # the energy of the block as it stands, couplings inside counted once
         inside = 0.0  # what the couplings inside add when all of the block is together
         bound = 0.0  # no cluster can be cheaper than this for the nodes and couplings outside
-        for node in nodes:
+        for place in range(first, last):
+            node = members[place]
             current = labels[node]
             now += cost[node, current]
             bound += cost[node, nearest[node]]
@@ -140,18 +140,23 @@ def block_sweep(
         tolerance = ROUNDING * (abs(now) + abs(inside))
         if bound + inside + tolerance >= now:
             continue
-        together[:] = inside
-        for node in nodes:
+        for cluster in range(n_clusters):
+            together[cluster] = inside
+        for place in range(first, last):
+            node = members[place]
             for cluster in range(n_clusters):
                 together[cluster] += cost[node, cluster]
             for edge in range(starts[node], starts[node + 1]):
                 label = labels[neighbours[edge]]
                 if label >= 0 and block[neighbours[edge]] != b:
                     together[label] += coupling[edge]
-        best = np.argmin(together)
+        best = 0
+        for cluster in range(1, n_clusters):
+            if together[cluster] < together[best]:
+                best = cluster
         if together[best] + tolerance < now:
-            for node in nodes:
-                labels[node] = best
+            for place in range(first, last):
+                labels[members[place]] = best
             moves += 1
     return moves
 
@@ -169,7 +174,8 @@ def conditional_costs(
     energies = np.empty((len(nodes), cost.shape[1]))
     for row in range(len(nodes)):
         node = nodes[row]
-        energies[row] = cost[node]
+        for cluster in range(cost.shape[1]):
+            energies[row, cluster] = cost[node, cluster]
         for edge in range(starts[node], starts[node + 1]):
             label = labels[neighbours[edge]]
             if label >= 0:
