@@ -229,7 +229,7 @@ def _no_result(centers: np.ndarray) -> LloydResult:
     return LloydResult(
         centers=centers,
         labels=np.empty(0, np.int32),
-        inertia=np.inf,
+        inertia=float(np.finfo(np.float64).max),
         penalty=0.0,
         history=np.empty(0),
         n_iter=0,
