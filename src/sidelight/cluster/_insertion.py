@@ -1,0 +1,136 @@
+"""Where a further centre pays: gains of candidates, and trial runs from them, over threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels.insertion import descend, insertion_gains, settled_gains
+from sidelight._progress import fit_progress
+from sidelight.cluster._distances import labelled_distances, nearest_centers
+from sidelight.engine import RowSource, as_rows, get_threads
+
+Array = npt.NDArray[Any]
+
+#: Candidates that one thread looks at in one go, and the work (rows times numbers) below which
+#: threads take longer to start than they save.
+CANDIDATES_AT_ONCE = 64
+WORTH_THREADS = 1e6
+
+
+@dataclass(frozen=True)
+class Points:
+    """Weighted points that are clustered, in one type."""
+
+    source: RowSource
+    rows: Array
+    weights: Array
+
+    @classmethod
+    def of(cls, rows: Array, weights: Array | None) -> Points:
+        """Put rows together with their weights, 1 unless told."""
+        if weights is None:
+            weights = np.ones(len(rows))
+        rows = np.ascontiguousarray(rows)
+        return cls(as_rows(rows), rows, np.ascontiguousarray(weights, dtype=rows.dtype))
+
+
+def candidate_gains(
+    points: Points,
+    centers: Array,
+    candidates: Array,
+    *,
+    settled: bool = False,
+    description: str = "gains",
+    verbose: int = 0,
+) -> Array | None:
+    """Return how much each candidate alone, as a further centre, lowers the error.
+
+    ``b_c = Σ_i w_i max(d_i - ‖p_c - x_i‖², 0)`` with ``d_i`` the squared distance of row ``i`` to
+    its nearest centre: the drop with all other centres where they are. With ``settled``, the drop
+    after all centres have moved to their means once (they must be there before). ``None`` after an
+    interruption that is to keep what there is.
+    """
+    labels = nearest_centers(points.source, centers)
+    closest = labelled_distances(points.source, centers, labels)
+    order = np.lexsort((-closest, labels))
+    sizes = np.bincount(labels, points.weights, minlength=len(centers))
+    starts = np.searchsorted(labels[order], np.arange(len(centers) + 1))
+    sorted_points = points.rows[order], points.weights[order], closest[order], starts, centers
+    gains = np.empty(len(candidates))
+
+    def work(piece: slice) -> None:
+        if settled:
+            scratch = np.empty((2, candidates.shape[1]))
+            settled_gains(*sorted_points, sizes, candidates[piece], *scratch, gains[piece])
+        else:
+            insertion_gains(*sorted_points, candidates[piece], gains[piece])
+
+    done = _in_threads(work, len(candidates), points.rows.size, description, verbose)
+    return gains if done else None
+
+
+def trial_errors(
+    points: Points,
+    centers: Array,
+    candidates: Array,
+    *,
+    max_iter: int,
+    largest_move: float,
+    description: str = "trials",
+    verbose: int = 0,
+) -> Array | None:
+    """Return the error that Lloyd's algorithm ends at from the centres and each candidate.
+
+    ``None`` after an interruption that is to keep what there is.
+    """
+    errors = np.empty(len(candidates))
+
+    def work(piece: slice) -> None:
+        for c in range(piece.start, piece.stop):
+            errors[c] = settle(points, np.vstack([centers, candidates[c]]), max_iter, largest_move)[
+                1
+            ]
+
+    work_each = points.rows.size * (len(centers) + 1) * 10
+    done = _in_threads(work, len(candidates), work_each, description, verbose)
+    return errors if done else None
+
+
+def settle(
+    points: Points, start: Array, max_iter: int, largest_move: float
+) -> tuple[Array, float, int]:
+    """Run Lloyd's algorithm on few points; return the centres, their error and the iterations."""
+    centers = start.copy()
+    scratch = np.empty(centers.shape), np.empty(len(centers)), np.empty(len(points.rows), np.int32)
+    error, n_iter = descend(points.rows, points.weights, centers, max_iter, largest_move, *scratch)
+    return centers, float(error), int(n_iter)
+
+
+def _in_threads(
+    work: Callable[[slice], None], n: int, work_each: int, description: str, verbose: int
+) -> bool:
+    """Work on all pieces of ``range(n)``; tell whether nothing interrupted it."""
+    at_once = min(CANDIDATES_AT_ONCE, max(n // 16, 1))
+    pieces = [slice(start, min(start + at_once, n)) for start in range(0, n, at_once)]
+    n_threads = get_threads() if n * work_each > WORTH_THREADS else 1
+    with fit_progress(description, len(pieces), verbose=verbose) as progress:
+        for _ in _map(work, pieces, min(n_threads, len(pieces))):
+            progress.step()
+    return not progress.interrupted
+
+
+def _map(work: Callable[[slice], None], pieces: list[slice], n_threads: int) -> Iterator[None]:
+    if n_threads <= 1:
+        yield from map(work, pieces)
+        return
+    pool = ThreadPoolExecutor(n_threads, "sidelight")
+    try:
+        yield from pool.map(work, pieces)
+    finally:
+        pool.shutdown(cancel_futures=True)
