@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from sidelight.active._strategies import FloatArray, Strategy, block_distances, dense_rows, mean_row
 from sidelight.engine import RowSource
@@ -61,6 +63,8 @@ class COBRAS(Strategy):
     ----------
     labels_ : ndarray of int64, shape (n_samples,)
         Cluster of every row.
+    representatives_ : ndarray of int64
+        Rows that stood for the super-instances of these clusters; their answers are all kept.
 
     References
     ----------
@@ -92,6 +96,7 @@ class COBRAS(Strategy):
         self._rows = rows
         self._seed = random_state.randint(2**31)
         self.labels_ = np.zeros(rows.n_rows, np.int64)
+        self.representatives_ = np.empty(0, np.int64)
         self._restart()
 
     def _restart(self) -> None:
@@ -123,6 +128,7 @@ class COBRAS(Strategy):
             clusters += [[self._super_instance(rows)] for rows in parts]
             clusters = yield from self._merge([cluster for cluster in clusters if cluster])
             self.labels_ = self._label(clusters)
+            self.representatives_ = _representatives(clusters)
 
     def _ask(self, i: int, j: int) -> Asking:
         """Whether two rows belong together (None: nobody knows); asks only what does not follow."""
@@ -155,7 +161,9 @@ class COBRAS(Strategy):
         block = self._rows.take(rows)
         if _all_alike(block):
             return [rows]
-        labels = estimator.fit(block).labels_
+        with warnings.catch_warnings():  # that equal rows make fewer parts is no news here
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            labels = estimator.fit(block).labels_
         return [rows[labels == label] for label in np.unique(labels)]
 
     def _merge(
@@ -186,7 +194,7 @@ class COBRAS(Strategy):
         self, clusters: list[list[SuperInstance]], unclear: set[tuple[int, int]]
     ) -> tuple[int, int] | None:
         """Closest representatives of two clusters that may or may not belong together."""
-        speakers = np.array([s.representative for cluster in clusters for s in cluster])
+        speakers = _representatives(clusters)
         home = np.repeat(np.arange(len(clusters)), [len(cluster) for cluster in clusters])
         # One representative tells for its cluster: they are all known to belong together.
         first = [cluster[0].representative for cluster in clusters]
@@ -224,6 +232,10 @@ class COBRAS(Strategy):
                 number[part.rows] = place
         _, first, labels = np.unique(number, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[labels]
+
+
+def _representatives(clusters: list[list[SuperInstance]]) -> IntArray:
+    return np.array([s.representative for cluster in clusters for s in cluster], np.int64)
 
 
 def _can_split(instance: SuperInstance) -> bool:
