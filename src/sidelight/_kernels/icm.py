@@ -181,3 +181,11 @@ def conditional_costs(
             if label >= 0:
                 energies[row, label] += coupling[edge]
     return energies
+
+
+@kernel
+def add_rows(totals: np.ndarray, place: np.ndarray, rows: np.ndarray) -> None:
+    """Add every row to the row of ``totals`` at its place."""
+    for row in range(len(rows)):
+        for column in range(rows.shape[1]):
+            totals[place[row], column] += rows[row, column]

@@ -13,6 +13,7 @@ for the rows they are neighbours like any other.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from sidelight._kernels.icm import ROUNDING, block_sweep, conditional_costs, icm_sweep
+from sidelight._kernels.icm import ROUNDING, add_rows, block_sweep, conditional_costs, icm_sweep
 from sidelight.cluster._icm import conditional_modes
 from sidelight.constraints import Constraints
 
@@ -29,6 +30,9 @@ Array = npt.NDArray[Any]
 
 #: Rounds of sweeps, block moves and anchors; each round lowers the objective, few are ever needed.
 MOST_ROUNDS = 50
+
+#: Rows whose costs without their anchors are in memory together.
+ROWS_AT_ONCE = 8192
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,6 @@ class Anchored:
     anchor: npt.NDArray[np.int64]
     n_anchors: int
     exclusive: bool  # classes: no two anchors are the same cluster
-
-    def total(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Sum the rows of an array (len(nodes), k) by anchor."""
-        entries = (np.ones(len(self.nodes)), (self.anchor, np.arange(len(self.nodes))))
-        return sparse.csr_array(entries, shape=(self.n_anchors, len(self.nodes))) @ values
 
     def choose(self, gain: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Anchors of the largest total gain (n_anchors, k), -1 for a class too many."""
@@ -190,22 +189,34 @@ class Penalties:
         moved = 0
         for kind, first in zip(self.anchored, self.first_anchor, strict=True):
             anchors = slice(first, first + kind.n_anchors)
-            energy = self._conditional_costs(cost, *self.graph, labels, kind.nodes)
-            own = labels[anchors][kind.anchor]
-            known = own >= 0
-            energy[known.nonzero()[0], own[known]] += self.unit
-            leaving = self.unit + energy.min(axis=1)
-            saved = np.maximum(leaving[:, None] - energy, 0.0)
+            gain = np.zeros((kind.n_anchors, cost.shape[1]))
+            for _, anchor, saved, _ in self._without_anchors(cost, labels, kind, first):
+                add_rows(gain, anchor, saved)
             candidate = labels.copy()
-            candidate[anchors] = kind.choose(kind.total(saved))
-            target = candidate[anchors][kind.anchor]
-            stays = (target >= 0) & (saved[np.arange(len(saved)), target] > 0)
-            candidate[kind.nodes] = np.where(stays, target, energy.argmin(axis=1))
+            candidate[anchors] = kind.choose(gain)
+            for nodes, anchor, saved, best in self._without_anchors(cost, labels, kind, first):
+                target = candidate[anchors][anchor]
+                stays = (target >= 0) & (saved[np.arange(len(saved)), target] > 0)
+                candidate[nodes] = np.where(stays, target, best)
             before = self._objective(cost, labels)
             if self._objective(cost, candidate) < before - ROUNDING * abs(before):
                 labels[:] = candidate
                 moved += 1
         return moved
+
+    def _without_anchors(
+        self, cost: Array, labels: Array, kind: Anchored, first: int
+    ) -> Iterator[tuple[Array, Array, Array, Array]]:
+        """For some rows at a time: what each anchor would save them, and where they go alone."""
+        for start in range(0, len(kind.nodes), ROWS_AT_ONCE):
+            nodes = kind.nodes[start : start + ROWS_AT_ONCE]
+            anchor = kind.anchor[start : start + ROWS_AT_ONCE]
+            energy = self._conditional_costs(cost, *self.graph, labels, nodes)
+            own = labels[first + anchor]
+            known = np.flatnonzero(own >= 0)
+            energy[known, own[known]] += self.unit
+            saved = np.maximum(self.unit + energy.min(axis=1)[:, None] - energy, 0.0)
+            yield nodes, anchor, saved, energy.argmin(axis=1)
 
     def _objective(self, cost: Array, labels: Array) -> float:
         rows = np.arange(len(self.rows))
