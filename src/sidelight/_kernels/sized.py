@@ -162,17 +162,18 @@ def _clean(first, length, key, source, target, amount, arc):  # type: ignore[no-
 
 
 @kernel
-def _shortest_path(top, prices, shift, excess, lent, room, tolerance, distance, parent):  # type: ignore[no-untyped-def]
+def _shortest_path(  # type: ignore[no-untyped-def]
+    top, prices, shift, excess, lent, room, tolerance, distance, parent, settled
+):
     """Find the nearest node that lacks something from all nodes that have too much (Dijkstra).
 
     Reduced costs are never negative but for rounding. Returns the node, or -1 if there is none.
     """
     k = top.shape[0]
     pool = k
-    settled = np.zeros(k + 1, np.bool_)
     for v in range(k + 1):
         distance[v] = 0.0 if excess[v] > tolerance else np.inf
-        parent[v] = -1
+        parent[v], settled[v] = -1, False
     while True:
         u, nearest = -1, np.inf
         for v in range(k + 1):
@@ -229,6 +230,25 @@ def excess_at(sizes, lower, upper, prices):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _largest(excess):  # type: ignore[no-untyped-def]
+    """Return how much any node has too much or too little, without a copy of the array."""
+    largest = 0.0
+    for value in excess:
+        largest = max(largest, abs(value))
+    return largest
+
+
+@kernel
+def _is_far(shift, reach):  # type: ignore[no-untyped-def]
+    """Tell whether prices differ by more than their reaches, whatever they changed in common."""
+    least, most = -np.inf, np.inf
+    for h in range(reach.shape[0]):
+        least = max(least, shift[h] - reach[h])
+        most = min(most, shift[h] + reach[h])
+    return least > most
+
+
+@kernel
 def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, reach, tolerance):  # type: ignore[no-untyped-def]
     """Move rows along shortest paths until the sizes meet their bounds, at the least cost.
 
@@ -270,15 +290,18 @@ def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, re
     first, length, key, source, target, top = _build(indptr, cluster, gap, amount, k)
     shift = np.zeros(k + 1)
     distance, parent = np.empty(k + 1), np.empty(k + 1, np.int64)
+    settled = np.empty(k + 1, np.bool_)
     status = DONE
-    while np.max(np.abs(excess)) > tolerance:
-        end = _shortest_path(top, prices, shift, excess, lent, room, tolerance, distance, parent)
+    while _largest(excess) > tolerance:
+        end = _shortest_path(
+            top, prices, shift, excess, lent, room, tolerance, distance, parent, settled
+        )
         if end < 0:
             status = NO_PATH
             break
         for v in range(k + 1):
             shift[v] -= min(distance[v], distance[end])
-        if np.max(shift[:k] - reach) > np.min(shift[:k] + reach):
+        if _is_far(shift, reach):
             status = PRICES_TOO_FAR
             break
         # How much can go along the path.

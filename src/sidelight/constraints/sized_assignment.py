@@ -47,7 +47,7 @@ SAMPLE = 8
 ROWS_PER_CLUSTER = 20
 
 #: Rows in play at first, for each row that has to move.
-ROWS_IN_PLAY = 4
+ROWS_IN_PLAY = 8
 
 #: How much farther prices may move in the next round; after this many rounds anywhere.
 WIDER = 3.0
