@@ -21,6 +21,7 @@ from tests.constraints.graphs import (
 
 from sidelight._kernels import assignment as kernels
 from sidelight.constraints import _assignment_parts as parts
+from sidelight.constraints import _cpsat
 from sidelight.constraints.assignment import assign, greedy_assign
 from sidelight.constraints.feasibility import check_coloring, make_graph
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
@@ -357,3 +358,28 @@ def test_many_small_trees_are_solved_at_once():
     for i in sample:
         part = slice(4 * i, 4 * i + 4)
         assert total(cost[part], found.labels[part]) == pytest.approx(brute_force(cost[part], tree))
+
+
+def test_what_is_too_large_for_a_solver_is_assigned_without_a_proof(monkeypatch):
+    monkeypatch.setattr(parts, "_MOST_TERMS", 0)
+    monkeypatch.setattr(_cpsat, "MOST_TERMS", 0)
+    cost, edges = hard_problem()
+    found = assign(cost, edges)
+    assert found.parts["greedy"] == 1
+    assert not found.optimal
+    assert is_proper(found.labels, edges)
+    monkeypatch.undo()
+    better = assign(cost, edges, start=found.labels, time_limit=2.0)
+    assert better.cost <= found.cost
+
+
+@settings(max_examples=60)
+@given(problems(max_nodes=7))
+def test_guesses_are_proper_or_left_out(problem):
+    cost, edges = problem
+    if cost.shape[1] < 2 or np.isinf(cost).all(axis=1).any():
+        return
+    labels = parts._best_guess(cost, make_graph(len(cost), edges), [])
+    if np.all(labels >= 0):
+        assert is_proper(labels, edges)
+        assert np.isfinite(total(cost, labels))

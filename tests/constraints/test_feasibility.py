@@ -20,6 +20,7 @@ from tests.constraints.graphs import (
 )
 
 from sidelight._kernels import coloring as kernels
+from sidelight.constraints import _cpsat
 from sidelight.constraints.feasibility import (
     check_coloring,
     color_bounds,
@@ -257,3 +258,10 @@ def test_a_large_graph_takes_the_fast_path():
     found = check_coloring(50_000, edges, 5)
     assert found.answer == "yes"
     assert is_proper(found.coloring, make_graph(50_000, edges).edges)
+
+
+def test_a_graph_that_is_too_large_for_the_solver_stays_unknown(monkeypatch):
+    monkeypatch.setattr(_cpsat, "MOST_TERMS", 0)
+    n, edges = mycielski(*mycielski(5, cycle(5)))
+    found = check_coloring(n, edges, 4)
+    assert (found.answer, found.lower, found.upper) == ("unknown", 2, 5)

@@ -16,8 +16,24 @@ def assign_in_order(
     cost: np.ndarray, indptr: np.ndarray, neighbors: np.ndarray, order: np.ndarray
 ) -> tuple[np.ndarray, int]:
     """Give every node in turn the cheapest cluster that no neighbour has; (labels, stuck node)."""
-    n, k = cost.shape
-    labels = np.full(n, -1, np.int64)
+    labels = np.full(len(cost), -1, np.int64)
+    stuck = assign_the_rest(cost, indptr, neighbors, order, labels)
+    return labels, stuck
+
+
+@kernel
+def assign_the_rest(
+    cost: np.ndarray,
+    indptr: np.ndarray,
+    neighbors: np.ndarray,
+    order: np.ndarray,
+    labels: np.ndarray,
+) -> int:
+    """Label the nodes of ``order`` like that, in place, after those that have a label already.
+
+    Returns the node for which every cluster is taken, or -1.
+    """
+    k = cost.shape[1]
     taken_by = np.full(k, -1, np.int64)
     for v in order:
         for e in range(indptr[v], indptr[v + 1]):
@@ -33,9 +49,9 @@ def assign_in_order(
             ):
                 best = h
         if best < 0:
-            return labels, v
+            return v
         labels[v] = best
-    return labels, -1
+    return -1
 
 
 @kernel
@@ -332,7 +348,7 @@ def improve_by_chains(
 
     The chain of node v and cluster h holds all nodes that v reaches through nodes of its own
     cluster and of h; exchanging both keeps every edge satisfied. A chain of one is a plain move.
-    ``budget`` bounds the nodes looked at; ``labels`` is changed in place.
+    ``budget`` bounds the neighbours looked at; ``labels`` is changed in place.
     """
     n, k = cost.shape
     seen = np.full(n, -1, np.int64)
@@ -358,13 +374,13 @@ def improve_by_chains(
                     at += 1
                     other = h if labels[u] == own else own
                     change += cost[u, other] - cost[u, labels[u]]
+                    work += indptr[u + 1] - indptr[u] + 1
                     for e in range(indptr[u], indptr[u + 1]):
                         w = neighbors[e]
                         if labels[w] == other and seen[w] != stamp:
                             seen[w] = stamp
                             chain[length] = w
                             length += 1
-                work += at
                 if change < -1e-12 * abs(cost[v, own]):
                     for i in range(length):
                         u = chain[i]

@@ -6,19 +6,22 @@ Costs are infinite where a cluster is not allowed; see :mod:`sidelight.constrain
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints.feasibility import Graph, IntArray
+from sidelight.constraints._cpsat import color_variables, fits, make_solver, read_colors
+from sidelight.constraints.feasibility import Graph, IntArray, color_bounds
 
 FloatArray = npt.NDArray[np.float64]
 
 # Decisions in branch and bound before a part is handed on, and neighbours looked at by chains.
 _DECISIONS = 2_000
-_CHAIN_WORK = 20_000_000
+_CHAIN_WORK = 100_000_000
+# A larger linear programme (edges times clusters) is not made.
+_MOST_TERMS = 5_000_000
 # CP-SAT counts in whole numbers: the dearest cluster of a part costs this much.
 _WHOLE = 10**9
 _INTEGRAL = 1e-6
@@ -66,8 +69,7 @@ def solve_by_relaxation(cost: FloatArray, graph: Graph, deadline: float) -> IntA
     from scipy.optimize import linprog
 
     labels = np.full(graph.n_nodes, -1, dtype=np.int64)
-    remaining = deadline - time.monotonic()
-    if remaining <= 0:
+    if len(graph.edges) * cost.shape[1] > _MOST_TERMS or time.monotonic() >= deadline:
         return labels
     node, cluster = np.nonzero(np.isfinite(cost))
     objective = cost[node, cluster] - cost.min(axis=1)[node]
@@ -83,7 +85,7 @@ def solve_by_relaxation(cost: FloatArray, graph: Graph, deadline: float) -> IntA
         b_eq=np.ones(graph.n_nodes),
         bounds=(0, None),
         method="highs",
-        options={"time_limit": remaining},
+        options={"time_limit": max(deadline - time.monotonic(), 0.0)},
     )
     if result.status == 2:
         raise Unsolvable
@@ -123,61 +125,82 @@ def solve_hard_part(
     cost: FloatArray, graph: Graph, hint: IntArray | None, deadline: float
 ) -> tuple[IntArray, bool]:
     """Solve one part by CP-SAT; (labels, whether they are optimal), labels -1 if none was found."""
-    from ortools.sat.python import cp_model
-
-    from sidelight.constraints._cpsat import color_variables, make_solver, read_colors
-
     guesses = [] if hint is None else [hint]
-    if time.monotonic() < deadline:
-        model = cp_model.CpModel()
-        has_color = color_variables(model, graph, np.isfinite(cost))
-        above_least = cost - cost.min(axis=1, keepdims=True)
-        largest = above_least[np.isfinite(cost)].max()
-        whole = _WHOLE / largest if largest > 0 else 0.0
-        model.minimize(
-            cp_model.LinearExpr.weighted_sum(
-                list(has_color.values()), [round(above_least[key] * whole) for key in has_color]
-            )
-        )
-        if hint is not None:
-            for (node, cluster), variable in has_color.items():
-                model.add_hint(variable, int(hint[node] == cluster))
-        solver = make_solver(deadline)
-        # The relaxation gives the bound here; without it the search does not end.
-        solver.parameters.linearization_level = 2
-        status = solver.solve(model)
-        if status == cp_model.INFEASIBLE:
-            raise Unsolvable
-        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            guesses = [read_colors(solver, has_color, graph.n_nodes), *guesses]
-        if status == cp_model.OPTIMAL:
-            return guesses[0], True
+    if fits(graph, cost.shape[1], deadline):
+        found, optimal = _solve_by_cpsat(cost, graph, hint, deadline)
+        if optimal:
+            return found, True
+        guesses = [found, *guesses]
     return _best_guess(cost, graph, guesses), False
 
 
-def _best_guess(cost: FloatArray, graph: Graph, guesses: Iterable[IntArray]) -> IntArray:
-    """Improve the guesses that satisfy everything, and two greedy ones; the cheapest, or -1."""
-    from sidelight._kernels.assignment import assign_in_order, improve_by_chains
-    from sidelight._kernels.coloring import degeneracy_order
+def _solve_by_cpsat(
+    cost: FloatArray, graph: Graph, hint: IntArray | None, deadline: float
+) -> tuple[IntArray, bool]:
+    from ortools.sat.python import cp_model
 
-    indptr, neighbors = graph.indptr, graph.neighbors
-    order, _ = degeneracy_order(indptr, neighbors)
-    two_cheapest = np.partition(cost, 1, axis=1)[:, :2]
-    regret = np.argsort(two_cheapest[:, 0] - two_cheapest[:, 1], kind="stable")
-    greedy = (
-        assign_in_order(cost, indptr, neighbors, way)[0] for way in (order[::-1].copy(), regret)
-    )
+    model = cp_model.CpModel()
+    has_color = color_variables(model, graph, np.isfinite(cost))
+    above_least = cost - cost.min(axis=1, keepdims=True)
+    largest = above_least[np.isfinite(cost)].max()
+    whole = _WHOLE / largest if largest > 0 else 0.0
+    prices = [round(above_least[key] * whole) for key in has_color]
+    model.minimize(cp_model.LinearExpr.weighted_sum(list(has_color.values()), prices))
+    if hint is not None:
+        for (node, cluster), variable in has_color.items():
+            model.add_hint(variable, int(hint[node] == cluster))
+    solver = make_solver(deadline)
+    # The relaxation gives the bound here; without it the search does not end.
+    solver.parameters.linearization_level = 2
+    status = solver.solve(model)
+    if status == cp_model.INFEASIBLE:
+        raise Unsolvable
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return np.full(graph.n_nodes, -1, dtype=np.int64), False
+    return read_colors(solver, has_color, graph.n_nodes), status == cp_model.OPTIMAL
+
+
+def _best_guess(cost: FloatArray, graph: Graph, guesses: Iterable[IntArray]) -> IntArray:
+    """Improve the guesses that satisfy everything, and greedy ones; the cheapest, or -1."""
+    from sidelight._kernels.assignment import improve_by_chains
+
     best, least = np.full(graph.n_nodes, -1, dtype=np.int64), np.inf
     nodes = np.arange(graph.n_nodes)
-    for guess in [*guesses, *greedy]:
+    for guess in [*guesses, *_greedy_guesses(cost, graph)]:
         labels = guess.copy()
         if not satisfies(labels, cost, graph).all():
             continue
-        improve_by_chains(cost, indptr, neighbors, labels, _CHAIN_WORK)
+        improve_by_chains(cost, graph.indptr, graph.neighbors, labels, _CHAIN_WORK)
         total = cost[nodes, labels].sum()
         if total < least:
             best, least = labels, total
     return best
+
+
+def _greedy_guesses(cost: FloatArray, graph: Graph) -> Iterator[IntArray]:
+    """Nodes with most to lose first; and a colouring, each colour to the cluster it suits best."""
+    from scipy.optimize import linear_sum_assignment
+
+    from sidelight._kernels.assignment import assign_in_order, assign_the_rest
+
+    indptr, neighbors, k = graph.indptr, graph.neighbors, cost.shape[1]
+    two_cheapest = np.partition(cost, 1, axis=1)[:, :2]
+    order = np.argsort(two_cheapest[:, 0] - two_cheapest[:, 1], kind="stable")
+    yield assign_in_order(cost, indptr, neighbors, order)[0]
+
+    bounds = color_bounds(graph)
+    if bounds.upper > k:
+        return
+    allowed = np.isfinite(cost)
+    price = np.zeros((bounds.upper, k))
+    np.add.at(price, bounds.coloring, np.where(allowed, cost, cost[allowed].max()))
+    _, cluster = linear_sum_assignment(price)
+    labels = cluster[bounds.coloring]
+    # Nodes that this takes to a cluster that is not allowed come last.
+    wrong = np.flatnonzero(~allowed[np.arange(graph.n_nodes), labels])
+    labels[wrong] = -1
+    assign_the_rest(cost, indptr, neighbors, wrong, labels)
+    yield labels
 
 
 def satisfies(labels: IntArray, cost: FloatArray, graph: Graph) -> npt.NDArray[np.bool_]:

@@ -11,6 +11,14 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from sidelight.constraints.feasibility import Graph
 
+# A time limit does not stop the making of a model: larger ones (edges times colours) are not made.
+MOST_TERMS = 500_000
+
+
+def fits(graph: Graph, k: int, deadline: float) -> bool:
+    """Whether there is time to solve this, and the model can be made in a few seconds."""
+    return len(graph.edges) * k <= MOST_TERMS and time.monotonic() < deadline
+
 
 def clique_cover(graph: Graph) -> list[npt.NDArray[np.int64]]:
     """Cliques that contain every edge: one inequality each instead of one per edge."""

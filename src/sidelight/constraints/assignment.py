@@ -15,7 +15,8 @@ with the cheapest exact method that fits (specified after Baumann and Hochbaum, 
 4. a clique is an assignment problem;
 5. a small part is searched by branch and bound;
 6. the linear relaxation with clique inequalities, where its solution is integral;
-7. CP-SAT with the start as a hint, until the time is over.
+7. CP-SAT with the start as a hint, until the time is over. What is too large for that, or left
+   over, is assigned greedily and improved by exchanges along chains (Kempe), without a proof.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from sidelight.constraints._assignment_parts import (
     solve_clique,
     solve_hard_part,
 )
+from sidelight.constraints._cpsat import fits
 from sidelight.constraints.feasibility import (
     Graph,
     IntArray,
@@ -340,9 +342,9 @@ def _solve_parts(
         members = by_part[starts[p] : starts[p + 1]]
         guess = None if hint is None else hint[members]
         one = subgraph(graph, members)
+        used["cp-sat" if fits(one, cost.shape[1], deadline) else "greedy"] += 1
         labels[members], proved = solve_hard_part(cost[members], one, guess, deadline)
         optimal &= proved
-        used["cp-sat"] += 1
     return labels, optimal, used
 
 

@@ -127,7 +127,8 @@ def check_coloring(
     Returns
     -------
     Feasibility
-        The answer is ``"unknown"`` when the time did not suffice.
+        The answer is ``"unknown"`` when the time did not suffice, or when the bounds leave a graph
+        open that is too large for a solver (edges times ``k`` above half a million).
 
     Notes
     -----
@@ -185,10 +186,11 @@ def make_graph(n_nodes: int, edges: npt.ArrayLike) -> Graph:
     if len(pairs):
         if pairs.min() < 0 or pairs.max() >= n_nodes:
             raise SidelightError(f"Edges must name nodes 0 to {n_nodes - 1}.")
-        if np.any(pairs[:, 0] == pairs[:, 1]):
+        first, second = pairs[:, 0], pairs[:, 1]
+        if np.any(first == second):
             raise SidelightError("A node cannot be apart from itself.")
-        keys = pairs.min(axis=1) * n_nodes + pairs.max(axis=1)
-        if np.any(pairs[:, 0] > pairs[:, 1]) or np.any(keys[1:] <= keys[:-1]):
+        keys = np.minimum(first, second) * n_nodes + np.maximum(first, second)
+        if np.any(first > second) or np.any(keys[1:] <= keys[:-1]):
             keys = np.sort(keys)
             keys = keys[np.diff(keys, prepend=-1) > 0]
             pairs = np.column_stack(np.divmod(keys, n_nodes))
@@ -239,7 +241,7 @@ def subgraph(graph: Graph, nodes: IntArray) -> Graph:
     position = np.full(graph.n_nodes, -1, dtype=np.int64)
     position[nodes] = np.arange(len(nodes))
     inside = position[graph.edges]
-    return make_graph(len(nodes), inside[np.all(inside >= 0, axis=1)])
+    return make_graph(len(nodes), inside[(inside[:, 0] >= 0) & (inside[:, 1] >= 0)])
 
 
 def _check_two_colors(graph: Graph, bounds: ColorBounds) -> Feasibility:
@@ -303,11 +305,11 @@ def solve_coloring(
         return "no", None
     if bounds.upper <= k:
         return "yes", bounds.coloring
-    if time.monotonic() >= deadline:
+    from sidelight.constraints._cpsat import color_variables, fits, make_solver, read_colors
+
+    if not fits(graph, k, deadline):
         return "unknown", None
     from ortools.sat.python import cp_model
-
-    from sidelight.constraints._cpsat import color_variables, make_solver, read_colors
 
     model = cp_model.CpModel()
     has_color = color_variables(model, graph, np.ones((graph.n_nodes, k), dtype=bool))
