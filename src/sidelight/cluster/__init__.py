@@ -9,6 +9,7 @@ __getattr__, __dir__, __all__ = attach(
         "_seeded": ["ConstrainedKMeans", "SeededKMeans"],
         "_cop_kmeans": ["COPKMeans"],
         "_pck_kmeans": ["PCKMeans"],
+        "_mpck_kmeans": ["MPCKMeans"],
         "_size_constrained": ["SizeConstrainedKMeans", "SizeConstrainedKMedians"],
     },
 )

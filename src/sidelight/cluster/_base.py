@@ -68,7 +68,7 @@ class _KMeansBase(
         best: LloydResult | None = None
         for seed in seeds:
             result = run(np.random.RandomState(seed))
-            if best is None or result.objective < best.objective * (1 - ROUNDING):
+            if best is None or result.objective < best.objective - ROUNDING * abs(best.objective):
                 best = result
             if result.interrupted:
                 break
