@@ -1,0 +1,211 @@
+"""Agglomeration: distances between groups of rows, and the nearest-neighbour chain over them.
+
+Distances are kept as SciPy keeps them, one number per unordered pair (condensed), and an infinite
+one means that the two must never be joined. A merged cluster is infinitely far from everything that
+one of its parts was infinitely far from, so that for single, complete and average linkage
+
+    D(a ∪ b, c)  >=  min(D(a, c), D(b, c))
+
+still holds: merging two mutual nearest neighbours is always right, in any order, and following
+nearest neighbours finds all merges in O(m²).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels import kernel
+
+Array = npt.NDArray[Any]
+
+SINGLE, COMPLETE, AVERAGE = 0, 1, 2
+
+
+@kernel
+def condensed_index(first: int, second: int, n: int) -> int:
+    """Place of the pair in a condensed matrix of ``n`` objects."""
+    if first > second:
+        first, second = second, first
+    return n * first - first * (first + 1) // 2 + second - first - 1
+
+
+@kernel
+def gather_block(block: Array, start: int, group: Array, linkage: int, out: Array) -> None:
+    """Put distances of rows ``start, start + 1, ...`` to rows ``start, ..., n - 1`` into groups.
+
+    ``out`` is condensed over the groups: the smallest distance so far (it comes in as infinity),
+    the largest (it comes in as 0), or the sum (0).
+    """
+    n_groups = np.max(group) + 1
+    for i in range(block.shape[0]):
+        for j in range(i + 1, block.shape[1]):
+            one, other = group[start + i], group[start + j]
+            if one == other:
+                continue
+            place = condensed_index(one, other, n_groups)
+            if linkage == SINGLE:
+                out[place] = min(out[place], block[i, j])
+            elif linkage == COMPLETE:
+                out[place] = max(out[place], block[i, j])
+            else:
+                out[place] += block[i, j]
+
+
+@kernel
+def sums_to_means(sums: Array, sizes: Array) -> None:
+    """Divide sums over pairs of rows by the number of these pairs, in place."""
+    place = 0
+    for first in range(sizes.shape[0]):
+        for second in range(first + 1, sizes.shape[0]):
+            sums[place] /= sizes[first] * sizes[second]
+            place += 1
+
+
+@kernel
+def shorten_through(distances: Array, n: int, hubs: Array) -> None:
+    """Let every way through a hub count: ``D_ij <- min(D_ij, D_ih + D_hj)``, in place."""
+    to_hub = np.empty(n)
+    for hub in hubs:
+        for i in range(n):
+            to_hub[i] = 0.0 if i == hub else distances[condensed_index(hub, i, n)]
+        place = 0
+        for i in range(n):
+            for j in range(i + 1, n):
+                distances[place] = min(distances[place], to_hub[i] + to_hub[j])
+                place += 1
+
+
+@kernel
+def joined_distance(one: float, other: float, size: int, other_size: int, linkage: int) -> float:
+    """Distance of something to two clusters that become one."""
+    if one == np.inf or other == np.inf:
+        return np.inf
+    if linkage == SINGLE:
+        return min(one, other)
+    if linkage == COMPLETE:
+        return max(one, other)
+    return (size * one + other_size * other) / (size + other_size)
+
+
+@kernel
+def nearest_neighbor_chain(
+    distances: Array, sizes: Array, linkage: int
+) -> tuple[Array, Array, Array]:
+    """Merge the closest clusters until all that is left is infinitely far apart.
+
+    Overwrites the distances. Returns one member of either side of every merge and its height, in
+    the order found: sort by height (stable) for the order of the greedy rule.
+    """
+    n = sizes.shape[0]
+    size = sizes.copy()  # 0 for a cluster that is part of another one
+    left, right = np.empty(n, np.int64), np.empty(n, np.int64)
+    height = np.empty(n)
+    finished = np.zeros(n, np.bool_)
+    chain = np.empty(n, np.int64)
+    length = 0
+    first = 0
+    n_merges = 0
+    while True:
+        if length == 0:
+            while first < n and (size[first] == 0 or finished[first]):
+                first += 1
+            if first == n:
+                break
+            chain[0] = first
+            length = 1
+        here = chain[length - 1]
+        # The one before comes first, so that the chain cannot walk in circles among ties.
+        nearest, shortest = -1, np.inf
+        if length > 1:
+            nearest = chain[length - 2]
+            shortest = distances[condensed_index(here, nearest, n)]
+        for there in range(n):
+            if there != here and size[there] > 0:
+                distance = distances[condensed_index(here, there, n)]
+                if distance < shortest:
+                    nearest, shortest = there, distance
+        if nearest < 0:
+            finished[here] = True
+            length = 0
+        elif length > 1 and nearest == chain[length - 2]:
+            length -= 2
+            keep, drop = min(here, nearest), max(here, nearest)
+            left[n_merges], right[n_merges], height[n_merges] = keep, drop, shortest
+            n_merges += 1
+            for there in range(n):
+                if there != keep and there != drop and size[there] > 0:
+                    place = condensed_index(keep, there, n)
+                    distances[place] = joined_distance(
+                        distances[place],
+                        distances[condensed_index(drop, there, n)],
+                        size[keep],
+                        size[drop],
+                        linkage,
+                    )
+            size[keep] += size[drop]
+            size[drop] = 0
+        else:
+            chain[length] = nearest
+            length += 1
+    return left[:n_merges].copy(), right[:n_merges].copy(), height[:n_merges].copy()
+
+
+@kernel
+def _root(parent: Array, node: int) -> int:
+    while parent[node] != node:
+        parent[node] = parent[parent[node]]
+        node = parent[node]
+    return node
+
+
+@kernel
+def linkage_matrix(left: Array, right: Array, height: Array, n: int) -> Array:
+    """SciPy's linkage format of merges that name one member of either side.
+
+    Clusters that are never joined are joined at the end, at an infinite height.
+    """
+    table = np.empty((n - 1, 4))
+    parent = np.arange(2 * n - 1)
+    size = np.ones(2 * n - 1)
+    n_merges = left.shape[0]
+    row = 0
+    loose = 0
+    while row < n - 1:
+        if row < n_merges:
+            one, other = _root(parent, left[row]), _root(parent, right[row])
+            at = height[row]
+        else:
+            one = _root(parent, 0)
+            while _root(parent, loose) == one:
+                loose += 1
+            other = _root(parent, loose)
+            at = np.inf
+        new = n + row
+        parent[one] = new
+        parent[other] = new
+        size[new] = size[one] + size[other]
+        table[row, 0], table[row, 1] = min(one, other), max(one, other)
+        table[row, 2], table[row, 3] = at, size[new]
+        row += 1
+    return table
+
+
+@kernel
+def labels_after(left: Array, right: Array, n_merges: int, n: int) -> Array:
+    """Cluster of every object after the first merges, numbered by first appearance."""
+    parent = np.arange(n)
+    for row in range(n_merges):
+        one, other = _root(parent, left[row]), _root(parent, right[row])
+        parent[max(one, other)] = min(one, other)
+    labels = np.full(n, -1, np.int64)
+    n_labels = 0
+    for node in range(n):
+        root = _root(parent, node)
+        if labels[root] < 0:
+            labels[root] = n_labels
+            n_labels += 1
+        labels[node] = labels[root]
+    return labels
