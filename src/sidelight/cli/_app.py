@@ -156,7 +156,6 @@ def cluster(
 
 @app.command()
 def ask(
-    context: typer.Context,
     data: Data,
     k: Clusters = None,
     method: Annotated[
@@ -218,7 +217,6 @@ def ask(
         seed=seed,
         output=output,
         report=report,
-        command=shlex.join(["sidelight", *(context.obj or ["ask"])]),
     )
     run(request, strategy=strategy, budget=budget, answers_file=answers, as_json=as_json)
 

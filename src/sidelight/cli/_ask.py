@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,28 @@ def run(
     constraints_file = answers_file.with_suffix(".constraints.csv")
     check_output(constraints_file, (".csv",))
     facts = _talk(request, strategy, budget, answers_file, constraints_file, as_json)
-    result = _cluster.run(
-        replace(request, constraints=constraints_file), Screen(as_json=False, quiet=as_json)
-    )
+    request = replace(request, constraints=constraints_file)
+    request.command = _cluster_command(request)
+    result = _cluster.run(request, Screen(as_json=False, quiet=as_json))
     Screen(as_json=as_json).result({**result, "command": "ask", "answers": facts})
+
+
+def _cluster_command(request: Request) -> str:
+    """The command that clusters again with these answers, without a question."""
+    names = {
+        "-k": request.k,
+        "--method": request.method,
+        "--constraints": request.constraints,
+        "--id-column": request.id_column,
+        "--columns": ",".join(request.columns or ()),
+        "--drop": ",".join(request.drop or ()),
+        "--seed": request.seed,
+    }
+    given = [(name, value) for name, value in names.items() if value not in (None, "")]
+    options = [word for pair in given for word in pair]
+    standardize = ["--standardize"] if request.standardize else []
+    words = ["sidelight", "cluster", request.data, *options, *standardize]
+    return shlex.join(map(str, words))
 
 
 def _check(request: Request, strategy: str, budget: int | None) -> None:
