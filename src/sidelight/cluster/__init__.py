@@ -6,10 +6,12 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "_kmeans": ["KMeans"],
+        "_global_kmeans": ["GlobalKMeans"],
         "_seeded": ["ConstrainedKMeans", "SeededKMeans"],
         "_cop_kmeans": ["COPKMeans"],
         "_pck_kmeans": ["PCKMeans"],
         "_mpck_kmeans": ["MPCKMeans"],
         "_size_constrained": ["SizeConstrainedKMeans", "SizeConstrainedKMedians"],
+        "_agglomerative": ["ConstrainedAgglomeration"],
     },
 )
