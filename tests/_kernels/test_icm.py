@@ -132,11 +132,10 @@ def test_costs_and_nearest(dtype: type) -> None:
     rng = np.random.default_rng(0)
     points, centers = rng.normal(size=(9, 3)), rng.normal(size=(4, 3))
     weights = rng.uniform(1, 5, size=9)
-    cost, nearest = np.empty((9, 4)), np.empty(9, dtype=np.int64)
-    products = (points @ centers.T).astype(dtype)
-    costs_and_nearest(
-        products, (points**2).sum(axis=1), (centers**2).sum(axis=1), weights, cost, nearest
-    )
+    nearest = np.empty(9, dtype=np.int64)
+    cost = (points @ centers.T).astype(dtype)
+    costs_and_nearest(cost, (points**2).sum(axis=1), (centers**2).sum(axis=1), weights, nearest)
     expected = weights[:, None] * ((points[:, None] - centers) ** 2).sum(axis=2)
+    assert cost.dtype == dtype
     np.testing.assert_allclose(cost, expected, rtol=1e-4 if dtype == np.float32 else 1e-12)
     np.testing.assert_array_equal(nearest, expected.argmin(axis=1))

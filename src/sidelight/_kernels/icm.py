@@ -26,20 +26,19 @@ def costs_and_nearest(
     squares: np.ndarray,
     center_squares: np.ndarray,
     weights: np.ndarray,
-    cost: np.ndarray,
     nearest: np.ndarray,
 ) -> None:
-    """Write ``w_i ‖x_i - μ_h‖²`` and the cheapest cluster of every node, from ``x_i·μ_h``."""
+    """Turn products ``x_i·μ_h``, in place, into costs ``w_i ‖x_i - μ_h‖²``; find the cheapest."""
     n_clusters = products.shape[1]
     for node in range(len(products)):
         square, weight = squares[node], weights[node]
         for cluster in range(n_clusters):
             squared = square - 2.0 * products[node, cluster] + center_squares[cluster]
-            cost[node, cluster] = weight * squared if squared > 0.0 else 0.0
-        best, lowest = 0, cost[node, 0]
+            products[node, cluster] = weight * squared if squared > 0.0 else 0.0
+        best, lowest = 0, products[node, 0]
         for cluster in range(1, n_clusters):
-            if cost[node, cluster] < lowest:
-                best, lowest = cluster, cost[node, cluster]
+            if products[node, cluster] < lowest:
+                best, lowest = cluster, products[node, cluster]
         nearest[node] = best
 
 
@@ -63,11 +62,20 @@ def icm_sweep(
     added = np.zeros(n_clusters)
     changes = 0
     for node in order:
+        current = labels[node]
+        if current == nearest[node]:
+            content = True  # nothing repels it from here, nothing attracts it elsewhere
+            for edge in range(starts[node], starts[node + 1]):
+                label = labels[neighbours[edge]]
+                if label >= 0 and (coupling[edge] > 0.0) == (label == current):
+                    content = False
+                    break
+            if content:
+                continue
         for edge in range(starts[node], starts[node + 1]):
             label = labels[neighbours[edge]]
             if label >= 0:
                 added[label] += coupling[edge]
-        current = labels[node]
         now = cost[node, current] + added[current]
         best, lowest = current, now
         cheapest = nearest[node]
@@ -117,14 +125,23 @@ def block_sweep(
     moves = 0
     for b in order:
         first, last = member_starts[b], member_starts[b + 1]
+        content = True  # all in their nearest cluster, together, and no coupling outside objects
+        for place in range(first, last):
+            node = members[place]
+            current = labels[node]
+            content = content and current == nearest[node] and current == labels[members[first]]
+            for edge in range(starts[node], starts[node + 1]):
+                label = labels[neighbours[edge]]
+                if label >= 0 and block[neighbours[edge]] != b:
+                    content = content and (coupling[edge] > 0.0) != (label == current)
+        if content:
+            continue
         now = 0.0  # the energy of the block as it stands, couplings inside counted once
         inside = 0.0  # what the couplings inside add when all of the block is together
-        bound = 0.0  # no cluster can be cheaper than this for the nodes and couplings outside
         for place in range(first, last):
             node = members[place]
             current = labels[node]
             now += cost[node, current]
-            bound += cost[node, nearest[node]]
             for edge in range(starts[node], starts[node + 1]):
                 label = labels[neighbours[edge]]
                 if label < 0:
@@ -133,13 +150,9 @@ def block_sweep(
                     inside += 0.5 * coupling[edge]
                     if label == current:
                         now += 0.5 * coupling[edge]
-                else:
-                    bound += min(coupling[edge], 0.0)
-                    if label == current:
-                        now += coupling[edge]
+                elif label == current:
+                    now += coupling[edge]
         tolerance = ROUNDING * (abs(now) + abs(inside))
-        if bound + inside + tolerance >= now:
-            continue
         for cluster in range(n_clusters):
             together[cluster] = inside
         for place in range(first, last):

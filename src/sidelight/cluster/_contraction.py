@@ -127,37 +127,32 @@ class Points:
             points = points - self._shift.astype(points.dtype)
         self._points = points
         self._norms = _squared_norms(points)
-        # Fresh memory for every call would cost more than the arithmetic.
-        self._cost = np.empty((0, 0))
         self._scratch = np.empty((0, 0))
 
     def costs(
         self, centers: npt.NDArray[Any], weights: npt.NDArray[np.float64]
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
         """Return ``w_i ‖x_i - μ_h‖²`` of all points and centres, and the cheapest centres.
 
         The costs are in memory that the next call writes over.
         """
         relative = centers - self._shift
-        products = self._products(relative.T.astype(self._points.dtype))
-        if self._cost.shape != products.shape:
-            self._cost = np.empty(products.shape)
-        nearest = np.empty(len(products), dtype=np.int64)
-        costs_and_nearest(
-            products, self._norms, _squared_norms(relative), weights, self._cost, nearest
-        )
-        return self._cost, nearest
+        cost = self._products(relative.T.astype(self._points.dtype))
+        nearest = np.empty(len(cost), dtype=np.int64)
+        costs_and_nearest(cost, self._norms, _squared_norms(relative), weights, nearest)
+        return cost, nearest
 
     def _products(self, directions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if sparse.issparse(self._points):
             return np.asarray(self._points @ directions)
         shape = len(self._points), directions.shape[1]
         if self._scratch.shape != shape:
+            # Fresh memory for every call would cost more than the arithmetic.
             self._scratch = np.empty(shape, dtype=self._points.dtype)
         return np.matmul(self._points, directions, out=self._scratch)
 
-    def squared_distances(self, centers: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Squared distances of all points to all centres."""
+    def squared_distances(self, centers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Squared distances of all points to all centres (written over like :meth:`costs`)."""
         return self.costs(centers, np.ones(len(self._norms)))[0]
 
     def costliest(

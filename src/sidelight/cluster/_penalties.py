@@ -220,7 +220,7 @@ class Penalties:
 
     def _objective(self, cost: Array, labels: Array) -> float:
         rows = np.arange(len(self.rows))
-        return float(cost[rows, labels[rows]].sum()) + self.value(labels)
+        return float(cost[rows, labels[rows]].sum(dtype=np.float64)) + self.value(labels)
 
 
 def _total(gain: npt.NDArray[np.float64], anchors: Array) -> float:
