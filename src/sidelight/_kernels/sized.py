@@ -249,6 +249,13 @@ def _is_far(shift, reach):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _less(amount, flow, tolerance):  # type: ignore[no-untyped-def]
+    """Return what is left of an amount; rounding is no reason to go the same way again."""
+    left = amount - flow
+    return left if left > tolerance else 0.0
+
+
+@kernel
 def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, reach, tolerance):  # type: ignore[no-untyped-def]
     """Move rows along shortest paths until the sizes meet their bounds, at the least cost.
 
@@ -322,16 +329,16 @@ def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, re
         while parent[v] >= 0:
             u = parent[v]
             if u == pool:
-                lent[v] -= flow
+                lent[v] = _less(lent[v], flow, tolerance)
                 room[v] += flow
             elif v == pool:
                 lent[u] += flow
-                room[u] -= flow
+                room[u] = _less(room[u], flow, tolerance)
             else:
                 place = first[u * k + v]
                 e, f = source[place], target[place]
                 came = amount[f] <= 0
-                amount[e] -= flow
+                amount[e] = _less(amount[e], flow, tolerance)
                 amount[f] += flow
                 r = row_of[e]
                 for g in range(indptr[r], indptr[r + 1]):

@@ -164,9 +164,8 @@ class _SizeConstrained(_KMeansBase):
         sizes = _row_sizes(None, weights, source)
         lower, upper = self._bounds(min_size, max_size, sizes, source.n_rows)
         assigner = self._assigner(lower, upper, sizes, None, source.n_rows)
-        return assigner(
-            self._geometry(source, weights).costs(self.cluster_centers_, self.outlier_cost)
-        )
+        centers = self.cluster_centers_.astype(source.dtype, copy=False)
+        return assigner(self._geometry(source, weights).costs(centers, self.outlier_cost))
 
     def _check_choices(self) -> None:
         if self.outlier_cost is not None and not self.outlier_cost >= 0:

@@ -260,6 +260,7 @@ class _Ground:
             self._settle(prices)
             rows = self._near(prices, reach)
         counts = np.empty(len(rows), np.int64)
+        self.labels[:] = self._settled
         label_and_count(self._cost, prices, reach, rows, self.labels, counts)
         chosen = counts > 1
         return _Play(
