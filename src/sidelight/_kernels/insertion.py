@@ -12,65 +12,87 @@ SLACK = 1 + 1e-5
 
 
 @kernel
-def insertion_gains(rows, weights, closest, starts, centers, candidates, gains):  # type: ignore[no-untyped-def]
-    """Write ``b_c = Σ_i w_i max(closest_i - ‖p_c - x_i‖², 0)`` of every candidate into ``gains``.
-
-    ``closest`` are the squared distances of the rows to the nearest of the ``centers``. Rows come
-    by cluster (those of cluster ``h`` from ``starts[h]`` on), the farthest from its centre first:
-    a row at distance ``r`` from its centre ``μ`` can only gain where ``‖p - μ‖ < 2 r``, so the
-    first that cannot ends the walk through its cluster.
-    """
-    for c in range(candidates.shape[0]):
-        gain = 0.0
+def nearest_and_closest(rows, centers, labels, closest):  # type: ignore[no-untyped-def]
+    """Write the nearest centre of every row, the first of equals, and its squared distance."""
+    for i in range(rows.shape[0]):
+        best = np.inf
+        label = 0
         for h in range(centers.shape[0]):
-            away = squared_distance(candidates[c], centers[h]) / 4
-            for i in range(starts[h], starts[h + 1]):
-                if closest[i] * SLACK <= away:
-                    break
-                left = closest[i] - squared_distance(candidates[c], rows[i])
-                if left > 0:
-                    gain += weights[i] * left
-        gains[c] = gain
+            squared = squared_distance(rows[i], centers[h])
+            if squared < best:
+                best = squared
+                label = h
+        labels[i] = label
+        closest[i] = best
 
 
 @kernel
-def settled_gains(  # type: ignore[no-untyped-def]
-    rows, weights, closest, starts, centers, sizes, candidates, coming, leaving, gains
-):
-    """Write the drop of the error after insertion *and* one move of all centres into ``gains``.
+def insertion_gains(gaps, lengths, weights, starts, centers, sizes, candidates, settled, gains):  # type: ignore[no-untyped-def]
+    """Write what every candidate alone, as a further centre, gains into ``gains``.
 
-    With ``A`` the rows that are closer to the candidate ``p``, and ``A_h`` those of them that
-    leave cluster ``h`` of weight ``W_h`` and mean ``μ_h``, the move adds to ``b_c``::
+    A row ``x = μ + u`` of the cluster of centre ``μ`` gains by a candidate ``p = μ + v``::
 
-        ‖Σ_A w (x - p)‖² / Σ_A w  +  Σ_h ‖Σ_{A_h} w (x - μ_h)‖² / (W_h - Σ_{A_h} w)
+        max(‖u‖² - ‖u - v‖², 0)  =  2 max(u·v - ‖v‖²/2, 0)
 
-    ``coming`` and ``leaving`` are scratch space of one row each.
+    Rows come as ``gaps`` ``u`` of ``lengths`` ``‖u‖`` by cluster (those of cluster ``h`` from
+    ``starts[h]`` on), the longest first: only those with ``‖u‖ > ‖v‖/2`` can gain, so the first
+    that is too short for all candidates ends the walk through its cluster. Products are made for
+    all candidates at once, innermost, which the compiler turns into vectors.
+
+    With ``settled``, the gain is that after all centres, means of clusters of weight ``sizes``,
+    have moved once. With ``A_h`` the rows that leave cluster ``h``, this adds::
+
+        ‖Σ_A w (x - p)‖² / Σ_A w  +  Σ_h ‖Σ_{A_h} w u‖² / (W_h - Σ_{A_h} w)
     """
-    d = rows.shape[1]
-    for c in range(candidates.shape[0]):
-        gain = 0.0
-        n_coming = 0.0
-        coming[:] = 0.0
-        for h in range(centers.shape[0]):
-            n_leaving = 0.0
-            leaving[:] = 0.0
-            away = squared_distance(candidates[c], centers[h]) / 4
-            for i in range(starts[h], starts[h + 1]):
-                if closest[i] * SLACK <= away:
-                    break
-                left = closest[i] - squared_distance(candidates[c], rows[i])
-                if left > 0:
-                    gain += weights[i] * left
-                    n_leaving += weights[i]
+    m, d = candidates.shape
+    aways = np.empty((d, m), dtype=candidates.dtype)
+    half = np.empty(m, dtype=candidates.dtype)
+    inner = np.empty(m, dtype=candidates.dtype)
+    leaving, n_leaving = np.zeros((m, d)), np.zeros(m)
+    coming, n_coming = np.zeros((m, d)), np.zeros(m)
+    gains[:] = 0.0
+    for h in range(centers.shape[0]):
+        shortest = np.inf
+        for c in range(m):
+            norm = candidates[c, 0] - candidates[c, 0]
+            for j in range(d):
+                away = candidates[c, j] - centers[h, j]
+                aways[j, c] = away
+                norm += away * away
+            half[c] = norm / 2
+            shortest = min(shortest, np.sqrt(norm) / 2)
+        for i in range(starts[h], starts[h + 1]):
+            if lengths[i] * SLACK <= shortest:
+                break
+            for c in range(m):
+                inner[c] = -half[c]
+            for j in range(d):
+                gap = gaps[i, j]
+                for c in range(m):
+                    inner[c] += gap * aways[j, c]
+            w = 2 * weights[i]
+            for c in range(m):
+                gains[c] += w * max(inner[c], 0)
+            if settled:
+                for c in range(m):
+                    if inner[c] > 0:
+                        n_leaving[c] += weights[i]
+                        for j in range(d):
+                            leaving[c, j] += weights[i] * gaps[i, j]
+        if settled:
+            for c in range(m):
+                if n_leaving[c] > 0:
+                    if sizes[h] > n_leaving[c] * SLACK:
+                        gains[c] += np.sum(leaving[c] ** 2) / (sizes[h] - n_leaving[c])
                     for j in range(d):
-                        coming[j] += weights[i] * (rows[i, j] - candidates[c, j])
-                        leaving[j] += weights[i] * (rows[i, j] - centers[h, j])
-            n_coming += n_leaving
-            if sizes[h] > n_leaving * SLACK:
-                gain += np.sum(leaving * leaving) / (sizes[h] - n_leaving)
-        if n_coming > 0:
-            gain += np.sum(coming * coming) / n_coming
-        gains[c] = gain
+                        coming[c, j] += leaving[c, j] - n_leaving[c] * aways[j, c]
+                    n_coming[c] += n_leaving[c]
+            leaving[:] = 0.0
+            n_leaving[:] = 0.0
+    if settled:
+        for c in range(m):
+            if n_coming[c] > 0:
+                gains[c] += np.sum(coming[c] ** 2) / n_coming[c]
 
 
 @kernel

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight.base import ConstrainedEstimator
 from sidelight.cluster._distances import center_distances, labelled_distances, nearest_centers
 from sidelight.cluster._lloyd import LloydResult
-from sidelight.cluster._seeding import kmeans_plusplus, random_rows
+from sidelight.cluster._seeding import farthest_first, kmeans_plusplus, random_rows
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 
@@ -82,12 +82,17 @@ class _KMeansBase(
         random_state: np.random.RandomState,
         sample_weight: Array | None,
     ) -> Array:
-        """Return initial centres as ``init`` asks for: ``"k-means++"``, ``"random"`` or centres."""
+        """Return initial centres as ``init`` asks for: by a way of that name, or these centres."""
         if isinstance(init, str):
-            ways = {"k-means++": kmeans_plusplus, "random": random_rows}
+            ways = {
+                "k-means++": kmeans_plusplus,
+                "farthest-first": farthest_first,
+                "random": random_rows,
+            }
             if init not in ways:
                 raise ValueError(
-                    f"init must be 'k-means++', 'random' or an array of centres, got {init!r}."
+                    f"init must be {', '.join(map(repr, ways))} or an array of centres, got "
+                    f"{init!r}."
                 )
             return ways[init](source, self.n_clusters, random_state, sample_weight=sample_weight)
         return check_centers(init, self.n_clusters, source)

@@ -245,7 +245,8 @@ class GlobalKMeans(_KMeansBase):
         elif self.candidates == "kd-tree":
             candidates = kd_means(points, self.n_candidates or 2 * self.n_clusters)
         elif self.candidates == "all":
-            candidates = points.rows[points.weights > 0]
+            present = points.weights > 0
+            candidates = points.rows if present.all() else points.rows[present]
         else:
             raise ValueError(
                 "candidates must be 'all', 'kd-tree' or an array of points, got "

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.insertion import descend, insertion_gains, settled_gains
+from sidelight._kernels.insertion import (
+    descend,
+    insertion_gains,
+    nearest_and_closest,
+)
 from sidelight._progress import fit_progress
-from sidelight.cluster._distances import labelled_distances, nearest_centers
 from sidelight.engine import RowSource, as_rows, get_threads
 
 Array = npt.NDArray[Any]
@@ -56,23 +59,52 @@ def candidate_gains(
     after all centres have moved to their means once (they must be there before). ``None`` after an
     interruption that is to keep what there is.
     """
-    labels = nearest_centers(points.source, centers)
-    closest = labelled_distances(points.source, centers, labels)
+    labels, closest = _nearest(points, centers)
     order = np.lexsort((-closest, labels))
-    sizes = np.bincount(labels, points.weights, minlength=len(centers))
+    gaps = points.rows[order] - centers[labels[order]]
+    lengths, weights = np.sqrt(closest[order]), points.weights[order]
     starts = np.searchsorted(labels[order], np.arange(len(centers) + 1))
-    sorted_points = points.rows[order], points.weights[order], closest[order], starts, centers
-    gains = np.empty(len(candidates))
+    sizes = np.bincount(labels, points.weights, minlength=len(centers))
+    # Candidates that are looked at together should be neighbours: the same rows are out of reach.
+    if candidates is points.rows:
+        turn = order
+    else:
+        near, far = _nearest(Points.of(candidates, None), centers)
+        turn = np.lexsort((-far, near))
+    in_turn, gains_in_turn = candidates[turn], np.empty(len(candidates))
 
     def work(piece: slice) -> None:
-        if settled:
-            scratch = np.empty((2, candidates.shape[1]))
-            settled_gains(*sorted_points, sizes, candidates[piece], *scratch, gains[piece])
-        else:
-            insertion_gains(*sorted_points, candidates[piece], gains[piece])
+        insertion_gains(
+            gaps,
+            lengths,
+            weights,
+            starts,
+            centers,
+            sizes,
+            in_turn[piece],
+            settled,
+            gains_in_turn[piece],
+        )
 
     done = _in_threads(work, len(candidates), points.rows.size, description, verbose)
-    return gains if done else None
+    if not done:
+        return None
+    gains = np.empty(len(candidates))
+    gains[turn] = gains_in_turn
+    return gains
+
+
+def _nearest(points: Points, centers: Array) -> tuple[Array, ...]:
+    """Nearest centre of every row and its squared distance."""
+
+    def measure(block: Array) -> tuple[tuple[()], tuple[Array, Array]]:
+        labels, closest = np.empty(len(block), np.int32), np.empty(len(block), block.dtype)
+        nearest_and_closest(block, centers, labels, closest)
+        return (), (labels, closest)
+
+    if len(points.source.blocks) == 1:  # nothing to share: no need for the engine
+        return measure(points.rows)[1]
+    return points.source.map_reduce(measure)[1]
 
 
 def trial_errors(
@@ -116,9 +148,10 @@ def _in_threads(
     work: Callable[[slice], None], n: int, work_each: int, description: str, verbose: int
 ) -> bool:
     """Work on all pieces of ``range(n)``; tell whether nothing interrupted it."""
-    at_once = min(CANDIDATES_AT_ONCE, max(n // 16, 1))
+    worth = n * work_each > WORTH_THREADS
+    at_once = min(CANDIDATES_AT_ONCE, max(n // 4, 1)) if worth else n
     pieces = [slice(start, min(start + at_once, n)) for start in range(0, n, at_once)]
-    n_threads = get_threads() if n * work_each > WORTH_THREADS else 1
+    n_threads = get_threads() if worth else 1
     with fit_progress(description, len(pieces), verbose=verbose) as progress:
         for _ in _map(work, pieces, min(n_threads, len(pieces))):
             progress.step()

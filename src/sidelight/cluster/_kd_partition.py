@@ -8,6 +8,7 @@ stays whole. Nothing depends on chance, on the coordinate axes, or on threads.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,9 @@ from sidelight.cluster._insertion import Points
 from sidelight.engine import as_rows
 
 Array = npt.NDArray[Any]
+
+#: Products below which neither we nor BLAS would use threads.
+WORTH_BLOCKS = 1e5
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def _node(points: Points, rows: Array) -> _Node:
     def add(block: Array, weights: Array) -> tuple[tuple[Array], tuple[()]]:
         return (weights @ (block - near),), ()
 
-    (gaps,), _ = as_rows(points.rows[rows]).map_reduce(add, aligned=(weights,))
+    gaps = _sum(add, points.rows[rows], weights)
     total = float(weights.sum())
     return _Node(rows, total, near + gaps / total)
 
@@ -104,6 +108,12 @@ def _principal_direction(points: Points, node: _Node, away: Array) -> Array:
         def add(block: Array, weights: Array) -> tuple[tuple[Array], tuple[()]]:
             return ((block * weights[:, None]).T @ block,), ()
 
-        (scatter,), _ = as_rows(away).map_reduce(add, aligned=(weights,))
-        direction = np.linalg.eigh(scatter)[1][:, -1]
+        direction = np.linalg.eigh(_sum(add, away, weights))[1][:, -1]
     return direction * np.sign(direction[np.argmax(np.abs(direction))])
+
+
+def _sum(add: Callable[..., Any], rows: Array, weights: Array) -> Array:
+    """Add something up over weighted rows."""
+    if rows.size * rows.shape[1] < WORTH_BLOCKS:
+        return add(rows, weights)[0][0]
+    return as_rows(rows).map_reduce(add, aligned=(weights,))[0][0]

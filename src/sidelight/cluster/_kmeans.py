@@ -24,8 +24,9 @@ class KMeans(_KMeansBase):
     ----------
     n_clusters : int, default=8
         Number of clusters ``k``.
-    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
-        Where to start: greedy D² sampling, random rows, or these centres.
+    init : {"k-means++", "farthest-first", "random"} or array of shape (n_clusters, n_features), \
+default="k-means++"
+        Where to start: greedy D² sampling, rows far from each other, random rows, or these centres.
     n_init : int, default=5
         Number of starts, of which the best is kept; one is enough when ``init`` is an array.
     max_iter : int, default=300

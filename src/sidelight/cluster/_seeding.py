@@ -1,4 +1,4 @@
-"""Where k-means starts: D² sampling, random rows, and the neighbourhoods of what is known."""
+"""Where k-means starts: D² sampling, far rows, random rows, and what is known."""
 
 from __future__ import annotations
 
@@ -72,6 +72,58 @@ def kmeans_plusplus(
         candidates = dense_rows(source, drawn)
         potentials, _ = _join(source, weights, closest, candidates)
         centers[h] = candidates[np.argmin(potentials)]
+        _, closest = _join(source, weights, closest, centers[h : h + 1])
+    return centers
+
+
+def farthest_first(
+    source: RowSource,
+    n_clusters: int,
+    random_state: np.random.RandomState,
+    *,
+    given: Array | None = None,
+    sample_weight: Array | None = None,
+) -> Array:
+    """Choose centres far from each other (Gonzalez 1985), after those given.
+
+    The first is drawn with probability proportional to the weights, every next is the row farthest
+    from all before it. No row is then farther from its centre than twice what is possible with as
+    many centres.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows.
+    n_clusters : int
+        Number of centres, given ones included.
+    random_state : numpy.random.RandomState
+        Source of chance.
+    given : ndarray of shape (n_given, n_features), default=None
+        Centres that are known already; they come first in the result.
+    sample_weight : ndarray of shape (n_rows,), default=None
+        Weights of the rows; one of weight 0 is no centre.
+
+    Returns
+    -------
+    centers : ndarray of shape (n_clusters, n_features)
+        Centres in the element type of the rows.
+    """
+    centers = np.empty((n_clusters, source.n_features), dtype=source.dtype)
+    weights = np.ones(source.n_rows, dtype=source.dtype)
+    if sample_weight is not None:
+        weights[:] = sample_weight
+    order = _order_by_content(source)
+    n_given = 0 if given is None else min(len(given), n_clusters)
+    closest = np.full(source.n_rows, np.inf, dtype=source.dtype)
+    for h in range(n_clusters):
+        if given is not None and h < n_given:
+            centers[h] = given[h]
+        elif h == 0:
+            centers[0] = dense_rows(source, _draw(weights, order, 1, random_state))[0]
+        else:
+            # Of equally far rows the first in an order that does not depend on the table's.
+            farthest = order[np.argmax(np.where(weights > 0, closest, -1)[order])]
+            centers[h] = dense_rows(source, [farthest])[0]
         _, closest = _join(source, weights, closest, centers[h : h + 1])
     return centers
 
