@@ -11,6 +11,7 @@ __getattr__, __dir__, __all__ = attach(
         "_cop_kmeans": ["COPKMeans"],
         "_pck_kmeans": ["PCKMeans"],
         "_mpck_kmeans": ["MPCKMeans"],
+        "_lcvqe": ["LCVQE"],
         "_size_constrained": ["SizeConstrainedKMeans", "SizeConstrainedKMedians"],
         "_agglomerative": ["ConstrainedAgglomeration"],
     },

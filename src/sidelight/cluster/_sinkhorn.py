@@ -1,0 +1,183 @@
+r"""Memberships with given sums over the rows, at a temperature: entropic transport.
+
+.. math::
+
+    \min_P \sum_{ih} w_i P_{ih} c_{ih} + T \sum_{ih} w_i P_{ih} \log (P_{ih} / \pi_h)
+    \quad\text{subject to}\quad
+    \sum_h P_{ih} = 1, \quad \sum_i w_i P_{ih} = W \pi_h
+
+is solved by :math:`P_{ih} \propto \pi_h \exp((b_h - c_{ih}) / T)` for the multipliers ``b`` that
+maximise the concave dual
+
+.. math::
+
+    g(b) = W \sum_h \pi_h b_h - T \sum_i w_i \log \sum_h \pi_h \exp((b_h - c_{ih}) / T) ,
+
+``T log β`` of equation (8.17) in Constrained Clustering. The sums over the rows are its gradient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.cluster._distances import tiles
+from sidelight.engine import RowSource, as_rows
+
+Array = npt.NDArray[Any]
+
+#: Sums over the rows are right when they are off by this share at most.
+TOLERANCE = 1e-9
+
+#: Rounds at most: a Newton step each, or a sweep of (8.18) where that does not help.
+MAX_ROUNDS = 2000
+
+#: Halvings of a Newton step before it is given up; with the usual condition of sufficient rise.
+HALVINGS = 8
+SUFFICIENT = 1e-4
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Multipliers, what they achieve, and whether sums over the rows are as asked for.
+
+    ``value`` is the dual: the least objective, up to the square of what the sums are off by.
+    """
+
+    multipliers: Array
+    value: float
+    sums: Array
+    balanced: bool
+
+
+def memberships(costs: Array, multipliers: Array, shares: Array, temperature: float) -> Array:
+    """Return ``P``, ``(m, k)`` in float64."""
+    return _memberships(costs, multipliers, shares, temperature)[0]
+
+
+def _memberships(
+    costs: Array, multipliers: Array, shares: Array, temperature: float
+) -> tuple[Array, Array]:
+    """Return ``P`` and the logarithms of what its rows were divided by."""
+    logs = (multipliers - costs.astype(np.float64)) / temperature
+    top = logs.max(axis=1)
+    P = np.exp(logs - top[:, None]) * shares
+    total = P.sum(axis=1)
+    P /= total[:, None]
+    return P, np.log(total) + top
+
+
+def balance(
+    costs: Array,
+    shares: Array,
+    temperature: float,
+    *,
+    weights: Array | None = None,
+    start: Array | None = None,
+) -> Balance:
+    """Find the multipliers for which every cluster gets its share of the rows.
+
+    Newton's method on the dual, with ``k`` unknowns, and the sweeps of equation (8.18) (Sinkhorn),
+    which always make progress, where it does not.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n, k)
+        Cost of every row in every cluster.
+    shares : ndarray of shape (k,)
+        ``π``: positive, with sum 1.
+    temperature : float
+        ``T`` above 0, in the units of the costs.
+    weights : ndarray of shape (n,), default=None
+        Weights of the rows.
+    start : ndarray of shape (k,), default=None
+        Multipliers of a similar problem.
+    """
+    dual = _Dual(costs, shares, temperature, weights)
+    point = np.zeros(len(shares)) if start is None else start
+    now = dual.at(point)
+    for _ in range(MAX_ROUNDS):
+        if dual.off(now) <= TOLERANCE:
+            break
+        better = dual.newton(now)
+        now = dual.sweep(now) if better is None else better
+    # A common constant of the multipliers changes nothing; this one makes them unique.
+    middle = shares @ now.point
+    return Balance(now.point - middle, now.value, now.sums, dual.off(now) <= TOLERANCE)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A point of the dual with its value and the sums of the memberships there."""
+
+    point: Array
+    value: float
+    sums: Array
+
+
+class _Dual:
+    """``g(b)`` of a problem, its gradient and its curvature."""
+
+    def __init__(
+        self, costs: Array, shares: Array, temperature: float, weights: Array | None
+    ) -> None:
+        self.rows: RowSource = as_rows(costs)
+        self.shares = shares
+        self.temperature = temperature
+        self.weights = np.ones(len(costs)) if weights is None else weights.astype(np.float64)
+        self.mass = float(self.weights.sum())
+        self.goal = self.mass * shares
+
+    def off(self, place: _Place) -> float:
+        """Return by what share of it the sum of some cluster is off."""
+        return float(np.max(np.abs(place.sums - self.goal) / self.goal))
+
+    def at(self, point: Array) -> _Place:
+        """Evaluate a point."""
+
+        def add_up(costs: Array, weights: Array) -> tuple[tuple[Array, float], tuple[()]]:
+            sums, logs = np.zeros(len(point)), 0.0
+            for tile in tiles(len(costs)):
+                P, log_total = _memberships(costs[tile], point, self.shares, self.temperature)
+                sums += weights[tile] @ P
+                logs += float(weights[tile] @ log_total)
+            return (sums, logs), ()
+
+        (sums, logs), _ = self.rows.map_reduce(add_up, aligned=(self.weights,))
+        return _Place(point, float(self.goal @ point - self.temperature * logs), sums)
+
+    def sweep(self, place: _Place) -> _Place:
+        """Do one sweep of (8.18): every cluster corrects its own multiplier."""
+        least = np.finfo(float).tiny
+        ratio = np.log(self.goal) - np.log(np.maximum(place.sums, least))
+        return self.at(place.point + self.temperature * ratio)
+
+    def newton(self, place: _Place) -> _Place | None:
+        """Do one Newton step, shortened until it helps; None if it does not."""
+
+        def add_up(costs: Array, weights: Array) -> tuple[tuple[Array], tuple[()]]:
+            products = np.zeros((len(self.shares),) * 2)
+            for tile in tiles(len(costs)):
+                P = memberships(costs[tile], place.point, self.shares, self.temperature)
+                products += P.T @ (weights[tile, None] * P)
+            return (products,), ()
+
+        (products,), _ = self.rows.map_reduce(add_up, aligned=(self.weights,))
+        slope = self.goal - place.sums
+        curvature = (np.diag(place.sums) - products) / self.temperature
+        step = np.linalg.lstsq(curvature, slope, rcond=1e-12)[0]
+        rise = float(slope @ step)
+        if not np.all(np.isfinite(step)) or rise <= 0:
+            return None
+        length, before = 1.0, self.off(place)
+        for _ in range(HALVINGS):
+            there = self.at(place.point + length * step)
+            enough = there.value >= place.value + SUFFICIENT * length * rise
+            # Near the top the value no longer tells, but the sums do.
+            if enough or self.off(there) < before / 2:
+                return there
+            length /= 2
+        return None
