@@ -19,7 +19,7 @@ from scipy import sparse
 
 from sidelight._kernels.icm import costs_and_nearest
 from sidelight.constraints import Closure
-from sidelight.engine import RowSource
+from sidelight.engine import RowSource, as_rows
 
 #: Rows gathered at a time; what they add up to is all that is kept.
 ROWS_AT_ONCE = 65536
@@ -127,7 +127,7 @@ class Points:
             points = points - self._shift.astype(points.dtype)
         self._points = points
         self._norms = _squared_norms(points)
-        self._scratch = np.empty((0, 0))
+        self._cost = np.empty((0, 0))
 
     def costs(
         self, centers: npt.NDArray[Any], weights: npt.NDArray[np.float64]
@@ -136,20 +136,27 @@ class Points:
 
         The costs are in memory that the next call writes over.
         """
-        relative = centers - self._shift
-        cost = self._products(relative.T.astype(self._points.dtype))
-        nearest = np.empty(len(cost), dtype=np.int64)
-        costs_and_nearest(cost, self._norms, _squared_norms(relative), weights, nearest)
-        return cost, nearest
-
-    def _products(self, directions: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        if sparse.issparse(self._points):
-            return np.asarray(self._points @ directions)
-        shape = len(self._points), directions.shape[1]
-        if self._scratch.shape != shape:
+        n, k = len(self._norms), len(centers)
+        if self._cost.shape != (n, k):
             # Fresh memory for every call would cost more than the arithmetic.
-            self._scratch = np.empty(shape, dtype=self._points.dtype)
-        return np.matmul(self._points, directions, out=self._scratch)
+            self._cost = np.empty((n, k), dtype=self._points.dtype)
+        cost, nearest = self._cost, np.empty(n, dtype=np.int64)
+        relative = centers - self._shift
+        squares = _squared_norms(relative)
+        directions = relative.T.astype(self._points.dtype)
+
+        def measure(block: Any, positions: range) -> tuple[tuple[()], tuple[()]]:
+            here = slice(positions.start, positions.stop)
+            if sparse.issparse(block):
+                cost[here] = block @ directions
+            else:
+                np.matmul(block, directions, out=cost[here])
+            costs_and_nearest(cost[here], self._norms[here], squares, weights[here], nearest[here])
+            return (), ()
+
+        if n:
+            as_rows(self._points).map_reduce(measure, aligned=(range(n),))
+        return cost, nearest
 
     def squared_distances(self, centers: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Squared distances of all points to all centres (written over like :meth:`costs`)."""
