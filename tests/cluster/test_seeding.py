@@ -1,4 +1,4 @@
-"""D² sampling: its probabilities, its weights, and that it goes on from given centres."""
+"""D² sampling: its probabilities, its weights, given centres; and rows far from each other."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
+from sidelight.cluster import KMeans
 from sidelight.cluster._distances import labelled_distances, nearest_centers
-from sidelight.cluster._seeding import kmeans_plusplus, random_rows
+from sidelight.cluster._seeding import farthest_first, kmeans_plusplus, random_rows
 from sidelight.engine import _memory, as_rows, threads
 
 
@@ -115,3 +116,32 @@ def test_random_rows_are_different_and_weighted():
     chosen = random_rows(as_rows(X), 3, state(0), sample_weight=weights)
     np.testing.assert_array_equal(np.sort(chosen, axis=0), X[:3])
     assert len(np.unique(random_rows(as_rows(X), 5, state(0), sample_weight=weights))) == 5
+
+
+def test_farthest_first_takes_the_farthest_row_every_time() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    centers = farthest_first(as_rows(X), 6, np.random.RandomState(0))
+    for h in range(1, 6):
+        closest = ((X[:, None] - centers[None, :h]) ** 2).sum(axis=-1).min(axis=1)
+        np.testing.assert_array_equal(centers[h], X[np.argmax(closest)])
+
+
+def test_farthest_first_continues_given_centres_and_skips_rows_without_weight() -> None:
+    X = np.array([[0.0], [1.0], [5.0], [100.0]])
+    weights = np.array([1.0, 1.0, 1.0, 0.0])
+    given = np.array([[-1.0]])
+    centers = farthest_first(
+        as_rows(X), 2, np.random.RandomState(0), given=given, sample_weight=weights
+    )
+    assert centers.ravel().tolist() == [-1.0, 5.0]
+
+
+def test_farthest_first_of_sparse_rows_in_any_order() -> None:
+    X = np.random.default_rng(1).integers(0, 3, size=(40, 6)).astype(float)
+    dense = farthest_first(as_rows(X), 5, np.random.RandomState(3))
+    thin = farthest_first(as_rows(sparse.csr_array(X)), 5, np.random.RandomState(3))
+    other = farthest_first(as_rows(X[::-1].copy()), 5, np.random.RandomState(3))
+    np.testing.assert_array_equal(dense, thin)
+    np.testing.assert_array_equal(dense, other)
+    model = KMeans(5, init="farthest-first", random_state=3, n_init=1).fit(X)
+    assert model.inertia_ <= ((X[:, None] - dense[None]) ** 2).sum(axis=-1).min(axis=1).sum()

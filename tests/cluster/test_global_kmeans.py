@@ -1,0 +1,345 @@
+"""Global k-means: gains against brute force, published figures, the kd-tree, must-links."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris, load_wine, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
+
+import sidelight
+from sidelight import Constraints, engine
+from sidelight.cluster import GlobalKMeans, KMeans
+from sidelight.cluster._insertion import Points, candidate_gains, settle
+from sidelight.cluster._kd_partition import kd_means, kd_partition
+from sidelight.exceptions import SidelightError
+
+# Errors on the raw iris data for k = 1..15, by Lloyd's algorithm until no label changes.
+IRIS_FULL = [681.3706, 152.3480, 78.8514, 57.2285, 46.4462, 39.0400, 34.3058, 29.9904]
+IRIS_FULL += [27.7876, 25.9659, 24.1493, 22.3942, 21.0349, 19.8024, 18.6026]
+IRIS_FAST = [681.3706, 152.3480, 78.8557, 57.2560, 46.6954, 39.6035, 35.3853, 30.5008]
+IRIS_FAST += [28.5780, 26.7524, 25.3811, 23.9485, 22.4823, 20.9731, 19.9829]
+IRIS_TREE = [*IRIS_FAST[:10], 25.2135, 23.7472, 22.0517, 21.0661, 19.9780]
+WINE_FULL = [2314.00, 1658.76, 1277.93, 1175.38, 1103.61]
+WINE_FULL += [1039.27, 976.77, 927.57, 883.63, 842.52]
+
+
+def squared(X: np.ndarray, points: np.ndarray) -> np.ndarray:
+    return ((X[:, None].astype(float) - points[None]) ** 2).sum(axis=-1)
+
+
+def error(X: np.ndarray, centers: np.ndarray, weights: Any = 1.0) -> float:
+    return float(np.sum(weights * squared(X, centers).min(axis=1)))
+
+
+@pytest.fixture(scope="module")
+def iris() -> np.ndarray:
+    return load_iris().data
+
+
+# ------------------------------------------------------------------ published figures
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"search": "full"}, IRIS_FULL),
+        ({"search": "fast"}, IRIS_FAST),
+        ({"candidates": "kd-tree", "n_candidates": 30}, IRIS_TREE),
+    ],
+    ids=["full", "fast", "kd-tree"],
+)
+def test_errors_on_iris(params: Any, expected: list[float], iris: np.ndarray) -> None:
+    model = GlobalKMeans(15, **params).fit(iris)
+    np.testing.assert_allclose(model.inertia_path_, expected, atol=5.1e-5)
+    for k, centers in enumerate(model.path_, start=1):
+        assert centers.shape == (k, 4)
+        assert error(iris, centers) == pytest.approx(model.inertia_path_[k - 1], rel=1e-9)
+    assert model.inertia_ == model.inertia_path_[-1] == model.history_[-1]
+
+
+def test_errors_on_standardised_wine() -> None:
+    X = StandardScaler().fit_transform(load_wine().data)
+    model = GlobalKMeans(10, search="full").fit(X)
+    np.testing.assert_allclose(model.inertia_path_, WINE_FULL, atol=5.1e-3)
+
+
+# ------------------------------------------------------------------ gains
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 90), k=st.integers(1, 6), d=st.integers(1, 5))
+def test_gain_is_the_drop_of_the_error(seed: int, n: int, k: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)), 1) + 1e3  # ties, and far from the origin
+    weights = rng.integers(0, 4, size=n).astype(float)
+    weights[0] = 1
+    centers = X[rng.integers(n, size=k)] + rng.normal(size=(k, d)) * rng.integers(0, 2)
+    candidates = np.vstack([X, rng.normal(size=(3, d)) + 1e3])
+    gains = candidate_gains(Points.of(X, weights), centers, candidates)
+    before = error(X, centers, weights)
+    drops = [before - error(X, np.vstack([centers, p]), weights) for p in candidates]
+    assert gains is not None
+    np.testing.assert_allclose(gains, drops, atol=1e-7 * (1 + before))
+    assert np.all(gains >= 0)
+
+
+def test_a_candidate_that_improves_nobody_gains_nothing() -> None:
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [10.0, 0.0], [11.0, 0.0]])
+    centers = np.array([[0.5, 0.0], [10.5, 0.0]])
+    gains = candidate_gains(Points.of(X, None), centers, np.array([[5.5, 9.0], [0.5, 0.0], X[0]]))
+    assert gains is not None
+    assert gains.tolist() == [0.0, 0.0, 0.25]
+
+
+def test_settled_gain_is_the_drop_after_one_move() -> None:
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(80, 3)), rng.uniform(0.5, 2, size=80)
+    points = Points.of(X, weights)
+    centers = settle(points, X[:4], 100, 0.0)[0]
+    gains = candidate_gains(points, centers, X, settled=True)
+    assert gains is not None
+    for p, gain in zip(X, gains, strict=True):
+        start = np.vstack([centers, p])
+        labels = squared(X, start).argmin(axis=1)
+        moved = np.array([np.average(X[labels == h], 0, weights[labels == h]) for h in range(5)])
+        after = np.sum(weights * squared(X, moved)[np.arange(80), labels])
+        assert gain == pytest.approx(error(X, centers, weights) - after, rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_error_ends_below_what_the_gain_promises(dtype: Any) -> None:
+    X, _ = make_blobs(300, n_features=3, centers=9, cluster_std=2.0, random_state=1)
+    X = X.astype(dtype)
+    model = GlobalKMeans(9).fit(X)
+    for centers, before, after in zip(
+        model.path_, model.inertia_path_, model.inertia_path_[1:], strict=False
+    ):
+        gains = candidate_gains(Points.of(X, None), centers, X)
+        assert gains is not None
+        assert after <= (before - gains.max()) * (1 + 1e-5)
+    assert np.all(np.diff(model.inertia_path_) < 0)
+
+
+def test_settling_is_lloyds_algorithm() -> None:
+    X = np.random.default_rng(1).normal(size=(150, 4))  # no ties, which may be broken differently
+    points = Points.of(X, None)
+    for seed in range(5):
+        start = X[np.random.default_rng(seed).choice(150, 6, replace=False)]
+        centers, found, n_iter = settle(points, start, 300, 0.0)
+        model = KMeans(6, init=start, tol=0.0).fit(X)
+        np.testing.assert_allclose(centers, model.cluster_centers_)
+        assert found == pytest.approx(model.inertia_)
+        assert n_iter == model.n_iter_
+
+
+# ------------------------------------------------------------------ the search
+
+
+def test_two_clusters_are_no_worse_than_any_start_at_the_mean_and_a_row() -> None:
+    X = np.random.default_rng(2).normal(size=(40, 2))
+    best = GlobalKMeans(2, search="full").fit(X).inertia_
+    for row in X:
+        start = np.vstack([X.mean(axis=0), row])
+        assert best <= KMeans(2, init=start, tol=0.0).fit(X).inertia_ * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_clusters_of_few_points_against_all_partitions(seed: int) -> None:
+    X = np.random.default_rng(seed).normal(size=(7, 2))
+    errors = []
+    for split in itertools.product([0, 1], repeat=7):
+        parts = [X[np.array(split) == h] for h in range(2)]
+        errors.append(sum(((p - p.mean(axis=0)) ** 2).sum() for p in parts if len(p)))
+    model = GlobalKMeans(2, search="full").fit(X)
+    assert model.inertia_ >= min(errors) - 1e-12
+    assert model.inertia_ == pytest.approx(min(errors), rel=0.02)
+
+
+def test_order_of_the_rows_does_not_matter() -> None:
+    X = np.random.default_rng(3).normal(size=(120, 3))  # no ties
+    shuffled = X[np.random.default_rng(4).permutation(120)]
+    for params in ({"search": "full"}, {}, {"candidates": "kd-tree"}, {"n_trials": 4}):
+        first, second = (GlobalKMeans(6, **params).fit(rows) for rows in (X, shuffled))
+        np.testing.assert_allclose(first.inertia_path_, second.inertia_path_)
+
+
+def test_trials_find_what_one_misses(iris: np.ndarray) -> None:
+    full = np.array(IRIS_FULL)
+    once, more = (GlobalKMeans(15, n_trials=n).fit(iris).inertia_path_ for n in (1, 8))
+    assert np.max(once / full) > 1.05
+    assert np.max(more / full) < 1.001
+
+
+def test_candidates_of_the_user() -> None:
+    X = np.array([[0.0], [1.0], [10.0], [11.0], [30.0]])
+    model = GlobalKMeans(2, candidates=[[10.4]]).fit(X)
+    assert sorted(model.cluster_centers_.ravel().tolist()) == [5.5, 30.0]
+    assert GlobalKMeans(2, candidates=X).fit(X).inertia_ == GlobalKMeans(2).fit(X).inertia_
+
+
+def test_nothing_is_left_to_chance_or_threads() -> None:
+    X, _ = make_blobs(3000, n_features=4, centers=6, cluster_std=3.0, random_state=0)
+    for params in ({}, {"candidates": "kd-tree", "search": "full"}, {"n_trials": 3}):
+        fits = []
+        for n_threads in (1, 2, 3):
+            with engine.threads(n_threads):
+                model = GlobalKMeans(6, random_state=n_threads, **params)
+                fits.append(model.fit(X.astype(np.float32)))
+        for other in fits[1:]:
+            np.testing.assert_array_equal(other.cluster_centers_, fits[0].cluster_centers_)
+            np.testing.assert_array_equal(other.inertia_path_, fits[0].inertia_path_)
+
+
+def test_small_and_large_paths_agree(monkeypatch: Any, iris: np.ndarray) -> None:
+    small = GlobalKMeans(8).fit(iris)
+    monkeypatch.setattr("sidelight.cluster._global_kmeans.WORTH_BLOCKS", 0)
+    large = GlobalKMeans(8).fit(iris)
+    np.testing.assert_allclose(small.inertia_path_, large.inertia_path_)
+
+
+# ------------------------------------------------------------------ weights and must-links
+
+
+@pytest.mark.parametrize("params", [{}, {"search": "full"}, {"candidates": "kd-tree"}])
+def test_weights_are_repetitions(params: Any) -> None:
+    rng = np.random.default_rng(5)
+    X, weights = rng.normal(size=(60, 2)), rng.integers(0, 4, size=60)
+    weighted = GlobalKMeans(4, **params).fit(X, sample_weight=weights)
+    repeated = GlobalKMeans(4, **params).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.inertia_path_, repeated.inertia_path_)
+
+
+def test_must_links_hold_at_their_exact_cost() -> None:
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(50, 2))
+    known = Constraints(must_link=rng.integers(50, size=(15, 2)), n_samples=50)
+    model = GlobalKMeans(5).fit(X, constraints=known)
+    assert model.n_violations_ == 0
+    for h in range(5):
+        np.testing.assert_allclose(model.cluster_centers_[h], X[model.labels_ == h].mean(axis=0))
+    costs = ((X - model.cluster_centers_[model.labels_]) ** 2).sum()
+    assert model.inertia_ == pytest.approx(costs)
+    total = ((X - X.mean(axis=0)) ** 2).sum()
+    assert model.inertia_path_[0] == pytest.approx(total)
+    assert np.all(np.diff(model.history_) <= 1e-9)
+
+
+def test_groups_hold_and_one_big_group_changes_nothing_else() -> None:
+    X = np.random.default_rng(7).normal(size=(30, 2))
+    groups = np.where(np.arange(30) < 12, np.arange(30) % 3, -1)
+    model = GlobalKMeans(4).fit(X, constraints=Constraints.from_groups(groups))
+    for g in range(3):
+        assert len(np.unique(model.labels_[groups == g])) == 1
+
+
+def test_cannot_links_are_refused() -> None:
+    X = np.zeros((4, 1))
+    apart = Constraints(cannot_link=[("a", "c")], ids=list("abcd"))
+    with pytest.raises(SidelightError, match=r"'a' and 'c' must be apart.*COPKMeans"):
+        GlobalKMeans(2).fit(X, constraints=apart)
+    classes = Constraints.from_labels([0, 1, -1, -1])
+    with pytest.raises(SidelightError, match=r"different classes.*COPKMeans"):
+        GlobalKMeans(2).fit(X, constraints=classes)
+
+
+# ------------------------------------------------------------------ the kd-tree
+
+
+@pytest.mark.parametrize("n_leaves", [1, 2, 7, 64])
+def test_leaves_partition_the_rows(n_leaves: int, iris: np.ndarray) -> None:
+    leaves = kd_partition(Points.of(iris, None), n_leaves)
+    assert len(leaves) == n_leaves
+    assert sorted(np.concatenate(leaves).tolist()) == list(range(150))
+    means = kd_means(Points.of(iris, None), n_leaves)
+    np.testing.assert_allclose(means, [iris[leaf].mean(axis=0) for leaf in leaves])
+
+
+def test_first_cut_is_across_the_first_principal_direction(iris: np.ndarray) -> None:
+    centred = iris - iris.mean(axis=0)
+    side = centred @ np.linalg.svd(centred)[2][0] >= 0
+    leaves = kd_partition(Points.of(iris, None), 2)
+    halves = {frozenset(np.flatnonzero(side)), frozenset(np.flatnonzero(~side))}
+    assert {frozenset(leaf) for leaf in leaves} == halves
+
+
+def test_rows_that_are_equal_stay_together() -> None:
+    X = np.repeat([[0.1, 0.2], [3.0, 4.0]], 10, axis=0)
+    assert [leaf.tolist() for leaf in kd_partition(Points.of(X, None), 9)] == [
+        list(range(10)),
+        list(range(10, 20)),
+    ]
+
+
+def test_a_leaf_for_every_row_is_the_fast_search() -> None:
+    X = np.random.default_rng(8).normal(size=(90, 3))
+    tree = GlobalKMeans(8, candidates="kd-tree", n_candidates=90).fit(X)
+    fast = GlobalKMeans(8).fit(X)
+    np.testing.assert_array_equal(tree.labels_, fast.labels_)
+    np.testing.assert_array_equal(tree.inertia_path_, fast.inertia_path_)
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_rotations_change_nothing(d: int) -> None:
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(100, d)) * rng.uniform(0.5, 2, size=d)
+    rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    before, after = (kd_partition(Points.of(Z, None), 16) for Z in (X, X @ rotation))
+    assert [leaf.tolist() for leaf in before] == [leaf.tolist() for leaf in after]
+    first, second = (GlobalKMeans(5, candidates="kd-tree").fit(Z) for Z in (X, X @ rotation))
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+
+
+# ------------------------------------------------------------------ bad input and interruptions
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"search": "slow"}, "search must be"),
+        ({"candidates": "some"}, "candidates must be"),
+        ({"candidates": [[1.0]]}, "2 features each"),
+        ({"candidates": [[1.0, np.nan]]}, "finite points"),
+        ({"n_candidates": 4}, "kd-tree"),
+        ({"candidates": "kd-tree", "n_candidates": 0}, "above 0"),
+        ({"n_trials": 0}, "n_trials"),
+        ({"n_trials": 2, "search": "full"}, "every candidate"),
+    ],
+)
+def test_wrong_parameters(params: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        GlobalKMeans(2, **params).fit(np.random.default_rng(0).normal(size=(9, 2)))
+
+
+def test_too_many_pairs_are_refused_at_once() -> None:
+    X = np.zeros((300_000, 1), dtype=np.float32)
+    with pytest.raises(SidelightError, match="candidates='kd-tree'"):
+        GlobalKMeans(2).fit(X)
+
+
+def test_interruption_keeps_the_path_so_far() -> None:
+    X = np.random.default_rng(0).normal(size=(1500, 8))
+    GlobalKMeans(2, search="full").fit(X[:50])  # compile first
+    model = GlobalKMeans(30, search="full")
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    started = time.perf_counter()
+    timer.start()
+    with (
+        sidelight.progress(show=False, keep_best=True),
+        pytest.warns(ConvergenceWarning, match="interrupted"),
+    ):
+        model.fit(X)
+    assert time.perf_counter() - started < 30
+    assert 1 <= len(model.cluster_centers_) == len(model.path_) < 30
+    assert not model.converged_
+    assert model.predict(X).shape == (1500,)
