@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from sidelight import Constraints
-from sidelight.cluster import KMeans, PCKMeans
+from sidelight.cluster import KMeans, PCKMeans, SizeConstrainedKMeans
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.report import _selection, _tables, render_report, write_report
@@ -376,3 +376,17 @@ def test_what_does_not_fit_together_is_named(change, words, example):
     given = {"estimator": example.model, "X": example.X, **change}
     with pytest.raises(SidelightError, match=words):
         render_report(**given)
+
+
+def test_bounds_are_drawn_where_sizes_were_asked_for() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = SizeConstrainedKMeans(3, min_size=15, max_size=25, random_state=0).fit(X)
+    html = render_report(estimator=model, X=X)
+    assert html.count('class="bound"') == 6  # a lower and an upper one for each of three clusters
+    assert "60 rows, 3 clusters, 3 bounded sizes: all satisfied." in html
+    only_lower = SizeConstrainedKMeans(3, min_size=15, random_state=0).fit(X)
+    assert render_report(estimator=only_lower, X=X).count('class="bound"') == 3
+    by_weight = SizeConstrainedKMeans(3, min_size=0.2, random_state=0)
+    by_weight.fit(X, row_sizes=np.arange(1.0, 61.0))
+    assert 'class="bound"' not in render_report(estimator=by_weight, X=X)  # bars count rows
+    assert 'class="bound"' not in render_report(estimator=KMeans(3, random_state=0).fit(X), X=X)

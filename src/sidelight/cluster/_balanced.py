@@ -85,6 +85,8 @@ default="k-means++"
         Cluster of every row.
     cluster_sizes_ : ndarray of int64, shape (n_clusters,)
         Number of rows of every cluster.
+    size_bounds_ : ndarray of shape (n_clusters, 2)
+        The smallest and the largest size that every cluster may have.
     min_size_ : int
         The minimum ``m`` that they meet.
     n_sampled_ : int
@@ -207,6 +209,8 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
         best = self._best_restart(self.n_init if again else 1, run)
         self._keep(self._in_units(best), known)
         self.cluster_sizes_ = np.bincount(self.labels_, minlength=self.n_clusters)
+        bounds = (float(self.min_size_), float(source.n_rows))
+        self.size_bounds_ = np.tile(bounds, (self.n_clusters, 1))
         return self
 
     def predict(self, X: Any, *, balanced: bool = False) -> Array:

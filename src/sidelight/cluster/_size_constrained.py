@@ -126,6 +126,7 @@ class _SizeConstrained(_KMeansBase):
         self.cluster_sizes_ = np.bincount(
             kept.labels[inside], None if sizes is None else sizes[inside], minlength=k
         )
+        self.size_bounds_ = np.column_stack([lower, upper])
         gap = best.assignment.cost - best.assignment.bound
         self.assignment_gap_ = 0.0 if best.assignment.optimal else gap / kept.objective
         return self._keep(kept, known)
@@ -258,6 +259,8 @@ class SizeConstrainedKMeans(_SizeConstrained):
         Cluster of every row, -1 for rows left out.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Sizes, within the bounds.
+    size_bounds_ : ndarray of shape (n_clusters, 2)
+        Lower and upper bound of every cluster.
     inertia_ : float
         ``J`` over the rows in clusters.
     objective_ : float
@@ -364,6 +367,8 @@ class SizeConstrainedKMedians(_SizeConstrained):
         Cluster of every row, -1 for rows left out.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Sizes, within the bounds.
+    size_bounds_ : ndarray of shape (n_clusters, 2)
+        Lower and upper bound of every cluster.
     inertia_ : float
         ``J`` over the rows in clusters.
     objective_ : float

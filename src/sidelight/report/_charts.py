@@ -120,11 +120,13 @@ def scatter(
     return Scatter("".join(parts), n_beyond)
 
 
-def size_bars(clusters: Partition) -> str:
-    """Draw the sizes of the clusters as columns."""
+def size_bars(clusters: Partition, bounds: npt.NDArray[np.float64] | None = None) -> str:
+    """Draw the sizes of the clusters as columns, with a mark at each of their bounds (k, 2)."""
     box, sizes = SIZES, clusters.sizes
     n_bars = max(len(sizes), 1)
     largest = max(int(sizes.max(initial=0)), 1)
+    if bounds is not None:
+        largest = max(largest, int(np.ceil(bounds[bounds < sizes.sum()].max(initial=0))))
     step = box.inner_width / n_bars
     width = min(step * 0.72, 54.0)
     told = ", ".join(f"{name}: {size}" for name, size in zip(clusters.names, sizes, strict=True))
@@ -144,9 +146,24 @@ def size_bars(clusters: Partition) -> str:
             parts.append(f'<text class="value" x="{middle:.1f}" y="{top - 5:.1f}">{size:,}</text>')
         if number % every == 0:
             parts.append(f'<text x="{middle:.1f}" y="{base + 15:.1f}">{escape(name[:12])}</text>')
+        if bounds is not None:
+            parts += _bound_marks(box, middle, width, bounds[number], float(largest))
         parts.append("</g>")
     parts.append(f'<path class="axis" d="M{box.left} {base}H{box.width - box.right}"/></svg>')
     return "".join(parts)
+
+
+def _bound_marks(
+    box: Box, middle: float, width: float, bounds: npt.NDArray[np.float64], largest: float
+) -> list[str]:
+    """Draw a mark across a column at its lower and upper bound, where these say anything."""
+    reach = width / 2 + 6
+    return [
+        f'<path class="bound" d="M{middle - reach:.1f} {float(box.y(bound, 0.0, largest)):.1f}'
+        f'h{2 * reach:.1f}"/>'
+        for bound in bounds.tolist()
+        if 0 < bound <= largest
+    ]
 
 
 def objective_line(history: npt.NDArray[np.float64]) -> str:

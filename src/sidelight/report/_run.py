@@ -59,6 +59,29 @@ class Run:
         """Number of rows."""
         return len(self.clusters.codes)
 
+    @property
+    def size_bounds(self) -> npt.NDArray[np.float64] | None:
+        """Lower and upper bound of every cluster, where sizes were asked for and count rows."""
+        bounds = getattr(self.estimator, "size_bounds_", None)
+        if bounds is None or not np.array_equal(self.estimator.cluster_sizes_, self._all_sizes):
+            return None
+        return np.asarray(bounds, np.float64)[[int(name) for name in self.clusters.names]]
+
+    @property
+    def n_sizes_violated(self) -> int:
+        """Clusters that are smaller or larger than asked for."""
+        bounds = self.size_bounds
+        if bounds is None:
+            return 0
+        sizes = self.clusters.sizes
+        return int(np.count_nonzero((sizes < bounds[:, 0]) | (sizes > bounds[:, 1])))
+
+    @property
+    def _all_sizes(self) -> Codes:
+        """Rows in each cluster of the estimator, empty ones included."""
+        labels = np.asarray(self.estimator.labels_)
+        return np.bincount(labels[labels >= 0], minlength=len(self.estimator.size_bounds_))
+
     @cached_property
     def labelled_or_grouped(self) -> npt.NDArray[np.bool_]:
         """Rows whose label or group was given."""

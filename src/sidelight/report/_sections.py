@@ -204,7 +204,10 @@ def charts(run: Run) -> Section:
         note = f"From {sizes.min():,} to {count(int(sizes.max()), 'row')}."
     if run.clusters.n_outside:
         note += f" {count(run.clusters.n_outside, 'row')} in no cluster."
-    section: Section = {"sizes": Markup(size_bars(run.clusters)), "size_note": note.strip()}
+    bounds = run.size_bounds
+    if bounds is not None:
+        note += " Marks show the bounds."
+    section: Section = {"sizes": Markup(size_bars(run.clusters, bounds)), "size_note": note.strip()}
     history = np.asarray(getattr(run.estimator, "history_", ()), dtype=np.float64).ravel()
     finite = history[np.isfinite(history)]
     section["objective"] = None

@@ -65,6 +65,8 @@ def tallies(run: Run) -> list[Tally]:
         Tally("known label", _n_known(stated.labels), len(violated.labels)),
         Tally("group member", _n_known(stated.groups), len(violated.groups)),
     ]
+    if run.size_bounds is not None:
+        counts.append(Tally("bounded size", len(run.size_bounds), run.n_sizes_violated))
     return [tally for tally in counts if tally.stated]
 
 
