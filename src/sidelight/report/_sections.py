@@ -183,7 +183,7 @@ def asked(run: Run) -> Section:
     remarks = list(run.constraints.notes)
     if not counted:
         remarks.append("Nothing was known besides the data: the clusters are the method's own.")
-    else:
+    elif not run.constraints.is_empty:
         closure = run.constraints.closure(on_contradiction="keep")
         together = count(closure.n_entailed_must_link, "pair")
         apart = count(closure.n_entailed_cannot_link, "pair")
