@@ -19,8 +19,9 @@ import numpy as np
 
 from sidelight.io import atomic_write
 
-EXPERIMENTS = ("constrained_kmeans",)
-RESULTS = Path(__file__).parent / "results"
+HERE = Path(__file__).parent
+EXPERIMENTS = sorted(path.stem for path in HERE.glob("[!_]*.py") if path.stem != "harness")
+RESULTS = HERE / "results"
 
 
 @dataclass(frozen=True)
