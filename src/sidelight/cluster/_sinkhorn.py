@@ -33,7 +33,16 @@ Array = npt.NDArray[Any]
 TOLERANCE = 1e-9
 
 #: Rounds at most: a Newton step each, or a sweep of (8.18) where that does not help.
-MAX_ROUNDS = 2000
+MAX_ROUNDS = 60
+
+#: When these rounds do not suffice, multipliers of a temperature this much higher start them anew;
+#: at this many times the temperature at most.
+WARMER = 4.0
+WARMEST = 4.0**8
+
+#: How far a Newton step may go at first and at most, in temperatures; twice as far after a success.
+REACH = 10.0
+FARTHEST = 1e3
 
 #: Halvings of a Newton step before it is given up; with the usual condition of sufficient rise.
 HALVINGS = 8
@@ -96,17 +105,30 @@ def balance(
     start : ndarray of shape (k,), default=None
         Multipliers of a similar problem.
     """
-    dual = _Dual(costs, shares, temperature, weights)
-    point = np.zeros(len(shares)) if start is None else start
-    now = dual.at(point)
+    first = np.zeros(len(shares)) if start is None else start
+    found = _climb(_Dual(costs, shares, temperature, weights), first)
+    if not found.balanced:
+        at = WARMER
+        while not found.balanced and at <= WARMEST:
+            found = _climb(_Dual(costs, shares, at * temperature, weights), np.zeros(len(shares)))
+            at *= WARMER
+        at /= WARMER
+        while at > 1:
+            at /= WARMER
+            found = _climb(_Dual(costs, shares, at * temperature, weights), found.multipliers)
+    return found
+
+
+def _climb(dual: _Dual, start: Array) -> Balance:
+    """Climb the dual from the given multipliers."""
+    now, reach = dual.at(start), REACH
     for _ in range(MAX_ROUNDS):
         if dual.off(now) <= TOLERANCE:
             break
-        better = dual.newton(now)
+        better = dual.newton(now, reach)
+        reach = max(reach / 4, 1.0) if better is None else min(2 * reach, FARTHEST)
         now = dual.sweep(now) if better is None else better
-    # A common constant of the multipliers changes nothing; this one makes them unique.
-    middle = shares @ now.point
-    return Balance(now.point - middle, now.value, now.sums, dual.off(now) <= TOLERANCE)
+    return Balance(now.point, now.value, now.sums, dual.off(now) <= TOLERANCE)
 
 
 @dataclass(frozen=True)
@@ -136,7 +158,11 @@ class _Dual:
         return float(np.max(np.abs(place.sums - self.goal) / self.goal))
 
     def at(self, point: Array) -> _Place:
-        """Evaluate a point."""
+        """Evaluate a point.
+
+        A common constant of the multipliers changes nothing; taken off, they are unique.
+        """
+        point = point - self.shares @ point
 
         def add_up(costs: Array, weights: Array) -> tuple[tuple[Array, float], tuple[()]]:
             sums, logs = np.zeros(len(point)), 0.0
@@ -155,8 +181,12 @@ class _Dual:
         ratio = np.log(self.goal) - np.log(np.maximum(place.sums, least))
         return self.at(place.point + self.temperature * ratio)
 
-    def newton(self, place: _Place) -> _Place | None:
-        """Do one Newton step, shortened until it helps; None if it does not."""
+    def newton(self, place: _Place, reach: float) -> _Place | None:
+        """Do one Newton step, shortened until it helps; None if it does not.
+
+        Between groups of rows that lie far apart the dual is all but straight, and the step would
+        be endless: no direction of curvature goes farther than ``reach`` temperatures.
+        """
 
         def add_up(costs: Array, weights: Array) -> tuple[tuple[Array], tuple[()]]:
             products = np.zeros((len(self.shares),) * 2)
@@ -167,11 +197,11 @@ class _Dual:
 
         (products,), _ = self.rows.map_reduce(add_up, aligned=(self.weights,))
         slope = self.goal - place.sums
-        curvature = (np.diag(place.sums) - products) / self.temperature
-        step = np.linalg.lstsq(curvature, slope, rcond=1e-12)[0]
+        bend, directions = np.linalg.eigh((np.diag(place.sums) - products) / self.temperature)
+        slopes = directions.T @ slope
+        least = np.abs(slopes) / (reach * self.temperature)
+        step = directions @ (slopes / np.maximum(np.maximum(bend, least), np.finfo(float).tiny))
         rise = float(slope @ step)
-        if not np.all(np.isfinite(step)) or rise <= 0:
-            return None
         length, before = 1.0, self.off(place)
         for _ in range(HALVINGS):
             there = self.at(place.point + length * step)
