@@ -1,0 +1,99 @@
+"""How much every term tells two documents apart: the length-weighted divergence to their mean.
+
+With smoothed frequencies ``a`` and ``b`` and lengths ``s`` and ``t`` of two documents, term ``j``
+adds ``g_j = s a_j log(a_j / m_j) + t b_j log(b_j / m_j)``. All terms that neither document has add
+the same, so that a pair costs no more than the terms that it has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels import kernel
+
+Array = npt.NDArray[Any]
+
+
+@kernel
+def term_divergence(a: float, b: float, s: float, t: float, by_length: bool) -> float:
+    """What a term with frequencies ``a`` and ``b`` adds to the divergence."""
+    middle = (s * a + t * b) / (s + t) if by_length else 0.5 * (a + b)
+    return s * a * np.log(a / middle) + t * b * np.log(b / middle)
+
+
+@kernel
+def _terms_of_both(
+    one: int, other: int, indptr: Array, indices: Array, counts: Array, terms: Array, both: Array
+) -> int:
+    """Merge the terms of two documents and their counts; return how many there are."""
+    i, j = indptr[one], indptr[other]
+    n = 0
+    while i < indptr[one + 1] or j < indptr[other + 1]:
+        first = indices[i] if i < indptr[one + 1] else np.iinfo(np.int64).max
+        second = indices[j] if j < indptr[other + 1] else np.iinfo(np.int64).max
+        terms[n] = min(first, second)
+        both[n, 0] = both[n, 1] = 0.0
+        if first <= second:
+            both[n, 0] = counts[i]
+            i += 1
+        if second <= first:
+            both[n, 1] = counts[j]
+            j += 1
+        n += 1
+    return n
+
+
+@kernel
+def add_pair_directions(
+    pairs: Array,
+    pull: Array,
+    indptr: Array,
+    indices: Array,
+    counts: Array,
+    lengths: Array,
+    learnt: Array,
+    by_length: bool,
+    direction: Array,
+) -> Array:
+    """Add ``pull * g / |g|₁`` of every pair to ``direction`` and return the sums ``|g|₁``.
+
+    Only terms in ``learnt`` count. ``indptr``, ``indices`` (sorted) and ``counts`` are the
+    documents in CSR form.
+    """
+    n_terms = direction.shape[0]
+    n_learnt = np.sum(learnt)
+    everywhere = 0.0
+    norms = np.zeros(pairs.shape[0])
+    terms = np.empty(n_terms, np.int64)
+    both = np.empty((n_terms, 2))
+    gains = np.empty(n_terms)
+    for number in range(pairs.shape[0]):
+        one, other = pairs[number, 0], pairs[number, 1]
+        s, t = lengths[one], lengths[other]
+        absent = term_divergence(1 / (s + n_terms), 1 / (t + n_terms), s, t, by_length)
+        n = _terms_of_both(one, other, indptr, indices, counts, terms, both)
+        norm = 0.0
+        n_present = 0
+        for place in range(n):
+            gains[place] = term_divergence(
+                (1 + both[place, 0]) / (s + n_terms),
+                (1 + both[place, 1]) / (t + n_terms),
+                s,
+                t,
+                by_length,
+            )
+            if learnt[terms[place]]:
+                n_present += 1
+                norm += abs(gains[place])
+        norm += (n_learnt - n_present) * abs(absent)
+        norms[number] = norm
+        if norm > 0:
+            for place in range(n):
+                direction[terms[place]] += pull[number] * (gains[place] - absent) / norm
+            everywhere += pull[number] * absent / norm
+    for term in range(n_terms):
+        direction[term] = direction[term] + everywhere if learnt[term] else 0.0
+    return norms

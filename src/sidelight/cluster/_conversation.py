@@ -1,0 +1,102 @@
+"""What a user can say about a clustering, and what has to hold for it to make sense."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from sidelight.cluster._multinomial import MixtureFit
+from sidelight.constraints import Constraints
+from sidelight.exceptions import SidelightError
+
+Array = npt.NDArray[Any]
+
+PAIR_KINDS = ("together", "apart")
+CLUSTER_KINDS = ("move", "bad-cluster", "keep")
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """One thing that the user said.
+
+    Attributes
+    ----------
+    kind : {"together", "apart", "move", "bad-cluster", "keep"}
+        What was said.
+    rows : tuple of int
+        Rows that it is about.
+    cluster : int or None
+        Cluster that it is about.
+    """
+
+    kind: str
+    rows: tuple[int, ...]
+    cluster: int | None = None
+
+
+def as_pairs(said: Feedback, known: Constraints) -> Constraints:
+    """State what belongs together or apart as pairs, about the rows of ``known``."""
+    pairs = list(itertools.combinations([known.id_of(row) for row in said.rows], 2))
+    n_samples = known.n_samples if known.ids is None else None
+    if said.kind == "together":
+        return Constraints(pairs, n_samples=n_samples, ids=known.ids)
+    return Constraints(cannot_link=pairs, n_samples=n_samples, ids=known.ids)
+
+
+def check_counts(rows: Any, known: Constraints) -> None:
+    """Check that counts are not negative and that no document is empty."""
+    values = rows.data if sparse.issparse(rows) else rows
+    if values.size and values.min() < 0:
+        bad = np.flatnonzero(np.asarray((rows < 0).sum(axis=1)).ravel())
+        (name,) = known.name_rows(bad[:1])
+        raise ValueError(
+            f"Negative values in data passed to FeedbackClustering: {name} has one (in all "
+            f"{len(bad)} rows); counts of terms are at least 0."
+        )
+    empty = np.flatnonzero(np.asarray(rows.sum(axis=1)).ravel() == 0)
+    if len(empty):
+        (name,) = known.name_rows(empty[:1])
+        raise SidelightError(
+            f"The document {name} has no terms (in all {len(empty)} rows are empty), so that "
+            "nothing says where it belongs: drop empty rows."
+        )
+
+
+def check_feedback(kind: str, rows: tuple[int, ...], cluster: int | None, n_clusters: int) -> None:
+    """Check that what was said is complete."""
+    if kind not in PAIR_KINDS + CLUSTER_KINDS:
+        raise ValueError(f"kind must be one of {PAIR_KINDS + CLUSTER_KINDS}, got {kind!r}.")
+    if kind in PAIR_KINDS:
+        if len(rows) < 2 or cluster is not None:
+            raise ValueError(f"{kind!r} is about two or more different rows, not about a cluster.")
+        return
+    if not isinstance(cluster, Integral) or not 0 <= cluster < n_clusters:
+        raise ValueError(f"{kind!r} needs a cluster from 0 to {n_clusters - 1}, got {cluster!r}.")
+    if (kind == "move") != bool(rows):
+        raise ValueError("Only 'move' needs rows besides a cluster, and it needs at least one.")
+
+
+def numbered_as(fit: MixtureFit, before: Array) -> MixtureFit:
+    """Number the clusters such that as many rows as possible keep their number."""
+    k = len(fit.mixture.shares)
+    overlap = np.bincount(k * fit.labels + before, minlength=k * k).reshape(k, k)
+    _, number = linear_sum_assignment(-overlap)
+    order = np.argsort(number)
+    mixture = replace(
+        fit.mixture,
+        shares=fit.mixture.shares[order],
+        frequencies=fit.mixture.frequencies[order],
+    )
+    return replace(
+        fit,
+        mixture=mixture,
+        labels=number[fit.labels].astype(np.int32),
+        cluster_lengths=fit.cluster_lengths[order],
+    )

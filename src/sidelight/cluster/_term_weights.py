@@ -1,0 +1,129 @@
+"""Weights of terms learnt from what belongs together and apart (Constrained Clustering, 2.3.1).
+
+The distance of two documents with smoothed frequencies ``a`` and ``b`` and lengths ``s`` and ``t``
+is linear in the weights (the sign of the text's formula is corrected)::
+
+    D'(x, y) = Σ_j γ_j g_j        g_j = s a_j log(a_j / m_j) + t b_j log(b_j / m_j)
+
+so its gradient is ``g``, whatever the weights are. Documents to be separated pull ``γ`` along ``g``
+and documents to be joined against it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sidelight._kernels.divergence import add_pair_directions, term_divergence
+
+Array = npt.NDArray[Any]
+
+MEANS = ("length", "midpoint")
+#: The weights that a step may reach, before they are scaled to mean 1.
+LOWEST, HIGHEST = 1e-2, 20.0
+#: Documents that are compared with a cluster at a time.
+ROWS_AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class Pull:
+    """What feedback asks of the terms.
+
+    Attributes
+    ----------
+    direction : ndarray of shape (n_terms,)
+        Sum of ``± g / |g|₁``: positive where a term should count more.
+    weight : float
+        Sum of the weights of what was added.
+    """
+
+    direction: Array
+    weight: float
+
+
+class Documents:
+    """Counts in the form that the loops want, and the terms whose weights can be learnt."""
+
+    def __init__(self, counts: Any, mean: str, min_df: int) -> None:
+        self.counts = sparse.csr_array(counts, dtype=np.float64, copy=True)
+        self.counts.sum_duplicates()  # also sorts the terms of every document
+        self.counts.eliminate_zeros()
+        self.lengths = np.asarray(self.counts.sum(axis=1)).ravel()
+        frequency = np.bincount(self.counts.indices, minlength=self.counts.shape[1])
+        self.learnt = frequency >= min_df
+        self._by_length = mean == "length"
+
+    @property
+    def n_terms(self) -> int:
+        """Size of the vocabulary."""
+        return int(self.counts.shape[1])
+
+    def pull_of_pairs(self, pairs: Array, pull: Array) -> tuple[Pull, Array]:
+        """Return what pairs ask for, and which of them consist of two equal documents.
+
+        ``pull`` is the weight of each pair, positive to separate and negative to join.
+        """
+        direction = np.zeros(self.n_terms)
+        norms = add_pair_directions(
+            np.array(pairs, dtype=np.int64).reshape(-1, 2),
+            np.asarray(pull, dtype=np.float64),
+            self.counts.indptr.astype(np.int64),
+            self.counts.indices.astype(np.int64),
+            self.counts.data,
+            self.lengths,
+            self.learnt,
+            self._by_length,
+            direction,
+        )
+        return Pull(direction, float(np.abs(pull).sum())), norms == 0
+
+    def pull_of_cluster(self, rows: Array, frequencies: Array, length: float, sign: int) -> Pull:
+        """Return what separating (+1) or joining (-1) documents and a cluster asks for.
+
+        The cluster counts as one long document of these frequencies; all rows together weigh 1.
+        """
+        direction = np.zeros(self.n_terms)
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            some = rows[start : start + ROWS_AT_ONCE]
+            s = self.lengths[some, None]
+            own = (1 + self.counts[some].toarray()) / (s + self.n_terms)
+            middle = 0.5 * (own + frequencies)
+            if self._by_length:
+                middle = (s * own + length * frequencies) / (s + length)
+            gain = s * own * np.log(own / middle)
+            gain += length * frequencies * np.log(frequencies / middle)
+            gain[:, ~self.learnt] = 0
+            norm = np.abs(gain).sum(axis=1, keepdims=True)
+            direction += np.sum(gain / np.where(norm > 0, norm, 1), axis=0)
+        return Pull(sign * direction / len(rows), 1.0)
+
+    def gradient(self, one: int, other: int) -> Array:
+        """``g`` of two documents, for every term."""
+        s, t = self.lengths[one], self.lengths[other]
+        a = (1 + self.counts[[one]].toarray()[0]) / (s + self.n_terms)
+        b = (1 + self.counts[[other]].toarray()[0]) / (t + self.n_terms)
+        return np.array(
+            [term_divergence(p, q, s, t, self._by_length) for p, q in zip(a, b, strict=True)]
+        )
+
+
+def average(pulls: list[Pull], n_terms: int) -> Array:
+    """Mean of all that was asked for, in units of the mean share of a term in ``g``."""
+    total = sum(pull.weight for pull in pulls)
+    if total == 0:
+        return np.zeros(n_terms)
+    return n_terms * np.sum([pull.direction for pull in pulls], axis=0) / total
+
+
+def warp(term_weights: Array, direction: Array, step: float) -> Array:
+    """Multiply the weights by ``exp(step * direction)``, within bounds."""
+    return np.clip(term_weights * np.exp(step * direction), LOWEST, HIGHEST)
+
+
+def normalise(term_weights: Array) -> Array:
+    """Scale the weights to mean 1."""
+    return term_weights / term_weights.mean()
