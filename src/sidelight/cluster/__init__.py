@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = attach(
         "_pck_kmeans": ["PCKMeans"],
         "_mpck_kmeans": ["MPCKMeans"],
         "_lcvqe": ["LCVQE"],
+        "_hmrf_kmeans": ["HMRFKMeans"],
         "_spherical": ["SphericalKMeans"],
         "_balanced": ["BalancedKMeans"],
         "_sample_size": ["sample_size"],
@@ -19,5 +20,6 @@ __getattr__, __dir__, __all__ = attach(
         "_soft_balanced": ["SoftBalancedKMeans"],
         "_size_constrained": ["SizeConstrainedKMeans", "SizeConstrainedKMedians"],
         "_agglomerative": ["ConstrainedAgglomeration"],
+        "_feedback": ["FeedbackClustering"],
     },
 )
