@@ -24,7 +24,7 @@ LEAVES = st.integers(1, 6).flatmap(
 def test_looking_up_leaves_is_the_matrix_of_similarities(leaves):
     leaves = np.array(leaves)
     members = [np.array([0, 1]), np.array([2]), np.array([3, 4, 5])]
-    p = neighbourhood_probabilities(leaves, members, np.arange(7))
+    p = neighbourhood_probabilities(leaves.T, members)
     S = (leaves[:, None] == leaves).mean(axis=2)
     mean = np.stack([S[:, rows].mean(axis=1) for rows in members], axis=1)
     total = mean.sum(axis=1, keepdims=True)
@@ -37,7 +37,7 @@ def test_the_same_on_a_real_forest(mixed):
     X, y = mixed
     leaves = RandomForestClassifier(20, random_state=0).fit(X, y).apply(X)
     members = [np.flatnonzero(y == c)[:4] for c in range(3)]
-    p = neighbourhood_probabilities(leaves, members, np.arange(len(y)))
+    p = neighbourhood_probabilities(leaves.T, members)
     S = (leaves[:, None] == leaves).mean(axis=2)
     mean = np.stack([S[:, rows].mean(axis=1) for rows in members], axis=1)
     np.testing.assert_allclose(p * mean.sum(axis=1, keepdims=True), mean, atol=1e-12)

@@ -37,7 +37,7 @@ class _Exploring(NeighbourhoodStrategy):
     def _choose(self, free: BoolArray) -> int:
         if self._explores:
             usual = free & ~self._lonely
-            return self._spread.farthest(usual if usual.any() else free)
+            return self._farthest(usual if usual.any() else free)
         return self._consolidate(free)
 
     def _consolidate(self, free: BoolArray) -> int:
@@ -121,7 +121,7 @@ class MinMax(_Exploring):
     """
 
     def _consolidate(self, free: BoolArray) -> int:
-        return self._spread.farthest(free)
+        return self._farthest(free)
 
     def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
         return np.array([-self._distances(point, rows).min() for rows in members])

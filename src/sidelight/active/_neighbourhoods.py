@@ -79,7 +79,11 @@ class NeighbourhoodStrategy(Strategy):
         self._inside = np.zeros(self._answers.n_samples, bool)
         for members in self._members:
             self._inside[members] = True
+
+    def _farthest(self, among: BoolArray) -> int:
+        """The row among these that is farthest from all rows visited so far."""
         self._spread.cover(self._inside | self._given_up)
+        return self._spread.farthest(among)
 
     def _partner(self, point: int) -> int | None:
         """The next row to compare with; None if all is known or was tried."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from sidelight.active._neighbourhoods import IntArray, NeighbourhoodStrategy
 from sidelight.active._strategies import BoolArray, FloatArray
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
+
+# A tree learns the clusters well enough from a sample of so many rows.
+MOST_ROWS_PER_TREE = 10_000
 
 
 class NPU(NeighbourhoodStrategy):
@@ -73,28 +77,36 @@ class NPU(NeighbourhoodStrategy):
 
     def _choose(self, free: BoolArray) -> int:
         if len(self._anchors) == 1:
-            return self._spread.farthest(free)
+            return self._farthest(free)
         if self._leaves is None or self._n_asked % self.batch == 0:
             self._leaves = self._grow_forest()
         self._n_asked += 1
-        candidates = self._order[free[self._order]]  # chance decides between equals
-        p = neighbourhood_probabilities(self._leaves, self._members, candidates)
+        p = neighbourhood_probabilities(self._leaves, self._members)
         scores = entropy(p) / expected_questions(p, last_is_free=p.shape[1] == self._k)
-        return int(candidates[np.argmax(scores)])
+        candidates = self._order[free[self._order]]  # chance decides between equals
+        return int(candidates[np.argmax(scores[candidates])])
 
     def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
         if self._leaves is None:
             return np.zeros(len(members))
-        return neighbourhood_probabilities(self._leaves, members, np.array([point]))[0]
+        # The row itself comes first, its neighbourhoods behind it.
+        rows = np.concatenate([[point], *members])
+        ends = 1 + np.cumsum([0, *map(len, members)])
+        places = [np.arange(*span) for span in pairwise(ends.tolist())]
+        return neighbourhood_probabilities(self._leaves[:, rows], places)[0]
 
     def _grow_forest(self) -> npt.NDArray[np.int64]:
-        """Leaf of every row in every tree of a forest that tells the clusters apart."""
+        """Leaf of every row (columns) in every tree (rows) of a forest for the clusters."""
         from sklearn.ensemble import RandomForestClassifier
 
         labels = self._cluster()
-        forest = RandomForestClassifier(self.n_estimators, random_state=self._random.randint(2**31))
-        leaves: npt.NDArray[np.int64] = forest.fit(self._X, labels).apply(self._X)
-        return leaves
+        forest = RandomForestClassifier(
+            self.n_estimators,
+            max_samples=min(len(labels), MOST_ROWS_PER_TREE),
+            random_state=self._random.randint(2**31),
+        )
+        leaves = forest.fit(self._X, labels).apply(self._X)
+        return np.ascontiguousarray(leaves.T)
 
     def _cluster(self) -> IntArray:
         estimator = clone(self.estimator)
@@ -108,18 +120,18 @@ class NPU(NeighbourhoodStrategy):
 
 
 def neighbourhood_probabilities(
-    leaves: npt.NDArray[np.int64], members: list[IntArray], rows: IntArray
+    leaves: npt.NDArray[np.int64], members: list[IntArray]
 ) -> FloatArray:
-    """Probability of every neighbourhood (columns) for each of some rows."""
-    similarity = np.zeros((len(rows), len(members)))
-    for leaf in leaves.T:
+    """Probability of every neighbourhood (columns) for every row, from the leaves per tree."""
+    similarity = np.zeros((len(members), leaves.shape[1]))
+    for leaf in leaves:
         n_leaves = int(leaf.max()) + 1
         for place, inside in enumerate(members):
-            counts = np.bincount(leaf[inside], minlength=n_leaves)
-            similarity[:, place] += counts[leaf[rows]] / len(inside)
-    total = similarity.sum(axis=1, keepdims=True)
+            share = np.bincount(leaf[inside], minlength=n_leaves) / len(inside)
+            similarity[place] += share[leaf]
+    total = similarity.sum(axis=0)
     uniform = np.full(similarity.shape, 1 / len(members))
-    return np.divide(similarity, total, out=uniform, where=total > 0)
+    return np.divide(similarity, total, out=uniform, where=total > 0).T
 
 
 def entropy(p: FloatArray) -> FloatArray:
