@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -34,9 +35,18 @@ class Starts:
         otherwise the end of k-means: metrics that are learned from seeds alone mislead.
     n_init : int
         How often.
+    polish : callable, default=None
+        Turns seeds into what ``"k-means"`` means; Lloyd's algorithm unless told.
     """
 
-    def __init__(self, source: RowSource, constraints: Constraints, init: Any, n_init: Any) -> None:
+    def __init__(
+        self,
+        source: RowSource,
+        constraints: Constraints,
+        init: Any,
+        n_init: Any,
+        polish: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None = None,
+    ) -> None:
         ways = plan_starts(init, n_init, constraints)
         if isinstance(init, str) and init == "auto":
             ways = ["k-means" if way == "k-means++" else way for way in ways]
@@ -44,6 +54,9 @@ class Starts:
         self._ways = iter(ways)
         self._source = source
         self._given = init
+        self._polish = polish or (
+            lambda seeds: lloyd(source, seeds, max_iter=START_ITERATIONS).centers
+        )
         if "neighbourhoods" in ways:
             self._contraction = contract(source, constraints.closure(on_contradiction="keep"))
 
@@ -58,7 +71,7 @@ class Starts:
             )
         if way == "k-means":
             seeds = kmeans_plusplus(self._source, clusterer.n_clusters, random_state)
-            return lloyd(self._source, seeds, max_iter=START_ITERATIONS).centers
+            return self._polish(seeds)
         init = self._given if way == "given" else way
         return clusterer._start(self._source, init, random_state, None)
 

@@ -1,0 +1,181 @@
+"""Divergences of rows from centres under weights of the features, and between rows of pairs.
+
+Cosine, for rows and centres as directions::
+
+    D(x, z) = φ(x, z) = 1 - x'Az / (‖x‖_A ‖z‖_A),   A = diag(a)
+
+I-divergence (Kullback-Leibler for rows that are not normalised), for rows without negative values::
+
+    D(x, z) = Σ_m a_m ( x_m log(x_m / z_m) - x_m + z_m )
+    φ(x, z) = Σ_m a_m ( x_m log(2 x_m / (x_m + z_m)) + z_m log(2 z_m / (x_m + z_m)) )
+
+All of them touch only the entries of CSR rows that are not zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sidelight.cluster._directions import NameRows, UnitRows, onto_sphere
+from sidelight.cluster._distances import tiles
+from sidelight.engine import RowSource
+from sidelight.exceptions import SidelightError
+
+Array = npt.NDArray[Any]
+
+#: Centres of counts are not below this: a row may have a word that its cluster has not.
+FLOOR = 1e-12
+
+
+class Divergence(Protocol):
+    """How far a row is from a centre."""
+
+    def prepare(self, source: RowSource, name_rows: NameRows | None) -> RowSource:
+        """Check the rows, and give them as the divergence reads them."""
+
+    def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
+        """Return ``D`` of all rows and centres, shape (m, k)."""
+
+    def shares(self, rows: Any, weights: Array) -> Array:
+        """Return what each row counts in the sum that gives its centre."""
+
+    def center(self, sums: Array, sizes: Array, weights: Array, before: Array) -> Array:
+        """Return the best centres for these sums of rows; an empty one stays where it was."""
+
+
+class Cosine:
+    """One minus the cosine."""
+
+    def prepare(self, source: RowSource, name_rows: NameRows | None) -> RowSource:
+        """Divide the rows by their lengths, which do not matter; a row of zeros is an error."""
+        return UnitRows(source, name_rows)
+
+    def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
+        """Return ``1 - cos_A`` of all rows and centres."""
+        lengths = np.sqrt(weighted_squares(centers, weights))
+        towards = (weights * centers / lengths[:, None]).astype(rows.dtype)
+        cosines = np.asarray(rows @ towards.T) * self.shares(rows, weights)[:, None]
+        return 1 - cosines
+
+    def shares(self, rows: Any, weights: Array) -> Array:
+        """Return ``1 / ‖x‖_A``."""
+        return 1 / np.sqrt(weighted_squares(rows, weights))
+
+    def center(self, sums: Array, sizes: Array, weights: Array, before: Array) -> Array:
+        """Return the directions of the sums of ``x / ‖x‖_A``, the minimiser of the divergences."""
+        means = sums / np.maximum(sizes, 1)[:, None]
+        return onto_sphere(means, before)
+
+
+class KullbackLeibler:
+    """The I-divergence of counts or frequencies."""
+
+    def prepare(self, source: RowSource, name_rows: NameRows | None) -> RowSource:
+        """Check that no value is negative."""
+
+        def lowest(block: Any) -> tuple[tuple[()], tuple[Array]]:
+            low = block.min(axis=1)
+            low = low.toarray() if sparse.issparse(low) else low
+            return (), (np.asarray(low).ravel(),)
+
+        low = source.map_reduce(lowest)[1][0]
+        bad = np.flatnonzero(low < 0)
+        if len(bad):
+            name = f"row {bad[0]}" if name_rows is None else name_rows(bad[:1])[0]
+            more = f" (and {len(bad) - 1} more rows have some)" if len(bad) > 1 else ""
+            raise SidelightError(
+                f"{name[0].upper()}{name[1:]} has the negative value {low[bad[0]]:g}{more}, and "
+                "divergence='kl' is for counts and frequencies: shift or drop such features, or "
+                "use divergence='euclidean'."
+            )
+        return source
+
+    def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
+        """Return the I-divergences of all rows and centres."""
+        floored = np.maximum(centers.astype(np.float64), FLOOR)
+        own = np.asarray(entropies(rows) @ weights).ravel()
+        crossed = np.asarray(rows @ (weights * np.log(floored)).T.astype(rows.dtype))
+        return own[:, None] - crossed + floored @ weights
+
+    def shares(self, rows: Any, weights: Array) -> Array:
+        """Every row counts once."""
+        return np.ones(rows.shape[0])
+
+    def center(self, sums: Array, sizes: Array, weights: Array, before: Array) -> Array:
+        """Return the means, which minimise the divergences for any weights, above the floor."""
+        filled = sizes > 0
+        means = before.astype(np.float64)
+        means[filled] = sums[filled] / sizes[filled, None]
+        return np.maximum(means, FLOOR)
+
+
+def weighted_squares(rows: Any, weights: Array) -> Array:
+    """Return ``‖x‖²_A`` of dense or CSR rows in float64."""
+    squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
+    return np.asarray(squares @ weights, dtype=np.float64).ravel()
+
+
+def entropies(rows: Any) -> Any:
+    """Return ``x log x - x`` of all entries, 0 where x is 0; CSR for CSR."""
+    if sparse.issparse(rows):
+        return sparse.csr_array(
+            (_x_log_x(rows.data) - rows.data, rows.indices, rows.indptr), shape=rows.shape
+        )
+    return _x_log_x(rows) - rows
+
+
+def mean_divergences(first: Any, second: Any) -> Any:
+    """Return ``x log(2x / (x + z)) + z log(2z / (x + z))`` of all entries; CSR for CSR."""
+    both = first + second
+    if sparse.issparse(both):
+        terms = [_mapped(first, _x_log_x), _mapped(second, _x_log_x), _mapped(both, _half_log)]
+        return sparse.csr_array(terms[0] + terms[1] - terms[2])
+    return np.maximum(_x_log_x(first) + _x_log_x(second) - _half_log(both), 0)
+
+
+def _mapped(rows: Any, function: Any) -> Any:
+    rows = sparse.csr_array(rows)
+    return sparse.csr_array((function(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _x_log_x(x: Array) -> Array:
+    return x * np.log(np.where(x > 0, x, 1))
+
+
+def _half_log(x: Array) -> Array:
+    """Return ``x log(x / 2)``."""
+    return x * np.log(np.where(x > 0, x, 2) / 2)
+
+
+def divergences(source: RowSource, divergence: Divergence, centers: Array, weights: Array) -> Array:
+    """Return the divergences of all rows from all centres in the type of the rows."""
+
+    def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
+        costs = np.empty((block.shape[0], len(centers)), dtype=source.dtype)
+        for tile in tiles(len(costs)):
+            costs[tile] = np.maximum(divergence.costs(block[tile], centers, weights), 0)
+        return (), (costs,)
+
+    return source.map_reduce(measure)[1][0]
+
+
+def nearest_by_divergence(
+    source: RowSource, divergence: Divergence, centers: Array, weights: Array
+) -> tuple[Array, Array]:
+    """Return the centre of the least divergence of every row (int32), and this divergence."""
+
+    def label(block: Any) -> tuple[tuple[()], tuple[Array, Array]]:
+        labels = np.empty(block.shape[0], dtype=np.int32)
+        least = np.empty(block.shape[0])
+        for tile in tiles(len(labels)):
+            costs = divergence.costs(block[tile], centers, weights)
+            labels[tile] = costs.argmin(axis=1)
+            least[tile] = costs.min(axis=1)
+        return (), (labels, least)
+
+    labels, least = source.map_reduce(label)[1]
+    return labels, least

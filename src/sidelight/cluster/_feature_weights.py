@@ -1,0 +1,277 @@
+"""Weights of features that pairs teach: prices of pairs and the weight step, by divergence.
+
+Both add to the objective a prior that keeps the weights ``a`` near each other. Its factor κ is its
+strength times a share of the divergence of all rows from their common centre:
+
+- I-divergence: everything is linear in a, with coefficients c_m; a Rayleigh prior
+  ``κ Σ_m ( a_m²/2 - log a_m )`` gives the exact minimiser
+  ``a_m = ( -c_m/κ + √(c_m²/κ² + 4) ) / 2``, between 0 and 1 for c_m > 0. κ is the mean over the
+  features: what diverges as much as the average feature gets the weight 0.62.
+- cosine: invariant to a common factor of the weights, and so is the prior
+  ``-κ Σ_m log(a_m / ā)``; some steps along the gradient in log a, each of which lowers the
+  objective. κ is a tenth of the divergence: a feature that all rows have in common makes all of
+  them alike, and a weak prior would give it all the weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sidelight._kernels.metric import add_rows, add_sparse_rows
+from sidelight.cluster._distances import tiles
+from sidelight.cluster._divergences import (
+    Cosine,
+    KullbackLeibler,
+    entropies,
+    mean_divergences,
+    weighted_squares,
+)
+from sidelight.cluster._priced_pairs import PricedPairs
+from sidelight.engine import RowSource
+
+Array = npt.NDArray[Any]
+
+#: Share of the divergence of all rows that the prior of directions counts.
+COSINE_SHARE = 0.1
+#: Steps along the gradient per iteration, and tries in all to find their lengths.
+GRADIENT_STEPS = 2
+GRADIENT_TRIES = 8
+#: No weight changes by more than this (in its logarithm) at once.
+LONGEST = 2.0
+#: A step is accepted when it achieves this share of what the gradient promises (Armijo).
+ARMIJO = 1e-4
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Labels and centres that weights are to be learned from.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,)
+        Labels of the rows.
+    sums, sizes : ndarray
+        Sums (k, d) and numbers of rows by cluster.
+    centers : ndarray of shape (k, d)
+        Centres.
+    must_link, cannot_link : ndarray
+        Weights of the pairs that are violated, 0 for the others.
+    """
+
+    labels: Array
+    sums: Array
+    sizes: Array
+    centers: Array
+    must_link: Array
+    cannot_link: Array
+
+
+class Teacher(Protocol):
+    """What pairs cost under given weights, and which weights are better."""
+
+    #: Factor of the prior.
+    kappa: float
+    #: A large divergence between two rows.
+    largest: float
+
+    def prices(self, weights: Array) -> tuple[Array, Array]:
+        """Return φ of the must-links and ``φ_max - φ`` of the cannot-links."""
+
+    def prior(self, weights: Array) -> float:
+        """Return the prior's part of the objective."""
+
+    def learn(self, weights: Array, lesson: Lesson) -> Array:
+        """Return weights under which the objective is not larger."""
+
+
+class CountsTeacher:
+    """Weights for the I-divergence."""
+
+    def __init__(self, source: RowSource, points: Any, pairs: PricedPairs, strength: float) -> None:
+        d = source.n_features
+        self._must = mean_divergences(*(points[end] for end in pairs.must_link.T))
+        self._cannot = mean_divergences(*(points[end] for end in pairs.cannot_link.T))
+        extremes: list[tuple[Array, Array]] = []  # appended to by several threads in any order
+
+        def add(block: Any) -> tuple[tuple[Array, Array], tuple[Array]]:
+            own, sums = np.zeros(d), np.zeros(d)
+            lengths = np.empty(block.shape[0])
+            for tile in tiles(len(lengths)):
+                rows = block[tile].astype(np.float64)
+                own += np.asarray(entropies(rows).sum(axis=0)).ravel()
+                sums += np.asarray(rows.sum(axis=0)).ravel()
+                lengths[tile] = np.asarray(rows.sum(axis=1)).ravel()
+            ends = block.min(axis=0), block.max(axis=0)
+            if sparse.issparse(block):
+                ends = ends[0].toarray().ravel(), ends[1].toarray().ravel()
+            extremes.append(ends)
+            return (own, sums), (lengths,)
+
+        (self._own, sums), (lengths,) = source.map_reduce(add)
+        lows, highs = zip(*extremes, strict=True)
+        ends = np.min(lows, axis=0), np.max(highs, axis=0)
+        # φ is convex: in a box it is largest between two opposite corners, feature by feature.
+        self._room = mean_divergences(*(end.astype(np.float64) for end in ends))
+        bound = float(self._room.sum())
+        # Rows without a common word are Σ (x + z) log 2 apart.
+        self.largest = min(float(np.sort(lengths)[-2:].sum() * np.log(2)), bound)
+        self._scale = self.largest / bound if bound > 0 else 1.0
+        everything = sums[None], np.array([source.n_rows])
+        mean = KullbackLeibler().center(*everything, np.ones(d), np.zeros((1, d)))
+        self.kappa = strength * float(np.mean(self._coefficients(*everything, mean)))
+
+    def _coefficients(self, sums: Array, sizes: Array, centers: Array) -> Array:
+        """Divergence of the rows from their centres by feature."""
+        return self._own - np.sum(sums * np.log(centers), axis=0) + sizes @ centers
+
+    def prices(self, weights: Array) -> tuple[Array, Array]:
+        """Return φ of the must-links and the scaled ``φ_max - φ`` of the cannot-links."""
+        room = self._room @ weights - np.asarray(self._cannot @ weights).ravel()
+        return np.asarray(self._must @ weights).ravel(), self._scale * np.maximum(room, 0)
+
+    def prior(self, weights: Array) -> float:
+        """Return ``κ Σ ( a²/2 - log a )``."""
+        return self.kappa * float(np.sum(weights**2 / 2 - np.log(weights)))
+
+    def learn(self, weights: Array, lesson: Lesson) -> Array:
+        """Return the exact minimiser."""
+        slope = self._coefficients(lesson.sums, lesson.sizes, lesson.centers)
+        slope = slope + np.asarray(self._must.T @ lesson.must_link).ravel()
+        apart = lesson.cannot_link * self._scale
+        slope = slope + apart.sum() * self._room - np.asarray(self._cannot.T @ apart).ravel()
+        return best_weights(slope / self.kappa)
+
+
+def best_weights(slope: Array) -> Array:
+    """Return the minimiser of ``c a + a²/2 - log a`` for every coefficient c."""
+    root = np.sqrt(slope**2 + 4)
+    # Of the two equal forms the one without cancellation.
+    return np.where(slope > 0, 2 / (slope + root), (root - slope) / 2)
+
+
+class DirectionsTeacher:
+    """Weights for the cosine."""
+
+    def __init__(self, source: RowSource, points: Any, pairs: PricedPairs, strength: float) -> None:
+        self._source, self._pairs = source, pairs
+        self._squares = points.multiply(points) if sparse.issparse(points) else points * points
+        self._must, self._cannot = (
+            _products(*(points[end] for end in ends.T))
+            for ends in (pairs.must_link, pairs.cannot_link)
+        )
+
+        def add(block: Any) -> tuple[tuple[Array, bool], tuple[()]]:
+            total = np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+            return (total, bool(block.min() < 0)), ()
+
+        (total, negative), _ = source.map_reduce(add)
+        # Rows of a cosine of at least 0 are at most 1 apart.
+        self.largest = 2.0 if negative else 1.0
+        self.kappa = COSINE_SHARE * strength * float(source.n_rows - np.linalg.norm(total))
+
+    def prices(self, weights: Array) -> tuple[Array, Array]:
+        """Return φ of the must-links and ``φ_max - φ`` of the cannot-links."""
+        must, cannot = self._cosines(weights)
+        return 1 - must, np.maximum(self.largest - 1 + cannot, 0)
+
+    def _cosines(self, weights: Array) -> tuple[Array, Array]:
+        lengths = self._lengths(weights)
+        must, cannot = (
+            np.asarray(products @ weights).ravel() / np.prod(lengths[ends], axis=1)
+            for products, ends in (
+                (self._must, self._pairs.must_link),
+                (self._cannot, self._pairs.cannot_link),
+            )
+        )
+        return must, cannot
+
+    def _lengths(self, weights: Array) -> Array:
+        return np.sqrt(np.asarray(self._squares @ weights).ravel())
+
+    def prior(self, weights: Array) -> float:
+        """Return ``-κ Σ log(a / ā)``, which is not negative."""
+        return -self.kappa * float(np.sum(np.log(weights / weights.mean())))
+
+    def learn(self, weights: Array, lesson: Lesson) -> Array:
+        """Take some steps along the gradient in ``log a``; the mean weight stays 1."""
+        value, slope = self.value_and_slope(weights, lesson)
+        length, n_steps = 1 / _steepest(slope), 0
+        for _ in range(GRADIENT_TRIES):
+            length = min(length, LONGEST / _steepest(slope))
+            tried = weights * np.exp(-length * slope)
+            tried /= tried.mean()
+            found, next_slope = self.value_and_slope(tried, lesson)
+            if found <= value - ARMIJO * length * float(slope @ slope):
+                weights, value, slope = tried, found, next_slope
+                n_steps += 1
+                if n_steps == GRADIENT_STEPS:
+                    break
+                length *= 2
+            else:
+                length /= 4
+        return weights
+
+    def value_and_slope(self, weights: Array, lesson: Lesson) -> tuple[float, Array]:
+        """Objective as a function of the weights (but for constants), and its slope in ``log a``.
+
+        ``∂cos/∂a_m = x_m z_m / (‖x‖‖z‖) - ½ cos ( x_m²/‖x‖² + z_m²/‖z‖² )``, summed with -1 for
+        rows and their centres and for violated must-links, +1 for violated cannot-links.
+        """
+        centers = lesson.centers.astype(np.float64)
+        units = centers / np.sqrt(weighted_squares(centers, weights))[:, None]
+        sums, squares, cosines = self._row_sums(weights, units, lesson.labels)
+        slope = -np.sum(sums * units, axis=0) + squares / 2 + cosines @ units**2 / 2
+        value = -float(cosines.sum())
+        lengths = self._lengths(weights)
+        for products, ends, factor, cos in zip(
+            (self._must, self._cannot),
+            (self._pairs.must_link, self._pairs.cannot_link),
+            (-lesson.must_link, lesson.cannot_link),
+            self._cosines(weights),
+            strict=True,
+        ):
+            value += float(factor @ cos)
+            slope += np.asarray(products.T @ (factor / np.prod(lengths[ends], axis=1))).ravel()
+            at_node = sum(np.bincount(end, factor * cos, minlength=len(lengths)) for end in ends.T)
+            slope -= np.asarray(self._squares.T @ (at_node / lengths**2)).ravel() / 2
+        slope -= self.kappa * (1 / weights - 1 / weights.mean())
+        return value + self.prior(weights), weights * slope
+
+    def _row_sums(self, weights: Array, units: Array, labels: Array) -> tuple[Array, Array, Array]:
+        """``Σ x/‖x‖_A`` and ``Σ cos`` by cluster, and ``Σ cos x²/‖x‖²_A`` over all rows."""
+
+        def add(block: Any, labels: Array) -> tuple[tuple[Array, Array, Array], tuple[()]]:
+            sums, squares = np.zeros(units.shape), np.zeros(units.shape[1])
+            cosines = np.zeros(len(units))
+            for tile in tiles(block.shape[0]):
+                rows, label = block[tile].astype(np.float64), labels[tile]
+                shares = Cosine().shares(rows, weights)
+                cos = np.asarray(rows @ (weights * units).T)[np.arange(len(label)), label] * shares
+                add_weighted(rows, shares, label, sums)
+                cosines += np.bincount(label, cos, minlength=len(units))
+                second = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
+                squares += np.asarray(second.T @ (cos * shares**2)).ravel()
+            return (sums, squares, cosines), ()
+
+        return self._source.map_reduce(add, aligned=(labels,))[0]  # type: ignore[return-value]
+
+
+def _steepest(slope: Array) -> float:
+    return max(float(np.max(np.abs(slope))), np.finfo(float).tiny)
+
+
+def add_weighted(rows: Any, shares: Array, labels: Array, totals: Array) -> None:
+    """Add dense or CSR rows, times their shares, to the totals of their clusters."""
+    if sparse.issparse(rows):
+        add_sparse_rows(rows.data, rows.indices, rows.indptr, shares, labels, totals)
+    else:
+        add_rows(rows, shares, labels, totals)
+
+
+def _products(first: Any, second: Any) -> Any:
+    return sparse.csr_array(first.multiply(second)) if sparse.issparse(first) else first * second
