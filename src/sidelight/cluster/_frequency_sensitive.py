@@ -215,7 +215,7 @@ default="k-means++"
         starts = self.n_init if isinstance(self.init, str) and not streaming else 1
         best = self._best_restart(starts, run)
         assert isinstance(best, _Passes)
-        if best.oscillates:
+        if best.oscillates and self.mode == "batch":  # rows that come one by one unsettle some
             warnings.warn(
                 f"The labels of {type(self).__name__} go around in circles; the best pass is kept. "
                 "A smaller gamma or damping, or mode='partial', avoids it.",

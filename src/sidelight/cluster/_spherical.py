@@ -80,7 +80,7 @@ default="k-means++"
     >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2])
     True
     >>> float(round(model.mean_cosine_, 4))
-    0.9991
+    0.9993
     """
 
     def __init__(
