@@ -63,10 +63,13 @@ def blobs() -> tuple[np.ndarray, np.ndarray]:
     return X - X.min() + 1.0, y
 
 
-def knowledge_for(method: Any, y: np.ndarray) -> Constraints:
+def knowledge_for(method: Any, y: np.ndarray, n: int = 60, seed: int = 1) -> Constraints:
     """Some side information of the kinds that the method takes; true to the classes."""
     if "must-link" in method.tags.knowledge:
-        return Constraints.sample(y, 60, random_state=1)
+        pairs = Constraints.sample(y, n, random_state=seed)
+        if "cannot-link" in method.tags.knowledge:
+            return pairs
+        return Constraints(pairs.must_link, n_samples=len(y))
     if "labels" in method.tags.knowledge:
         partial = np.where(np.arange(len(y)) % 7 == 0, y, -1)
         return Constraints.from_labels(partial)
@@ -95,7 +98,9 @@ def test_fitted_attributes(method: Any, blobs: Any) -> None:
     assert history.ndim == 1
     assert len(history) >= 1
     assert np.isfinite(history).all()
-    assert model.objective_ == pytest.approx(history.min(), rel=1e-9)
+    # The value at the end, which a method that keeps its best iterate finds on the way.
+    ends = (history.min(), history[-1])
+    assert any(model.objective_ == pytest.approx(end, rel=1e-9) for end in ends)
     assert model.n_violations_ == known.violations(model.labels_).n
     if hasattr(model, "predict"):
         assert model.predict(X).shape == (len(X),)
@@ -189,11 +194,7 @@ def test_hard_methods_satisfy_everything(method: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.uniform(1, 3, size=(90, 2))  # no structure: the constraints fight the geometry
     y = rng.integers(0, K, size=90)
-    known = (
-        Constraints.sample(y, 120, random_state=seed)
-        if "must-link" in method.tags.knowledge
-        else knowledge_for(method, y)
-    )
+    known = knowledge_for(method, y, n=120, seed=seed)
     model = make(method, random_state=seed).fit(X, constraints=known)
     assert known.violations(model.labels_).n == 0
     assert model.n_violations_ == 0
@@ -295,7 +296,8 @@ def test_duplicated_rows_and_constant_features(method: Any) -> None:
         warnings.simplefilter("ignore", ConvergenceWarning)
         same = make(method, n_clusters=3).fit(X)
     assert np.isfinite(same.objective_)
-    assert getattr(same, "inertia_", 0.0) == pytest.approx(0.0)
+    if "sizes" not in method.tags.knowledge:  # bounds may part what is the same
+        assert getattr(same, "inertia_", 0.0) == pytest.approx(0.0)
     assert np.isfinite(getattr(same, "cluster_centers_", 0.0)).all()
     two = make(method, n_clusters=2).fit(X)
     assert len(np.unique(two.labels_[:20])) == len(np.unique(two.labels_[20:])) == 1
