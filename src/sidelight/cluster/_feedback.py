@@ -81,7 +81,7 @@ class FeedbackClustering(ClusterMixin, ConstrainedEstimator):
         ``"all"``: weights follow from everything said so far, averaged, in whatever order it was
         said (recommended). ``"unsatisfied"``: every ``refit`` takes a step from the weights as they
         are, along what the clustering does not satisfy yet (as published).
-    step : float, default=10.0
+    step : float, default=30.0
         How far the weights move: ``γ_j`` is multiplied by ``exp(step * V * mean_j)`` where
         ``mean_j`` averages ``± g_j / |g|₁`` over the feedback and ``V`` is the number of terms,
         kept within 0.01 and 20 and scaled to mean 1.
@@ -161,7 +161,7 @@ class FeedbackClustering(ClusterMixin, ConstrainedEstimator):
         n_clusters: int = 2,
         *,
         schedule: str = "all",
-        step: float = 10.0,
+        step: float = 30.0,
         mean: str = "length",
         m_step: str = "weighted",
         min_df: int = 2,

@@ -121,7 +121,8 @@ def average(pulls: list[Pull], n_terms: int) -> Array:
 
 def warp(term_weights: Array, direction: Array, step: float) -> Array:
     """Multiply the weights by ``exp(step * direction)``, within bounds."""
-    return np.clip(term_weights * np.exp(step * direction), LOWEST, HIGHEST)
+    # In logarithms, where no step is too large; the bounds of the weights are bounds there too.
+    return np.exp(np.clip(np.log(term_weights) + step * direction, np.log(LOWEST), np.log(HIGHEST)))
 
 
 def normalise(term_weights: Array) -> Array:
