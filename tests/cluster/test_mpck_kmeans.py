@@ -215,9 +215,9 @@ def test_fixed_metric_and_constant_prices_are_pck_means() -> None:
     )
     problem.scale = 2.0  # half the squared distance, as PCK-means has it
 
-    def constant_prices(metrics: Metrics, n_clusters: int) -> None:
-        half = np.full((len(known.must_link), n_clusters), price / 2)
-        problem.pairs.set_prices(half, half, np.full((len(known.cannot_link), n_clusters), price))
+    def constant_prices(metrics: Metrics) -> None:
+        kinds = known.must_link, known.cannot_link
+        problem.pairs.set_prices(*(np.full(len(pairs), price) for pairs in kinds))
 
     problem.set_prices = constant_prices  # type: ignore[method-assign]
     rng = np.random.default_rng(0)

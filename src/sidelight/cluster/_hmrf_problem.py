@@ -91,12 +91,9 @@ class DivergenceProblem:
         self, state: WeightedState, before: Visit[WeightedState] | None
     ) -> Visit[WeightedState]:
         """Label the rows and add up what the next parameters need."""
-        k, weights = len(state.centers), state.weights
-        pairs = self.pairs
+        weights, pairs = state.weights, self.pairs
         apart, together = self.teacher.prices(weights)
-        half = np.repeat((0.5 * pairs.must_link_weight * apart)[:, None], k, axis=1)
-        together = np.repeat((pairs.cannot_link_weight * together)[:, None], k, axis=1)
-        pairs.set_prices(half, half, together)
+        pairs.set_prices(pairs.must_link_weight * apart, pairs.cannot_link_weight * together)
         cost = self._divergence.costs(self._points, state.centers, weights)
         last = None if before is None else before.details.nodes
         nodes = pairs.relabel(cost, last, self.random_state)
@@ -104,7 +101,7 @@ class DivergenceProblem:
         (sums, sizes, total, n_changed), labels = self._pass(
             state, held, None if before is None else before.labels
         )
-        objective = float(total) + pairs.total(nodes)
+        objective = float(total) + pairs.value(nodes)
         return Visit(
             state=state,
             labels=labels,

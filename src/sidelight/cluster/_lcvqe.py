@@ -21,7 +21,7 @@ from sidelight.cluster._distances import (
 from sidelight.cluster._lloyd import dense_rows, distances_to
 from sidelight.cluster._pair_starts import Starts, check_penalty
 from sidelight.cluster._passes import DensePass, SparsePass
-from sidelight.cluster._priced_pairs import PricedPairs
+from sidelight.cluster._priced_pairs import ClusterPricedPairs
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 
@@ -215,7 +215,7 @@ class LCVQEProblem:
     def __init__(self, source: RowSource, constraints: Constraints, penalty: float) -> None:
         self._source = source
         spread = source.n_features * mean_variance(source, dense_rows(source, [0])[0])
-        self.pairs = PricedPairs(constraints, penalty, unit=penalty * spread)
+        self.pairs = ClusterPricedPairs(constraints, penalty, unit=penalty * spread)
         self._points = source.take(self.pairs.rows).astype(np.float64)
         self._weights = EqualWeights(source)
 
@@ -242,7 +242,7 @@ class LCVQEProblem:
             state=state,
             labels=labels,
             inertia=float(squares[0]),
-            objective=float(squares[0]) / 2 + pairs.total(nodes),
+            objective=float(squares[0]) / 2 + pairs.pair_total(nodes) + pairs.anchor_total(nodes),
             n_changed=int(n_changed),
             details=_Sums(nodes, gaps, sizes, self._pulls(nodes, nearest_two, len(centers))),
         )
@@ -252,7 +252,7 @@ class LCVQEProblem:
         (first, second), weight = pairs.must_link.T, pairs.must_link_weight[:, None] / 4
         away = _leaving(squared, nearest_two)
         cheaper = np.minimum(*(away[end] for end in pairs.cannot_link.T))
-        pairs.set_prices(
+        pairs.set_tables(
             weight * squared[second],
             weight * squared[first],
             pairs.cannot_link_weight[:, None] / 2 * cheaper,

@@ -15,7 +15,7 @@ from sidelight.cluster._max_distance import Bound, FarthestPair, MaxDistance, bo
 from sidelight.cluster._metric_rows import MetricPass, Moments, labelled_costs, squared_to_point
 from sidelight.cluster._metric_step import learn_metrics
 from sidelight.cluster._metrics import Metrics, PairGaps, squared_to_centers
-from sidelight.cluster._priced_pairs import PricedPairs
+from sidelight.cluster._priced_pairs import ClusterPricedPairs, PricedPairs
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 
@@ -98,7 +98,8 @@ class MetricProblem:
         self.scale = variance if variance > 0 else 1.0
         # A row pays for being apart from its class or group what a must-link inside a cluster
         # costs on average: ‖x_i - x_j‖²_A is twice the d that the metric step takes ‖x - μ‖²_A to.
-        self.pairs = PricedPairs(constraints, penalty, unit=2 * d * penalty)
+        kind = PricedPairs if shared else ClusterPricedPairs
+        self.pairs = kind(constraints, penalty, unit=2 * d * penalty)
         points = source.take(self.pairs.rows).astype(np.float64)
         if not sparse.issparse(points):
             points -= self.moments.mean
@@ -139,26 +140,36 @@ class MetricProblem:
     # ------------------------------------------------------------------ labels
 
     def unary(self, centers: Array, metrics: Metrics) -> Array:
-        """Return ``‖x_i - μ_h‖²_{A_h} - reward_h`` of the constrained rows."""
-        points = self._points
-        shift = 0 if sparse.issparse(points) else self.moments.mean
-        return squared_to_centers(points, centers - shift, metrics) - metrics.rewards
+        """Return ``‖x_i - μ_h‖²_{A_h} - reward_h`` of the constrained rows.
 
-    def set_prices(self, metrics: Metrics, n_clusters: int) -> None:
+        With one metric less ``‖x_i‖²_A - reward``, which is the same in every cluster.
+        """
+        centers = centers.astype(np.float64)
+        if not sparse.issparse(self._points):
+            centers -= self.moments.mean
+        if not metrics.is_shared:
+            return squared_to_centers(self._points, centers, metrics) - metrics.rewards
+        images = metrics.apply(centers, 0)
+        norms = np.einsum("ij,ij->i", images, centers)
+        return norms - 2 * np.asarray(self._points @ images.T)
+
+    def set_prices(self, metrics: Metrics) -> None:
         """Price the pairs in these metrics."""
         pairs, largest = self.pairs, self.largest
-        half = 0.5 * pairs.must_link_weight[:, None] * self._must_gaps.squared(metrics)
+        apart = pairs.must_link_weight[:, None] * self._must_gaps.squared(metrics)
         room = largest.at(metrics)[0] - self._cannot_gaps.squared(metrics)
         together = largest.scale * pairs.cannot_link_weight[:, None] * np.maximum(room, 0)
-        apart = metrics.of_clusters(half, n_clusters)
-        pairs.set_prices(apart, apart, metrics.of_clusters(together, n_clusters))
+        if isinstance(pairs, ClusterPricedPairs):
+            pairs.set_tables(apart / 2, apart / 2, together)
+        else:
+            pairs.set_prices(apart[:, 0], together[:, 0])
 
     def visit(
         self, state: MetricState, before: Visit[MetricState] | None, rng: np.random.RandomState
     ) -> Visit[MetricState]:
         """Label the rows and add up what the next parameters need."""
         centers, metrics = state.centers, state.metrics
-        self.set_prices(metrics, len(centers))
+        self.set_prices(metrics)
         last = None if before is None else before.details.nodes
         nodes = self.pairs.relabel(self.unary(centers, metrics), last, rng)
         held = nodes[: len(self.pairs.rows)]
