@@ -278,6 +278,13 @@ def test_ids_in_the_file_survive_another_order_of_the_rows(tmp_path):
         assert again.entailed(0, 2) is None
 
 
+def test_ids_that_a_file_cannot_hold_are_refused_before_anything_changes(tmp_path):
+    with Answers.open(tmp_path / "a.jsonl", [("a", 1), ("a", 2), ("b", 1)]) as answers:
+        with pytest.raises(SidelightError, match="words or numbers"):
+            answers.add(0, 1, True)
+        assert answers.entailed(0, 1) is None
+
+
 def test_two_at_once_are_refused(tmp_path):
     with (
         Answers.open(tmp_path / "a.jsonl", n_samples=3),

@@ -1,5 +1,7 @@
 """COBRAS: what it ends with, and that it stays within its budget."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -87,6 +89,16 @@ def test_taking_everything_back_and_answering_again_ends_the_same(mixed):
         answers.add(*pair, bool(y[pair[0]] == y[pair[1]]))
         asked += 1
     np.testing.assert_array_equal(strategy.labels_, straight.labels_)
+
+
+def test_a_copy_goes_on_where_the_original_was(mixed):
+    X, y = mixed
+    strategy = cobras()
+    converse(strategy, X, y, None, budget=20)
+    copy = pickle.loads(pickle.dumps(strategy))
+    np.testing.assert_array_equal(copy.labels_, strategy.labels_)
+    assert copy.next_pair() == strategy.next_pair()
+    np.testing.assert_array_equal(copy.labels_, strategy.labels_)
 
 
 def test_identical_rows_are_given_up():

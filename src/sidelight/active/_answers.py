@@ -237,9 +237,13 @@ class Answers:
         self._revision += 1
 
     def _write(self, do: str, i: int, j: int, **more: Any) -> None:
-        if self._log is not None:
-            name = self.known.id_of
-            self._log.append({"do": do, "i": name(i), "j": name(j), **more})
+        if self._log is None:
+            return
+        names = [self.known.id_of(row) for row in (i, j)]
+        for name in names:
+            if not isinstance(name, (str, int, float)):
+                raise SidelightError(f"Ids in a file are words or numbers, not {name!r}.")
+        self._log.append({"do": do, "i": names[0], "j": names[1], **more})
 
     def _pair(self, i: Any, j: Any) -> tuple[int, int]:
         first, second = operator.index(i), operator.index(j)

@@ -107,9 +107,15 @@ class COBRAS(Strategy):
 
     def next_pair(self) -> tuple[int, int] | None:
         """Positions of the two rows to ask about, or None if nothing is left to ask."""
-        if self._answers.n_undone != self._n_undone:
+        if self._answers.n_undone != self._n_undone or not hasattr(self, "_procedure"):
             self._restart()
         return next(self._procedure, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Python does not copy a running procedure; it is taken up again where it was.
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_procedure", None)
+        return state
 
     def _refine(self) -> Generator[tuple[int, int], None, None]:
         everything = self._super_instance(np.arange(self._rows.n_rows))

@@ -153,7 +153,7 @@ class Dialogue:
     def _position(self, name: str) -> int:
         """Position of a row by its id as typed: a number if the ids are numbers."""
         known = self.answers.known
-        words = known.ids is not None and known.ids.dtype.kind == "U"
+        words = known.ids is not None and known.ids.dtype.kind != "i"
         try:
             return known.position(name if words else int(name))
         except ValueError as error:  # our own errors are of that kind too
