@@ -123,23 +123,13 @@ class Stream:
     def feed(self, rows: Any, rule: Rule) -> Array:
         """Let the clusters compete for unit rows, one after the other; return who won them."""
         labels = np.empty(rows.shape[0], dtype=np.int32)
+        same = float(16 * np.finfo(rows.dtype).eps)
+        state = self.sums, self.mass, self.squares, self.scale, self.active
+        rates = rule.fade, rule.gamma, rule.discount
         if sparse.issparse(rows):
-            run, arrays = compete_sparse, (rows.data, rows.indices, rows.indptr)
+            compete_sparse(rows.data, rows.indices, rows.indptr, same, *state, *rates, labels)
         else:
-            run, arrays = compete, (np.ascontiguousarray(rows),)
-        run(
-            *arrays,
-            float(16 * np.finfo(rows.dtype).eps),
-            self.sums,
-            self.mass,
-            self.squares,
-            self.scale,
-            self.active,
-            rule.fade,
-            rule.gamma,
-            rule.discount,
-            labels,
-        )
+            compete(np.ascontiguousarray(rows), same, *state, *rates, labels)
         return labels
 
 
