@@ -150,6 +150,7 @@ class Greedily:
             cost.argmin(axis=1),
             self._conflicts,
             self._last,
+            np.arange(len(cost)),
             self._random_state,
         )
         return self._last

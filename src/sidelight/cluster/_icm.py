@@ -9,27 +9,35 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+Graph = tuple[Array, Array, Array]
 
 
 def conditional_modes(
     sweep: Callable[..., int],
     cost: Array,
     nearest: Array,
-    graph: tuple[Array, Array, Array],
+    graph: Graph,
     labels: Array,
+    nodes: Array,
     random_state: np.random.RandomState,
 ) -> None:
     """Move single nodes, in place, until the energy cannot fall by moving one.
 
-    ``sweep`` is a kernel such as :func:`sidelight._kernels.icm.icm_sweep`. After the first sweep
-    only neighbours of nodes that moved can want to move.
+    ``sweep`` is a kernel such as :func:`sidelight._kernels.icm.icm_sweep`, ``nodes`` are those that
+    may want to move. After the first sweep only neighbours of nodes that moved can want to.
     """
-    starts, neighbours, _ = graph
-    node_of_entry = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    order = random_state.permutation(len(cost))
-    while len(order):
+    while len(nodes):
         before = labels.copy()
-        if sweep(cost, nearest, *graph, labels, order) == 0:
+        if sweep(cost, nearest, *graph, labels, random_state.permutation(nodes)) == 0:
             break
-        touched = np.unique(node_of_entry[(labels != before)[neighbours]])
-        order = random_state.permutation(touched[touched < len(cost)])
+        nodes = neighbours_of(graph, np.flatnonzero(labels != before))
+        nodes = nodes[nodes < len(cost)]
+
+
+def neighbours_of(graph: Graph, nodes: Array) -> Array:
+    """Return the neighbours of some nodes, ascending."""
+    starts, neighbours, _ = graph
+    counts = starts[nodes + 1] - starts[nodes]
+    first = np.cumsum(counts) - counts
+    entries = np.arange(int(counts.sum())) + np.repeat(starts[nodes] - first, counts)
+    return np.unique(neighbours[entries])

@@ -262,9 +262,12 @@ class PCKMeans(_KMeansBase):
 
 
 class _SoftlyHeld:
-    """Rows under constraints, labelled by iterated conditional modes from where they were.
+    """Rows under constraints, labelled by iterated conditional modes.
 
-    Lloyd's loop minimises ``Σ ‖x - μ‖² + penalty``, that is ``2 J``: the penalty counts twice.
+    They start from the nearest centres, as the centres have moved, and from where they were only if
+    that ends no better: from there alone linked rows would hardly ever follow the centres. The
+    better of both is never worse than the labels before. Lloyd's loop minimises
+    ``Σ ‖x - μ‖² + penalty``, that is ``2 J``: the penalty counts twice.
     """
 
     def __init__(
@@ -280,11 +283,14 @@ class _SoftlyHeld:
     def assign(self, centers: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], float]:
         """Return the labels of the rows and twice their penalty."""
         cost, nearest = self._points.costs(centers, self._half)
-        if self._labels is None:
-            self._labels = self._penalties.start(nearest, len(centers))
-        self._penalties.improve(cost, nearest, self._labels, self._random_state)
-        labels = self._labels[: len(self.rows)].copy()
-        return labels, 2 * self._penalties.value(self._labels)
+        objective = self._penalties.objective
+        labels = self._penalties.start(nearest, len(centers))
+        self._penalties.improve(cost, nearest, labels, self._random_state)
+        if self._labels is None or objective(cost, labels) < objective(cost, self._labels):
+            self._labels = labels
+        elif not np.array_equal(labels, self._labels):
+            self._penalties.improve(cost, nearest, self._labels, self._random_state)
+        return self._labels[: len(self.rows)].copy(), 2 * self._penalties.value(self._labels)
 
     def costliest(self, centers: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
         """Return at most ``n`` rows that are far from the centres of their clusters."""

@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from sidelight._kernels.icm import ROUNDING, add_rows, block_sweep, conditional_costs, icm_sweep
-from sidelight.cluster._icm import conditional_modes
+from sidelight.cluster._icm import conditional_modes, neighbours_of
 from sidelight.constraints import Constraints
 
 Array = npt.NDArray[Any]
@@ -136,10 +136,13 @@ class Penalties:
 
         ``nearest`` is the cheapest cluster of every row: ``cost.argmin(axis=1)``.
         """
+        n_rows = len(self.rows)
+        nodes = np.arange(n_rows)
+        self._move_anchors(cost, labels)
         for _ in range(MOST_ROUNDS):
-            moves = self._move_anchors(cost, labels)
-            conditional_modes(self._sweep, cost, nearest, self.graph, labels, rng)
-            moves += self._block_sweep(
+            conditional_modes(self._sweep, cost, nearest, self.graph, labels, nodes, rng)
+            before = labels.copy()
+            self._block_sweep(
                 cost,
                 nearest,
                 *self.graph,
@@ -149,9 +152,13 @@ class Penalties:
                 self.member_starts,
                 rng.permutation(self.movable),
             )
-            moves += self._follow_labels(labels, cost.shape[1])
-            if moves == 0:
+            self._follow_labels(labels, cost.shape[1])
+            self._move_anchors(cost, labels)
+            moved = np.flatnonzero(labels != before)
+            if len(moved) == 0:
                 break
+            nodes = np.union1d(moved, neighbours_of(self.graph, moved))
+            nodes = nodes[nodes < n_rows]
 
     def value(self, labels: Array) -> float:
         """P at these labels of rows and anchors."""
@@ -163,12 +170,11 @@ class Penalties:
             penalty += self.unit * np.count_nonzero(elsewhere)
         return float(penalty)
 
-    def _follow_labels(self, labels: Array, n_clusters: int) -> int:
-        """Put every anchor where most of its rows are, the optimum for these labels; count moves.
+    def _follow_labels(self, labels: Array, n_clusters: int) -> None:
+        """Put every anchor where most of its rows are: the optimum for these labels.
 
         An anchor only leaves a cluster for one with more rows: ties end nowhere.
         """
-        moved = 0
         for kind, first in zip(self.anchored, self.first_anchor, strict=True):
             key = kind.anchor * n_clusters + labels[kind.nodes]
             counts = np.bincount(key, minlength=kind.n_anchors * n_clusters)
@@ -177,16 +183,13 @@ class Penalties:
             chosen = kind.choose(gain)
             if _total(gain, chosen) > _total(gain, anchors):
                 anchors[:] = chosen
-                moved += 1
-        return moved
 
-    def _move_anchors(self, cost: Array, labels: Array) -> int:
-        """Move anchors and their rows at once where that lowers the objective; count the moves.
+    def _move_anchors(self, cost: Array, labels: Array) -> None:
+        """Move anchors and their rows at once where that lowers the objective.
 
         With anchor t a row pays ``min(U_it, u + min_h U_ih)``; summed over its rows this is the
         exact cost of an anchor unless its rows are also linked to each other.
         """
-        moved = 0
         for kind, first in zip(self.anchored, self.first_anchor, strict=True):
             anchors = slice(first, first + kind.n_anchors)
             gain = np.zeros((kind.n_anchors, cost.shape[1]))
@@ -198,11 +201,9 @@ class Penalties:
                 target = candidate[anchors][anchor]
                 stays = (target >= 0) & (saved[np.arange(len(saved)), target] > 0)
                 candidate[nodes] = np.where(stays, target, best)
-            before = self._objective(cost, labels)
-            if self._objective(cost, candidate) < before - ROUNDING * abs(before):
+            before = self.objective(cost, labels)
+            if self.objective(cost, candidate) < before - ROUNDING * abs(before):
                 labels[:] = candidate
-                moved += 1
-        return moved
 
     def _without_anchors(
         self, cost: Array, labels: Array, kind: Anchored, first: int
@@ -218,7 +219,8 @@ class Penalties:
             saved = np.maximum(self.unit + energy.min(axis=1)[:, None] - energy, 0.0)
             yield nodes, anchor, saved, energy.argmin(axis=1)
 
-    def _objective(self, cost: Array, labels: Array) -> float:
+    def objective(self, cost: Array, labels: Array) -> float:
+        """``Σ_i cost[i, l_i] + P(l)`` at these labels of rows and anchors."""
         rows = np.arange(len(self.rows))
         return float(cost[rows, labels[rows]].sum(dtype=np.float64)) + self.value(labels)
 
