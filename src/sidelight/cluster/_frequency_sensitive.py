@@ -96,6 +96,8 @@ default="k-means++"
         Number of rows that ``fit`` and ``partial_fit`` have seen.
     mean_cosine_ : float
         Mean cosine of the rows with their centres (SOF).
+    inertia_ : float
+        First part of ``J``.
     objective_ : float
         ``J`` of the best pass, which is the result.
     history_ : ndarray
