@@ -255,7 +255,8 @@ def test_a_file_cut_off_anywhere_loses_only_what_was_not_written_completely(tmp_
         answers.undo()
         answers.skip(0, 4)
     content = path.read_bytes()
-    for cut in range(len(content) + 1):
+    ends = [at for at in range(len(content) + 1) if b"\n" in content[at - 1 : at + 2]]
+    for cut in sorted({*range(0, len(content), 7), *ends, len(content)}):
         path.write_bytes(content[:cut])
         # A line counts when all of it but its end is there.
         complete = sum(

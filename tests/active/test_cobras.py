@@ -114,7 +114,7 @@ def test_iris_with_a_hundred_questions():
     X, y = load_iris(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     scores = []
-    for seed in range(5):
+    for seed in range(3):
         strategy = cobras()
         _, spy = converse(strategy, X, y, None, budget=100, seed=seed)
         assert len(spy.asked) <= 100
