@@ -202,3 +202,32 @@ def add_rows(totals: np.ndarray, place: np.ndarray, rows: np.ndarray) -> None:
     for row in range(len(rows)):
         for column in range(rows.shape[1]):
             totals[place[row], column] += rows[row, column]
+
+
+@kernel
+def restless_nodes(
+    starts: np.ndarray, neighbours: np.ndarray, before: np.ndarray, labels: np.ndarray, n: int
+) -> np.ndarray:
+    """Nodes below ``n`` whose label, or that of a neighbour, is no longer what it was before."""
+    marked = np.zeros(len(labels), dtype=np.bool_)
+    for node in range(len(labels)):
+        if labels[node] != before[node]:
+            marked[node] = True
+            for edge in range(starts[node], starts[node + 1]):
+                marked[neighbours[edge]] = True
+    count = 0
+    nodes = np.empty(n, dtype=np.int64)
+    for node in range(n):
+        if marked[node]:
+            nodes[count] = node
+            count += 1
+    return nodes[:count]
+
+
+@kernel
+def labelled_total(cost: np.ndarray, labels: np.ndarray) -> float:
+    """Sum of the costs of the nodes in their clusters."""
+    total = 0.0
+    for node in range(len(cost)):
+        total += cost[node, labels[node]]
+    return total

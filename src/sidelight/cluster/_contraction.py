@@ -24,6 +24,9 @@ from sidelight.engine import RowSource, as_rows
 #: Rows gathered at a time; what they add up to is all that is kept.
 ROWS_AT_ONCE = 65536
 
+#: Multiplications above which points are measured in blocks, by threads.
+WORTH_BLOCKS = 1_000_000
+
 
 @dataclass(frozen=True)
 class Contraction:
@@ -84,15 +87,16 @@ def _means(
     component: npt.NDArray[np.int64],
     sizes: npt.NDArray[np.int64],
 ) -> Any:
-    share = 1.0 / sizes[component]
     if source.is_sparse:
-        return _adder(component, share, len(sizes)) @ source.take(rows).astype(np.float64)
+        return _averager(component, sizes) @ source.take(rows).astype(np.float64)
     means = np.zeros((len(sizes), source.n_features))
     for start in range(0, len(rows), ROWS_AT_ONCE):
         piece = slice(start, start + ROWS_AT_ONCE)
-        present, local = np.unique(component[piece], return_inverse=True)
-        means[present] += _adder(local, share[piece], len(present)) @ source.take(rows[piece])
-    return means
+        order = np.argsort(component[piece], kind="stable")
+        present, first = np.unique(component[piece][order], return_index=True)
+        block = source.take(rows[piece][order]).astype(np.float64, copy=False)
+        means[present] += np.add.reduceat(block, first, axis=0)
+    return means / sizes[:, None]
 
 
 def squared_radii(source: RowSource, contraction: Contraction) -> npt.NDArray[np.float64]:
@@ -106,12 +110,10 @@ def squared_radii(source: RowSource, contraction: Contraction) -> npt.NDArray[np
     return radii / contraction.sizes
 
 
-def _adder(
-    component: npt.NDArray[np.int64], weight: npt.NDArray[np.float64], n_components: int
-) -> sparse.csr_array:
-    """Return the matrix that adds rows, times their weight, to their component."""
-    entries = (weight, (component, np.arange(len(component))))
-    return sparse.csr_array(entries, shape=(n_components, len(component)))
+def _averager(component: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> sparse.csr_array:
+    """Return the matrix that averages rows by component."""
+    entries = (1.0 / sizes[component], (component, np.arange(len(component))))
+    return sparse.csr_array(entries, shape=(len(sizes), len(component)))
 
 
 class Points:
@@ -154,7 +156,9 @@ class Points:
             costs_and_nearest(cost[here], self._norms[here], squares, weights[here], nearest[here])
             return (), ()
 
-        if n:
+        if n * centers.size < WORTH_BLOCKS:
+            measure(self._points, range(n))
+        else:
             as_rows(self._points).map_reduce(measure, aligned=(range(n),))
         return cost, nearest
 

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._kernels.icm import restless_nodes
+
 Array = npt.NDArray[Any]
-Graph = tuple[Array, Array, Array]
 
 
 def conditional_modes(
     sweep: Callable[..., int],
     cost: Array,
     nearest: Array,
-    graph: Graph,
+    graph: tuple[Array, Array, Array],
     labels: Array,
     nodes: Array,
     random_state: np.random.RandomState,
@@ -24,20 +25,10 @@ def conditional_modes(
     """Move single nodes, in place, until the energy cannot fall by moving one.
 
     ``sweep`` is a kernel such as :func:`sidelight._kernels.icm.icm_sweep`, ``nodes`` are those that
-    may want to move. After the first sweep only neighbours of nodes that moved can want to.
+    may want to move. After a sweep only nodes that moved and their neighbours can want to.
     """
     while len(nodes):
         before = labels.copy()
         if sweep(cost, nearest, *graph, labels, random_state.permutation(nodes)) == 0:
             break
-        nodes = neighbours_of(graph, np.flatnonzero(labels != before))
-        nodes = nodes[nodes < len(cost)]
-
-
-def neighbours_of(graph: Graph, nodes: Array) -> Array:
-    """Return the neighbours of some nodes, ascending."""
-    starts, neighbours, _ = graph
-    counts = starts[nodes + 1] - starts[nodes]
-    first = np.cumsum(counts) - counts
-    entries = np.arange(int(counts.sum())) + np.repeat(starts[nodes] - first, counts)
-    return np.unique(neighbours[entries])
+        nodes = restless_nodes(*graph[:2], before, labels, len(cost))

@@ -19,11 +19,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from sidelight._kernels.icm import ROUNDING, add_rows, block_sweep, conditional_costs, icm_sweep
-from sidelight.cluster._icm import conditional_modes, neighbours_of
+from sidelight._kernels.icm import (
+    ROUNDING,
+    add_rows,
+    block_sweep,
+    conditional_costs,
+    icm_sweep,
+    labelled_total,
+    restless_nodes,
+)
+from sidelight.cluster._icm import conditional_modes
 from sidelight.constraints import Constraints
 
 Array = npt.NDArray[Any]
@@ -103,14 +110,10 @@ class Penalties:
             ends.append(np.column_stack([kind.nodes, first + kind.anchor]))
             values.append(np.full(len(kind.nodes), -self.unit))
         one, other = np.concatenate(ends).T
-        value = np.concatenate(values)
-        half = sparse.coo_array((value, (one, other)), shape=(self.n_nodes, self.n_nodes))
-        graph = sparse.csr_array(half + half.T)
-        self.graph = (
-            graph.indptr.astype(np.int64),
-            graph.indices.astype(np.int64),
-            graph.data.astype(np.float64),
-        )
+        leaving, value = np.concatenate([one, other]), np.concatenate(values * 2)
+        order = np.argsort(leaving, kind="stable")
+        starts = np.searchsorted(leaving[order], np.arange(self.n_nodes + 1))
+        self.graph = (starts, np.concatenate([other, one])[order], value[order])
 
     def _build_blocks(self, constraints: Constraints) -> None:
         """Must-link components of at least two rows: what is moved as a whole."""
@@ -154,11 +157,9 @@ class Penalties:
             )
             self._follow_labels(labels, cost.shape[1])
             self._move_anchors(cost, labels)
-            moved = np.flatnonzero(labels != before)
-            if len(moved) == 0:
+            nodes = restless_nodes(*self.graph[:2], before, labels, n_rows)
+            if len(nodes) == 0:
                 break
-            nodes = np.union1d(moved, neighbours_of(self.graph, moved))
-            nodes = nodes[nodes < n_rows]
 
     def value(self, labels: Array) -> float:
         """P at these labels of rows and anchors."""
@@ -221,8 +222,7 @@ class Penalties:
 
     def objective(self, cost: Array, labels: Array) -> float:
         """``Σ_i cost[i, l_i] + P(l)`` at these labels of rows and anchors."""
-        rows = np.arange(len(self.rows))
-        return float(cost[rows, labels[rows]].sum(dtype=np.float64)) + self.value(labels)
+        return labelled_total(cost, labels) + self.value(labels)
 
 
 def _total(gain: npt.NDArray[np.float64], anchors: Array) -> float:
