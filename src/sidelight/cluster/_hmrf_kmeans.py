@@ -274,8 +274,7 @@ class HMRFKMeans(_KMeansBase):
         assert isinstance(result, Alternated)
         super()._keep(result, constraints)
         if self.divergence == "euclidean":
-            self._metrics: Metrics = result.state.metrics
-            self.metrics_ = self._metrics.values[0]
+            self.metrics_ = result.state.metrics.values[0]
         else:
             self.metrics_ = result.state.weights
         return self
@@ -296,7 +295,7 @@ class HMRFKMeans(_KMeansBase):
         check_is_fitted(self)
         source, divergence = self._new_rows(X)
         if divergence is None:
-            return label_by_metric(source, self.cluster_centers_, self._metrics)
+            return label_by_metric(source, self.cluster_centers_, self._metric())
         return nearest_by_divergence(source, divergence, self.cluster_centers_, self.metrics_)[0]
 
     def transform(self, X: Any) -> Array:
@@ -315,7 +314,7 @@ class HMRFKMeans(_KMeansBase):
         check_is_fitted(self)
         source, divergence = self._new_rows(X)
         if divergence is None:
-            return metric_distances(source, self.cluster_centers_, self._metrics)
+            return metric_distances(source, self.cluster_centers_, self._metric())
         return divergences(source, divergence, self.cluster_centers_, self.metrics_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -339,13 +338,17 @@ class HMRFKMeans(_KMeansBase):
         source, divergence = self._new_rows(X)
         weights = check_weights(sample_weight, source)
         if divergence is None:
-            labels = label_by_metric(source, self.cluster_centers_, self._metrics)
-            costs = labelled_costs(source, self.cluster_centers_, self._metrics, labels)
+            labels = label_by_metric(source, self.cluster_centers_, self._metric())
+            costs = labelled_costs(source, self.cluster_centers_, self._metric(), labels)
         else:
             costs = nearest_by_divergence(source, divergence, self.cluster_centers_, self.metrics_)[
                 1
             ]
         return -float(np.sum(costs if weights is None else costs * weights))
+
+    def _metric(self) -> Metrics:
+        """Return the Euclidean metric; all clusters have the same reward."""
+        return Metrics.fitted(self.metrics_, np.zeros(1))
 
     def _new_rows(self, X: Any) -> tuple[RowSource, Divergence | None]:
         source, divergence = self._check_source_rows(X, reset=False), self._divergence()

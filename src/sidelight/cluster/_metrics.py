@@ -44,6 +44,11 @@ class Metrics:
         log_det = np.full(n_metrics, n_features * np.log(factor))
         return cls(np.repeat(factor * one[None], n_metrics, axis=0), log_det, blur)
 
+    @classmethod
+    def fitted(cls, values: Array, rewards: Array) -> Metrics:
+        """Make metrics of what an estimator keeps of them."""
+        return cls(values[None] if len(rewards) == 1 else values, rewards)
+
     @property
     def is_full(self) -> bool:
         """Matrices rather than weights."""

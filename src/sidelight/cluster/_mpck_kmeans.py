@@ -230,8 +230,8 @@ class MPCKMeans(_KMeansBase):
         assert isinstance(result, Alternated)
         super()._keep(result, constraints)
         metrics: Metrics = result.state.metrics
-        self._metrics = metrics
         self.metrics_ = metrics.values[0] if metrics.is_shared else metrics.values
+        self._rewards = metrics.rewards
         return self
 
     def _check_choices(self) -> None:
@@ -261,7 +261,8 @@ class MPCKMeans(_KMeansBase):
         """
         check_is_fitted(self)
         source = self._check_source_rows(X, reset=False)
-        return label_by_metric(source, self.cluster_centers_, self._metrics)
+        metrics = Metrics.fitted(self.metrics_, self._rewards)
+        return label_by_metric(source, self.cluster_centers_, metrics)
 
     def transform(self, X: Any) -> Array:
         """Return the distance ``‖x - μ_h‖_{A_h}`` of every row to every centre.
@@ -278,7 +279,8 @@ class MPCKMeans(_KMeansBase):
         """
         check_is_fitted(self)
         source = self._check_source_rows(X, reset=False)
-        return metric_distances(source, self.cluster_centers_, self._metrics)
+        metrics = Metrics.fitted(self.metrics_, self._rewards)
+        return metric_distances(source, self.cluster_centers_, metrics)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the sum of ``‖x - μ_h‖²_{A_h} - log det A_h`` at the predicted clusters.
@@ -300,7 +302,7 @@ class MPCKMeans(_KMeansBase):
         check_is_fitted(self)
         source = self._check_source_rows(X, reset=False)
         weights = check_weights(sample_weight, source)
-        centers, metrics = self.cluster_centers_, self._metrics
+        centers, metrics = self.cluster_centers_, Metrics.fitted(self.metrics_, self._rewards)
         labels = label_by_metric(source, centers, metrics)
         costs = labelled_costs(source, centers, metrics, labels)
         costs -= metrics.of_clusters(metrics.rewards, len(centers))[labels]
