@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sidelight._kernels.assignment import assign_in_order
 from sidelight._kernels.coloring import compress_edges, degeneracy_order
-from sidelight._kernels.icm import icm_sweep
+from sidelight._kernels.icm import icm_sweep, labelled_total
 from sidelight.cluster._contraction import Contraction, Points
 from sidelight.cluster._icm import conditional_modes
 from sidelight.constraints import assign, greedy_assign
@@ -46,8 +46,8 @@ class DeadEnd(SidelightError):
 class Separator(Protocol):
     """A way to assign nodes that must be apart."""
 
-    def __call__(self, cost: Array) -> IntArray:
-        """Return the cluster of every node at these costs (m, k)."""
+    def __call__(self, cost: Array, nearest: IntArray) -> IntArray:
+        """Return the cluster of every node at these costs (m, k), ``nearest`` the cheapest."""
 
 
 class HardlyHeld:
@@ -68,7 +68,8 @@ class HardlyHeld:
         """Return the labels of the rows; nothing is violated, so there is no penalty."""
         cost, self._labels = self._points.costs(centers, self._weights)
         if len(self._conflicting):
-            self._labels[self._conflicting] = self._separator(cost[self._conflicting])
+            nodes = self._conflicting
+            self._labels[nodes] = self._separator(cost[nodes], self._labels[nodes])
         return self._labels[self._contraction.component], 0.0
 
     def costliest(self, centers: Array, n: int) -> Array:
@@ -105,10 +106,10 @@ class Exactly:
         self._time_limit = time_limit
         self._last: IntArray | None = None
 
-    def __call__(self, cost: Array) -> IntArray:
+    def __call__(self, cost: Array, nearest: IntArray) -> IntArray:
         """Return the cluster of every node at these costs."""
         found = assign(cost, self._edges, start=self._last, time_limit=self._time_limit).labels
-        if self._last is None or _total(cost, found) < _total(cost, self._last):
+        if self._last is None or labelled_total(cost, found) < labelled_total(cost, self._last):
             self._last = found
         return self._last
 
@@ -133,7 +134,7 @@ class Greedily:
         self._time_limit = time_limit
         self._last: IntArray | None = None
 
-    def __call__(self, cost: Array) -> IntArray:
+    def __call__(self, cost: Array, nearest: IntArray) -> IntArray:
         """Return the cluster of every node at these costs."""
         candidates = [] if self._last is None else [self._last]
         candidates += self._greedy(cost, self._most_to_lose_first(cost))
@@ -142,12 +143,12 @@ class Greedily:
                 candidates += self._greedy(cost, order)
         if not candidates:
             candidates.append(assign(cost, self._edges, time_limit=self._time_limit).labels)
-        self._last = min(candidates, key=lambda labels: _total(cost, labels)).copy()
+        self._last = min(candidates, key=lambda labels: labelled_total(cost, labels)).copy()
         # Single components to cheaper admissible clusters: conflicts are infinite couplings.
         conditional_modes(
             icm_sweep,
             cost,
-            cost.argmin(axis=1),
+            nearest,
             self._conflicts,
             self._last,
             np.arange(len(cost)),
@@ -175,10 +176,6 @@ class Greedily:
             yield self._random_state.permutation(n_nodes)
 
 
-def _total(cost: Array, labels: IntArray) -> float:
-    return float(cost[np.arange(len(labels)), labels].sum())
-
-
 class _AsPublished:
     """One by one in one order; a dead end is a failure."""
 
@@ -187,7 +184,7 @@ class _AsPublished:
         self._order = order
         self._row_of_node = row_of_node
 
-    def __call__(self, cost: Array) -> IntArray:
+    def __call__(self, cost: Array, nearest: IntArray) -> IntArray:
         """Return the cluster of every node at these costs, or raise at the dead end."""
         labels, blocked = greedy_assign(cost, self._edges, self._order)
         if blocked >= 0:
