@@ -79,7 +79,7 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
         what no admissible merge joins is joined at the end, at infinite height.
     n_clusters_dead_end_ : int
         Number of clusters at which the closest-pair rule ends by itself.
-    history_ : ndarray of shape (n_samples - n_clusters_,)
+    history_ : ndarray of shape (n_merges,)
         Heights of the merges that led to the labels; they rise (except for rounding).
     objective_ : float
         The last of them, 0 without any: with complete linkage the largest diameter of a cluster.
