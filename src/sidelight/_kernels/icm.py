@@ -126,14 +126,16 @@ def block_sweep(
     for b in order:
         first, last = member_starts[b], member_starts[b + 1]
         content = True  # all in their nearest cluster, together, and no coupling outside objects
+        home = labels[members[first]]
         for place in range(first, last):
             node = members[place]
-            current = labels[node]
-            content = content and current == nearest[node] and current == labels[members[first]]
+            if labels[node] != home or nearest[node] != home:
+                content = False
+                break
             for edge in range(starts[node], starts[node + 1]):
                 label = labels[neighbours[edge]]
-                if label >= 0 and block[neighbours[edge]] != b:
-                    content = content and (coupling[edge] > 0.0) != (label == current)
+                if (coupling[edge] > 0.0) == (label == home) and block[neighbours[edge]] != b:
+                    content = content and label < 0
         if content:
             continue
         now = 0.0  # the energy of the block as it stands, couplings inside counted once

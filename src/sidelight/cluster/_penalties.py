@@ -140,11 +140,15 @@ class Penalties:
         ``nearest`` is the cheapest cluster of every row: ``cost.argmin(axis=1)``.
         """
         n_rows = len(self.rows)
-        nodes = np.arange(n_rows)
+        nodes, blocks = np.arange(n_rows), self.movable
+        checked: Array | None = None  # the labels that all blocks were last content with
         self._move_anchors(cost, labels)
         for _ in range(MOST_ROUNDS):
             conditional_modes(self._sweep, cost, nearest, self.graph, labels, nodes, rng)
-            before = labels.copy()
+            if checked is not None:
+                restless = restless_nodes(*self.graph[:2], checked, labels, n_rows)
+                blocks = np.intersect1d(self.block[restless], self.movable)
+            checked = labels.copy()
             self._block_sweep(
                 cost,
                 nearest,
@@ -153,11 +157,11 @@ class Penalties:
                 self.block,
                 self.members,
                 self.member_starts,
-                rng.permutation(self.movable),
+                rng.permutation(blocks),
             )
             self._follow_labels(labels, cost.shape[1])
             self._move_anchors(cost, labels)
-            nodes = restless_nodes(*self.graph[:2], before, labels, n_rows)
+            nodes = restless_nodes(*self.graph[:2], checked, labels, n_rows)
             if len(nodes) == 0:
                 break
 
