@@ -123,7 +123,7 @@ class Penalties:
         self.block[: len(block)] = block
         self.members = np.argsort(block, kind="stable")
         self.member_starts = np.concatenate([[0], np.cumsum(size)])
-        self.movable = np.flatnonzero(size > 1)
+        self.is_movable = size > 1
 
     def start(self, nearest: Array, n_clusters: int) -> Array:
         """Labels of rows and anchors to begin with: the nearest centres, the best anchors."""
@@ -140,14 +140,15 @@ class Penalties:
         ``nearest`` is the cheapest cluster of every row: ``cost.argmin(axis=1)``.
         """
         n_rows = len(self.rows)
-        nodes, blocks = np.arange(n_rows), self.movable
+        nodes, blocks = np.arange(n_rows), np.flatnonzero(self.is_movable)
         checked: Array | None = None  # the labels that all blocks were last content with
         self._move_anchors(cost, labels)
         for _ in range(MOST_ROUNDS):
             conditional_modes(self._sweep, cost, nearest, self.graph, labels, nodes, rng)
             if checked is not None:
                 restless = restless_nodes(*self.graph[:2], checked, labels, n_rows)
-                blocks = np.intersect1d(self.block[restless], self.movable)
+                blocks = np.unique(self.block[restless])
+                blocks = blocks[self.is_movable[blocks]]
             checked = labels.copy()
             self._block_sweep(
                 cost,
