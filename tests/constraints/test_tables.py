@@ -72,6 +72,15 @@ def test_reading_gives_back_what_was_written(known, ending):
         assert [p.name for p in Path(folder).iterdir()] == [path.name]
 
 
+@pytest.mark.parametrize("odd", ["\r", "\n", "a\r\nb", '"', ",", " x", "\u2028"])
+def test_odd_characters_in_ids_survive_a_file(odd, tmp_path):
+    known = Constraints(cannot_link=[("0", odd)], ids=["0", odd])
+    for ending in ENDINGS:
+        path = tmp_path / f"known.{ending}"
+        known.write(path)
+        assert Constraints.read(path, ids=known.ids) == known
+
+
 @given(anything())
 def test_tables_in_memory_give_back_what_they_were_made_from(known):
     table = known.to_table()
