@@ -161,9 +161,9 @@ def _write_csv(known: Any, path: Path) -> None:
     weights = map(_weight_text, columns.weight)
     # A lone carriage return ends a line for readers, but the writer does not quote it by itself.
     returns = any("\r" in str(word) for words in (columns.i, columns.j) for word in words)
-    quoting = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
     with open_text(path, "w") as file:
-        writer = csv.writer(file, lineterminator="\n", quoting=quoting)
+        # The dialect "unix" quotes everything.
+        writer = csv.writer(file, "unix") if returns else csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(zip(columns.i, columns.j, columns.kind, weights, strict=True))
 
