@@ -17,12 +17,12 @@ Array = npt.NDArray[Any]
 
 #: Rows that are worked on together, so that what belongs to them stays in the processor's cache:
 #: with many centres fewer of them. Not a power of two, see :mod:`sidelight.engine._memory`.
-TILE_ROWS = 2000
+TILE_ROWS = 6000
 TILE_STEP = 200
 
 #: Centres are far from the origin when their middle is this many times (squared) their spread away.
 FAR = 64.0
-PRODUCT_BYTES = 2**19
+PRODUCT_BYTES = 2**21
 
 
 def tiles(n_rows: int, size: int = TILE_ROWS) -> Iterator[slice]:
