@@ -22,6 +22,7 @@ __getattr__, __dir__, __all__ = attach(
         "evaluation": (),
         "exceptions": (),
         "io": (),
+        "mixture": (),
         "report": (),
         "constraints._constraints": ("Constraints",),
         "_progress": ("progress",),

@@ -56,6 +56,8 @@ class MethodTags:
         Whether CSR input is taken as it is.
     out_of_core : bool
         Whether rows may live on disk (:func:`sidelight.engine.open_rows`).
+    missing : bool
+        Whether NaN stands for a value that was not measured, which the method models.
     """
 
     name: str
@@ -69,6 +71,7 @@ class MethodTags:
     monotone: bool = False
     sparse: bool = False
     out_of_core: bool = False
+    missing: bool = False
 
     def __post_init__(self) -> None:
         unknown = set(self.knowledge) - set(KNOWLEDGE)
@@ -87,7 +90,9 @@ class ConstrainedEstimator(BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.__sidelight_tags__().sparse
+        own = self.__sidelight_tags__()
+        tags.input_tags.sparse = own.sparse
+        tags.input_tags.allow_nan = own.missing
         return tags
 
     def _check_rows(self, X: Any, *, reset: bool) -> Rows:
@@ -103,6 +108,7 @@ class ConstrainedEstimator(BaseEstimator):
                 accept_sparse="csr" if tags.sparse else False,
                 dtype=[np.float64, np.float32],
                 order="C",
+                ensure_all_finite="allow-nan" if tags.missing else True,
             )
         except (ValueError, TypeError) as error:
             raise _explain_bad_rows(X, error) from error
@@ -170,18 +176,40 @@ class ConstrainedEstimator(BaseEstimator):
             )
 
 
-def check_n_clusters(n_clusters: Any, n_samples: int) -> int:
-    """Check that ``1 <= n_clusters <= n_samples``."""
+def check_n_clusters(n_clusters: Any, n_samples: int, *, name: str = "n_clusters") -> int:
+    """Check that ``1 <= n_clusters <= n_samples``; ``name`` is what the parameter is called."""
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, Integral):
-        raise TypeError(f"n_clusters must be a whole number, got {n_clusters!r}.")
+        raise TypeError(f"{name} must be a whole number, got {n_clusters!r}.")
     if int(n_clusters) < 1:
-        raise ValueError(f"n_clusters must be at least 1, got {n_clusters}.")
+        raise ValueError(f"{name} must be at least 1, got {n_clusters}.")
     if int(n_clusters) > n_samples:
         raise ValueError(
-            f"n_samples={n_samples} should be >= n_clusters={n_clusters}; "
+            f"n_samples={n_samples} should be >= {name}={n_clusters}; "
             "ask for fewer clusters or give more rows."
         )
     return int(n_clusters)
+
+
+def check_weights(sample_weight: Any, source: RowSource) -> npt.NDArray[Any] | None:
+    """Check the weights of the rows: one each, not negative, not all zero."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=source.dtype)
+    if weights.ndim == 0:
+        weights = np.full(source.n_rows, weights, dtype=source.dtype)
+    if weights.shape != (source.n_rows,):
+        raise ValueError(
+            f"sample_weight must hold one weight per row, shape ({source.n_rows},), got shape "
+            f"{weights.shape}."
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        bad = int(np.flatnonzero(~np.isfinite(weights) | (weights < 0))[0])
+        raise ValueError(
+            f"sample_weight must be finite and not negative; row {bad} has {weights[bad]}."
+        )
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight is zero for every row.")
+    return weights
 
 
 def _partial_labels(y: Any, n_samples: int) -> npt.NDArray[Any] | None:
@@ -218,7 +246,8 @@ def _explain_bad_rows(X: Any, error: Exception) -> Exception:
                 f"(one column per category) first. ({error})"
             )
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
-        rows, columns = np.nonzero(~np.isfinite(X))
+        bad_value = np.isinf if "NaN" not in str(error) else lambda x: ~np.isfinite(x)
+        rows, columns = np.nonzero(bad_value(X))
         if len(rows):
             affected = len(np.unique(rows))
             return type(error)(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sidelight.base import KNOWLEDGE, ConstrainedEstimator, MethodTags
 from sidelight.exceptions import SidelightError
 
-FAMILIES = ("cluster",)
+FAMILIES = ("cluster", "mixture")
 
 
 @dataclass(frozen=True)

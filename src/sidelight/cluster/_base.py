@@ -15,8 +15,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import ConstrainedEstimator
+from sidelight.base import check_weights as check_weights
 from sidelight.cluster._distances import center_distances, labelled_distances, nearest_centers
 from sidelight.cluster._lloyd import LloydResult
+from sidelight.cluster._restarts import Run, run_starts
 from sidelight.cluster._seeding import farthest_first, kmeans_plusplus, random_rows
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
@@ -54,25 +56,22 @@ class _KMeansBase(
         if not self.tol >= 0:
             raise ValueError(f"tol must not be negative, got {self.tol!r}.")
 
-    def _best_restart(
-        self, n_init: int, run: Callable[[np.random.RandomState], LloydResult]
-    ) -> LloydResult:
+    def _best_restart(self, n_init: int, run: Run[Any], source: RowSource) -> Any:
         """Run from several starts, each with its own stream of chance, and keep the best.
 
-        Of starts that are equally good up to rounding the first is kept. After an interruption no
-        further start is tried.
+        ``run(number, random_state)`` is one start and shares nothing that changes with the others:
+        on few rows they run at once. Of starts that are equally good up to rounding the first is
+        kept. After an interruption no further start is tried.
         """
         if not isinstance(n_init, Integral) or n_init < 1:
             raise ValueError(f"n_init must be a whole number above 0, got {n_init!r}.")
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_init)
-        best: LloydResult | None = None
-        for seed in seeds:
-            result = run(np.random.RandomState(seed))
-            if best is None or result.objective < best.objective - ROUNDING * abs(best.objective):
+        best, *others = run_starts(
+            run, seeds, source, description=type(self).__name__, verbose=self.verbose
+        )
+        for result in others:
+            if result.objective < best.objective - ROUNDING * abs(best.objective):
                 best = result
-            if result.interrupted:
-                break
-        assert best is not None
         return best
 
     def _start(
@@ -194,28 +193,6 @@ class _KMeansBase(
         labels = nearest_centers(source, self.cluster_centers_)
         squared = labelled_distances(source, self.cluster_centers_, labels).astype(np.float64)
         return -float(np.sum(squared if weights is None else squared * weights))
-
-
-def check_weights(sample_weight: Any, source: RowSource) -> Array | None:
-    """Check the weights of the rows: one each, not negative, not all zero."""
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=source.dtype)
-    if weights.ndim == 0:
-        weights = np.full(source.n_rows, weights, dtype=source.dtype)
-    if weights.shape != (source.n_rows,):
-        raise ValueError(
-            f"sample_weight must hold one weight per row, shape ({source.n_rows},), got shape "
-            f"{weights.shape}."
-        )
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        bad = int(np.flatnonzero(~np.isfinite(weights) | (weights < 0))[0])
-        raise ValueError(
-            f"sample_weight must be finite and not negative; row {bad} has {weights[bad]}."
-        )
-    if not np.any(weights > 0):
-        raise ValueError("sample_weight is zero for every row.")
-    return weights
 
 
 def check_centers(init: Any, n_clusters: int, source: RowSource) -> Array:

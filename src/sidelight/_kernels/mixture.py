@@ -1,0 +1,61 @@
+"""Loops under the mixture models."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels import kernel
+
+Array = npt.NDArray[Any]
+
+#: exp of less than this is nothing beside 1 in double precision.
+NOTHING = -38.0
+
+
+@kernel
+def centred_products(rows: Array, origin: Array, out: Array) -> None:
+    """Fill ``out`` with ``y`` and all products ``y_i y_j``, ``i <= j``, for ``y = x - origin``."""
+    n_rows, n_features = rows.shape
+    for n in range(n_rows):
+        column = n_features
+        for i in range(n_features):
+            out[n, i] = np.float64(rows[n, i]) - origin[i]
+        for i in range(n_features):
+            left = out[n, i]
+            for j in range(i, n_features):
+                out[n, column + j - i] = left * out[n, j]
+            column += n_features - i
+
+
+@kernel
+def posterior_rows(log_joint: Array, weights: Array) -> float:
+    """Turn log-joints into weighted posteriors in place; return the weighted log-likelihood.
+
+    Rows of weight 0 become zero and count nothing.
+    """
+    total = 0.0
+    n_rows, n_components = log_joint.shape
+    for n in range(n_rows):
+        if weights[n] == 0.0:
+            for s in range(n_components):
+                log_joint[n, s] = 0.0
+            continue
+        largest = log_joint[n, 0]
+        for s in range(1, n_components):
+            largest = max(largest, log_joint[n, s])
+        if largest == -np.inf:
+            return -np.inf
+        mass = 0.0
+        for s in range(n_components):
+            gap = log_joint[n, s] - largest
+            log_joint[n, s] = math.exp(gap) if gap > NOTHING else 0.0
+            mass += log_joint[n, s]
+        total += weights[n] * (largest + math.log(mass))
+        scale = weights[n] / mass
+        for s in range(n_components):
+            log_joint[n, s] *= scale
+    return total

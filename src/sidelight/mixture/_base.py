@@ -1,0 +1,287 @@
+"""What the mixtures share: starts, what is kept, and what a density can be asked."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp, softmax
+from sklearn.base import (
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    DensityMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sidelight.base import ConstrainedEstimator
+from sidelight.constraints import Constraints
+from sidelight.engine import RowSource, as_rows
+from sidelight.mixture._em import EMResult, HeldPosterior, log_joint_blocks
+
+Array = npt.NDArray[Any]
+
+
+class _MixtureBase(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    DensityMixin,
+    ConstrainedEstimator,
+):
+    """A mixture ``p(x) = Σ_s π_s p(x | s)`` fitted to rows.
+
+    Subclasses have the parameters ``n_components``, ``max_iter``, ``tol``, ``random_state`` and
+    ``verbose``; in ``fit`` they find an :class:`EMResult` and :meth:`_keep` it. ``_components`` and
+    ``_log_weights`` are then what new rows are measured by; :meth:`_keep_parameters` gives the
+    parameters their public names.
+    """
+
+    fit: Callable[..., Any]
+    n_components: int
+    max_iter: int
+    tol: float
+    random_state: Any
+    verbose: int
+
+    def _check_source_rows(self, X: Any, *, reset: bool) -> RowSource:
+        """Check the rows and make them a source of blocks."""
+        return as_rows(self._check_rows(X, reset=reset))
+
+    def _check_loop(self) -> None:
+        """Check the parameters of the loop."""
+        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be a whole number above 0, got {self.max_iter!r}.")
+        if not self.tol >= 0:
+            raise ValueError(f"tol must not be negative, got {self.tol!r}.")
+
+    def _best_start(
+        self, n_init: int, run: Callable[[np.random.RandomState], EMResult]
+    ) -> EMResult:
+        """Run from several starts, each with its own stream of chance, and keep the best."""
+        if not isinstance(n_init, Integral) or n_init < 1:
+            raise ValueError(f"n_init must be a whole number above 0, got {n_init!r}.")
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_init)
+        best: EMResult | None = None
+        for seed in seeds:
+            result = run(np.random.RandomState(seed))
+            if best is None or result.lower_bound > best.lower_bound:
+                best = result
+            if result.interrupted:
+                break
+        assert best is not None
+        return best
+
+    def _keep(
+        self,
+        result: EMResult,
+        source: RowSource,
+        constraints: Constraints,
+        held: HeldPosterior | None = None,
+    ) -> Self:
+        """Set the fitted attributes."""
+        self._components = result.components
+        self._log_weights = result.log_weights
+        self._dtype = source.dtype
+        self.weights_ = np.exp(result.log_weights).astype(source.dtype)
+        self._keep_parameters(result.components, source.dtype)
+        self.lower_bound_ = result.lower_bound
+        self.lower_bounds_ = result.history
+        self.objective_ = -result.lower_bound
+        self.history_ = -result.history
+        self.n_iter_ = result.n_iter
+        self.converged_ = result.converged
+        self.labels_ = self._labels(source, held)
+        self.n_violations_ = constraints.violations(self.labels_).n
+        self._n_features_out = len(self.weights_)
+        if not result.converged and not result.interrupted:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; "
+                "allow more, or a larger tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
+        """Give the parameters of the components their public names."""
+        raise NotImplementedError
+
+    def _labels(self, source: RowSource, held: HeldPosterior | None) -> Array:
+        """Most probable component of every row, as the knowledge about the rows allows."""
+        labels = self._map_joint(source, _most_probable)
+        if held is not None and len(held.rows):
+            features = self._components.features(source.take(held.rows))
+            density = self._components.log_density(features)
+            labels[held.rows] = held.labels(density, self._log_weights)
+        return labels
+
+    def _map_joint(self, source: RowSource, finish: Callable[[Array], Array]) -> Array:
+        """Apply ``finish`` to ``log π_s + log p(x | s)`` of the rows, block by block."""
+        joint: Array = log_joint_blocks(source, self._components, self._log_weights, finish)
+        return joint
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+        """Fit the mixture and return the component of every row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            As in ``fit``: known classes, where the method uses them.
+        **fit_params : dict
+            What else ``fit`` takes, such as ``constraints``.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            ``labels_``.
+        """
+        # scikit-learn's own mixin would drop y, which holds the labels here.
+        labels: Array = self.fit(X, y, **fit_params).labels_
+        return labels
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable component of every row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            New rows, independent of each other.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            Component of every row.
+        """
+        check_is_fitted(self)
+        return self._map_joint(self._check_source_rows(X, reset=False), _most_probable)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability ``p(s | x)`` of every component for every row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        resp : ndarray of shape (n_samples, n_components)
+            Responsibilities, in the element type of the rows; they add up to 1.
+        """
+        check_is_fitted(self)
+        source = self._check_source_rows(X, reset=False)
+        return self._map_joint(source, lambda joint: softmax(joint, axis=1).astype(source.dtype))
+
+    def transform(self, X: Any) -> Array:
+        """Return the responsibilities, as :meth:`predict_proba` does: new features of the rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        resp : ndarray of shape (n_samples, n_components)
+            Responsibilities.
+        """
+        return self.predict_proba(X)
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the log-density ``log p(x)`` of every row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        log_density : ndarray of float64, shape (n_samples,)
+            Logarithms of the density.
+        """
+        check_is_fitted(self)
+        source = self._check_source_rows(X, reset=False)
+        return self._map_joint(source, lambda joint: logsumexp(joint, axis=1))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the average log-density of the rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            New rows.
+        y : object
+            Ignored.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The larger the better.
+        """
+        return float(np.average(self.score_samples(X), weights=sample_weight))
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
+        """Draw rows from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, component by component.
+        y : ndarray of int32, shape (n_samples,)
+            Component that each was drawn from.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_samples, Integral) or n_samples < 1:
+            raise ValueError(f"n_samples must be a whole number above 0, got {n_samples!r}.")
+        rng = check_random_state(self.random_state)
+        probabilities = np.exp(self._log_weights)
+        counts = rng.multinomial(n_samples, probabilities / probabilities.sum())
+        rows = [self._components.sample(s, int(n), rng) for s, n in enumerate(counts)]
+        labels = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        return np.concatenate(rows).astype(self._dtype), labels
+
+    def bic(self, X: Any) -> float:
+        """Return the Bayesian information criterion ``-2 L + p log n``; the lower the better.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        """
+        densities = self.score_samples(X)
+        return float(-2 * densities.sum() + self._n_parameters() * np.log(len(densities)))
+
+    def aic(self, X: Any) -> float:
+        """Return Akaike's information criterion ``-2 L + 2 p``; the lower the better.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        """
+        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
+
+    def _n_parameters(self) -> int:
+        """Free parameters of the components and the mixing weights."""
+        return int(self._components.n_parameters) + len(self._log_weights) - 1
+
+
+def _most_probable(joint: Array) -> Array:
+    return np.argmax(joint, axis=1).astype(np.int32)

@@ -1,0 +1,303 @@
+"""Gaussian components with full, tied, diagonal or spherical covariances (Verbeek 2004, 3.1.4).
+
+    log p(x | s) = -½ [ D log 2π + log|Σ_s| + (x - μ_s)ᵀ Σ_s⁻¹ (x - μ_s) ]
+
+is linear in ``y`` and the products ``y_i y_j`` of ``y = x - origin``. That is fast but cancels when
+a component is tiny beside the spread of the data; then differences to the means are taken instead
+(:mod:`sidelight.mixture._gaussian_local`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from sidelight._kernels.mixture import centred_products
+from sidelight.mixture import _gaussian_local as local
+from sidelight.mixture._components import ExponentialFamily, Statistics
+
+Array = npt.NDArray[Any]
+
+COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
+
+#: A component with less responsibility than this keeps its parameters.
+STARVED = 10 * np.finfo(np.float64).eps
+
+#: Products of centred rows lose this many units of rounding against the density at most.
+CANCELLATION = 1e9
+
+
+@dataclass(frozen=True)
+class GaussianComponents(ExponentialFamily):
+    """Means and covariances of all components.
+
+    Attributes
+    ----------
+    means : ndarray of shape (k, D)
+        Means.
+    covariances : ndarray
+        Of shape (k, D, D), (D, D), (k, D) or (k,) for full, tied, diagonal, spherical ones.
+    kind : {"full", "tied", "diag", "spherical"}
+        Kind of covariances.
+    origin : ndarray of shape (D,)
+        Statistics are taken about this point: the mean of the data.
+    reg_covar : float
+        Added to the variances in every M-step.
+    noise : float
+        Variance of measurement noise: every row is a small Gaussian with this variance, so that
+        the expected likelihood is bounded and its ascent exact (Verbeek 2004, section 3.1.2).
+    largest_square : float
+        Largest squared distance of a row to the origin, which tells when products cancel.
+    """
+
+    means: Array
+    covariances: Array
+    kind: str
+    origin: Array
+    reg_covar: float = 0.0
+    noise: float = 0.0
+    largest_square: float = 0.0
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return len(self.means)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of means and covariances."""
+        k, d = self.means.shape
+        of_covariances = {
+            "full": k * d * (d + 1) // 2,
+            "tied": d * (d + 1) // 2,
+            "diag": k * d,
+            "spherical": k,
+        }
+        return k * d + of_covariances[self.kind]
+
+    @property
+    def n_statistics(self) -> int:
+        """Numbers per row in :meth:`features`."""
+        d = self.means.shape[1]
+        return d * (d + 3) // 2 if self.kind in ("full", "tied") else 2 * d
+
+    @cached_property
+    def is_local(self) -> bool:
+        """Whether a component is so small beside the data that products would cancel."""
+        return self.largest_square * float(np.max(self.precisions)) > CANCELLATION
+
+    @cached_property
+    def factors(self) -> Array:
+        """Cholesky factors of the covariances, or standard deviations."""
+        if self.kind in ("full", "tied"):
+            return np.linalg.cholesky(self.covariances)
+        return np.sqrt(self.covariances)
+
+    @cached_property
+    def precision_factors(self) -> Array:
+        """``F`` with ``F Fᵀ = Σ⁻¹``, as scikit-learn's ``precisions_cholesky_``."""
+        if self.kind == "full":
+            return np.array([_inverse_factor(factor) for factor in self.factors])
+        if self.kind == "tied":
+            return _inverse_factor(self.factors)
+        return 1.0 / self.factors
+
+    @cached_property
+    def precisions(self) -> Array:
+        """Inverse covariances."""
+        if self.kind in ("full", "tied"):
+            return self.precision_factors @ np.swapaxes(self.precision_factors, -1, -2)
+        return self.precision_factors**2
+
+    def features(self, block: Any) -> Array:
+        """Rows about the origin and their products, as far as the covariances need them."""
+        rows = np.ascontiguousarray(block)
+        n, d = rows.shape
+        if self.is_local:
+            return rows - self.origin
+        if self.kind in ("full", "tied"):
+            features = np.empty((n, d + d * (d + 1) // 2))
+            centred_products(rows, self.origin, features)
+            return features
+        centred = rows - self.origin
+        squares = centred * centred
+        if self.kind == "spherical":
+            squares = squares.sum(axis=1, keepdims=True)
+        return np.hstack((centred, squares))
+
+    @cached_property
+    def log_normalizers(self) -> Array:
+        """Log-densities at the means."""
+        k, d = self.means.shape
+        factors = self.precision_factors
+        if self.kind in ("full", "tied"):
+            log_factor = np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(axis=-1)
+            traces = np.einsum("...ij,...ij->...", factors, factors)
+        elif self.kind == "diag":
+            log_factor = np.log(factors).sum(axis=1)
+            traces = np.sum(factors**2, axis=1)
+        else:
+            log_factor = d * np.log(factors)
+            traces = d * factors**2
+        return np.broadcast_to(
+            log_factor - 0.5 * d * math.log(2 * math.pi) - 0.5 * self.noise * traces, (k,)
+        )
+
+    def _natural(self) -> tuple[Array, Array]:
+        k, d = self.means.shape
+        mu = self.means - self.origin
+        if self.kind in ("full", "tied"):
+            precisions = np.broadcast_to(self.precisions, (k, d, d))
+            linear = np.einsum("kij,kj->ki", precisions, mu)
+            upper = np.triu_indices(d)
+            quadratic = precisions[:, upper[0], upper[1]] * np.where(
+                upper[0] == upper[1], -0.5, -1.0
+            )
+        else:
+            precisions = self.precisions if self.kind == "diag" else self.precisions[:, None]
+            linear = precisions * mu
+            quadratic = -0.5 * precisions
+        offset = self.log_normalizers - 0.5 * np.einsum("ki,ki->k", linear, mu)
+        return np.ascontiguousarray(np.hstack((linear, quadratic)).T), offset
+
+    def log_density(self, features: Array) -> Array:
+        """``log p(x_n | s)`` of every row and component."""
+        if self.is_local:
+            gaps = local.squared_distances(features, self.means - self.origin, self)
+            return self.log_normalizers - 0.5 * gaps
+        return super().log_density(features)
+
+    def statistics(self, features: Array, resp: Array) -> Statistics:
+        """Sums of responsibilities, and of the rows and their products weighted by them."""
+        if self.is_local:
+            return local.moments(features, resp, self.means - self.origin, self.kind)
+        return super().statistics(features, resp)
+
+    def maximize(self, statistics: Statistics) -> Self:
+        """Means and covariances of the weighted rows; a starved component keeps its own."""
+        totals = statistics[0]
+        d = self.means.shape[1]
+        safe = np.maximum(totals, STARVED)[:, None]
+        if self.is_local:
+            _, first, second = statistics
+            shape = (-1, *[1] * (second.ndim - 1))
+            return self._from_moments(
+                totals, first / safe, second / safe.reshape(shape), self.means
+            )
+        sums = statistics[1]
+        first, second = sums[:, :d] / safe, sums[:, d:] / safe
+        if self.kind in ("full", "tied"):
+            second = _symmetric(second, d)
+        return self._from_moments(totals, first, second, self.origin)
+
+    def _from_moments(self, totals: Array, first: Array, second: Array, centre: Array) -> Self:
+        """Components from the moments of the rows about ``centre``."""
+        fed = totals > STARVED
+        means = np.where(fed[:, None], centre + first, self.means)
+        d = means.shape[1]
+        added = self.reg_covar + self.noise
+        if self.kind in ("full", "tied"):
+            scatter = second - first[:, :, None] * first[:, None, :]
+            if self.kind == "tied":
+                scatter = np.einsum("k,kij->ij", totals, scatter) / totals.sum()
+            scatter[..., np.arange(d), np.arange(d)] += added
+        elif self.kind == "diag":
+            scatter = np.maximum(second - first**2, 0.0) + added
+        else:
+            scatter = np.maximum(second[:, 0] - np.sum(first**2, axis=1), 0.0) / d + added
+        covariances = self._acceptable(scatter, fed)
+        return replace(self, means=means, covariances=covariances)
+
+    def _acceptable(self, covariances: Array, fed: Array) -> Array:
+        """Keep the old covariance of a component whose new one is singular or has no rows."""
+        if self.kind == "tied":
+            return covariances if _is_positive(covariances) else self.covariances
+        if self.kind == "full":
+            good = fed & np.array([_is_positive(matrix) for matrix in covariances])
+            return np.where(good[:, None, None], covariances, self.covariances)
+        least = np.finfo(np.float64).tiny
+        good = covariances > least
+        if self.kind == "diag":
+            good = np.all(good, axis=1, keepdims=True) & fed[:, None]
+        else:
+            good = good & fed
+        return np.where(good, covariances, self.covariances)
+
+    def full_covariances(self) -> Array:
+        """All covariances as matrices, of shape (k, D, D)."""
+        k, d = self.means.shape
+        if self.kind in ("full", "tied"):
+            return np.broadcast_to(self.covariances, (k, d, d))
+        variances = self.covariances if self.kind == "diag" else self.covariances[:, None]
+        return np.broadcast_to(variances, (k, d))[:, :, None] * np.eye(d)
+
+    def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
+        """Draw rows from one component."""
+        normal = rng.standard_normal((n, self.means.shape[1]))
+        if self.kind in ("full", "tied"):
+            factor = self.factors[component] if self.kind == "full" else self.factors
+            return self.means[component] + normal @ factor.T
+        return self.means[component] + normal * self.factors[component]
+
+
+def one_gaussian(
+    mean: Array,
+    covariance: Array,
+    k: int,
+    kind: str,
+    *,
+    reg_covar: float,
+    noise: float = 0.0,
+    largest_square: float = 0.0,
+) -> GaussianComponents:
+    """``k`` copies of the Gaussian of the whole data: what the first M-step starts from."""
+    d = len(mean)
+    matrix = covariance + (reg_covar + noise) * np.eye(d)
+    if not _is_positive(matrix):  # constant features, and nothing was added
+        matrix = matrix + max(float(np.trace(matrix)) / d, 1.0) * 1e-9 * np.eye(d)
+    variances = np.diagonal(matrix)
+    covariances = {
+        "full": np.repeat(matrix[None], k, axis=0),
+        "tied": matrix,
+        "diag": np.repeat(variances[None], k, axis=0),
+        "spherical": np.full(k, variances.mean()),
+    }[kind]
+    return GaussianComponents(
+        means=np.repeat(mean[None], k, axis=0),
+        covariances=covariances,
+        kind=kind,
+        origin=mean,
+        reg_covar=reg_covar,
+        noise=noise,
+        largest_square=largest_square,
+    )
+
+
+def _symmetric(packed: Array, d: int) -> Array:
+    """Matrices from their upper triangles, row by row."""
+    upper = np.triu_indices(d)
+    matrices = np.empty((len(packed), d, d))
+    matrices[:, upper[0], upper[1]] = packed
+    matrices[:, upper[1], upper[0]] = packed
+    return matrices
+
+
+def _is_positive(matrix: Array) -> bool:
+    """Whether the matrix has a Cholesky factor that is not lost in rounding."""
+    try:
+        diagonal = np.diagonal(np.linalg.cholesky(matrix))
+    except np.linalg.LinAlgError:
+        return False
+    smallest = float(diagonal.min())
+    return smallest > 0 and smallest**2 > 1e-15 * float(np.diagonal(matrix).max())
+
+
+def _inverse_factor(factor: Array) -> Array:
+    inverse: Array = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
+    return inverse.T
