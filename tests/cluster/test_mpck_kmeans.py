@@ -210,16 +210,16 @@ def test_fixed_metric_and_constant_prices_are_pck_means() -> None:
     X, y = make_blobs(40, n_features=2, centers=3, cluster_std=2.5, random_state=1)
     known = Constraints.sample((y + (np.arange(40) % 5 == 0)) % 3, 30, random_state=0)
     price = 4.0
-    problem = MetricProblem(
+
+    class ConstantPrices(MetricProblem):
+        def set_prices(self, metrics: Metrics) -> None:
+            kinds = known.must_link, known.cannot_link
+            self.pairs.set_prices(*(np.full(len(pairs), price) for pairs in kinds))
+
+    problem = ConstantPrices(
         engine.as_rows(X), known, 1.0, 3, shared=True, full=False, max_distance="bound", learn=False
     )
     problem.scale = 2.0  # half the squared distance, as PCK-means has it
-
-    def constant_prices(metrics: Metrics) -> None:
-        kinds = known.must_link, known.cannot_link
-        problem.pairs.set_prices(*(np.full(len(pairs), price) for pairs in kinds))
-
-    problem.set_prices = constant_prices  # type: ignore[method-assign]
     rng = np.random.default_rng(0)
 
     def value(labels: np.ndarray) -> float:

@@ -202,11 +202,11 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
         self.n_sampled_ = self._sampled(source.n_rows)
         self._warn_of_unused(known, "SizeConstrainedKMeans uses sizes and pairs together.")
 
-        def run(random_state: np.random.RandomState) -> LloydResult:
+        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
             return self._sample_populate_refine(source, random_state)
 
         again = isinstance(self.init, str) or self.n_sampled_ < source.n_rows
-        best = self._best_restart(self.n_init if again else 1, run)
+        best = self._best_restart(self.n_init if again else 1, run, source)
         self._keep(self._in_units(best), known)
         self.cluster_sizes_ = np.bincount(self.labels_, minlength=self.n_clusters)
         bounds = (float(self.min_size_), float(source.n_rows))

@@ -175,11 +175,10 @@ class COPKMeans(_KMeansBase):
         known.check_feasible(k)
         contraction = contract(source, closure)
         starts = plan_starts(self.init, self.n_init, known)
-        inits = iter(starts)
-        dead_ends: list[DeadEnd] = []
+        dead_ends: dict[int, DeadEnd] = {}
 
-        def run(random_state: np.random.RandomState) -> LloydResult:
-            init = next(inits)
+        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
+            init = starts[number]
             if init == "neighbourhoods":
                 centers = neighbourhood_centers(source, contraction, k, random_state, rule="clique")
             else:
@@ -196,12 +195,12 @@ class COPKMeans(_KMeansBase):
                     verbose=self.verbose,
                 )
             except DeadEnd as dead_end:
-                dead_ends.append(dead_end)
+                dead_ends[number] = dead_end
                 return _no_result(centers)
 
-        best = self._best_restart(len(starts), run)
+        best = self._best_restart(len(starts), run, source)
         if len(dead_ends) == len(starts):
-            raise _explain(dead_ends[-1], known, len(starts))
+            raise _explain(dead_ends[len(starts) - 1], known, len(starts))
         return self._keep(best, known)
 
     def _check_choices(self) -> None:

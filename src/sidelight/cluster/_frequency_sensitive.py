@@ -13,12 +13,12 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._progress import fit_progress
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._competition import Clusters, Rule, Stream, add_up_clusters
 from sidelight.cluster._competition_passes import Batch, Incremental, Partial, Visit, feed
 from sidelight.cluster._directions import _DirectionsBase
 from sidelight.cluster._lloyd import LloydResult, lloyd
+from sidelight.cluster._restarts import fit_progress
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 
@@ -201,7 +201,7 @@ default="k-means++"
         streaming = self.mode == "streaming"
         rule = self._rule(self.memory if streaming else source.n_rows)
 
-        def run(random_state: np.random.RandomState) -> _Passes:
+        def run(number: int, random_state: np.random.RandomState) -> _Passes:
             if streaming:
                 return self._passes(rule, Incremental(source, rule, self._first_stream(source)))
             centers, found = self._spherical(source, random_state)
@@ -215,7 +215,7 @@ default="k-means++"
             return self._passes(rule, Incremental(source, rule, Stream.of(sums, counts), order))
 
         starts = self.n_init if isinstance(self.init, str) and not streaming else 1
-        best = self._best_restart(starts, run)
+        best = self._best_restart(starts, run, source)
         assert isinstance(best, _Passes)
         if best.oscillates and self.mode == "batch":  # rows that come one by one unsettle some
             warnings.warn(

@@ -208,10 +208,11 @@ class HMRFKMeans(_KMeansBase):
             source = divergence.prepare(source, known.name_rows)
             run, polish = self._with_divergence(source, known, divergence)
         starts = Starts(source, known, self.init, self.n_init, polish)
-        best = self._best_restart(
-            starts.n_starts, lambda chance: run(starts.next_centers(self, chance), chance)
-        )
-        return self._keep(best, known)
+
+        def start(number: int, chance: np.random.RandomState) -> Alternated:
+            return run(starts.centers(number, self, chance), chance)
+
+        return self._keep(self._best_restart(starts.n_starts, start, source), known)
 
     def _check_choices(self) -> None:
         check_penalty(self.penalty)
@@ -258,14 +259,14 @@ class HMRFKMeans(_KMeansBase):
         problem = DivergenceProblem(source, divergence, known, *prices, learn=not known.is_empty)
         nothing = Constraints(n_samples=source.n_rows)
         free = DivergenceProblem(source, divergence, nothing, *prices, learn=False)
-        free.random_state = np.random.RandomState(0)  # no row is visited in random order
 
         def run(centers: Array, chance: np.random.RandomState) -> Alternated:
-            problem.random_state = chance
-            return self._alternate(problem, problem.start(centers))
+            return self._alternate(problem.with_chance(chance), problem.start(centers))
 
         def polish(seeds: Array) -> Array:
-            return self._alternate(free, free.start(seeds), START_ITERATIONS).centers
+            chance = np.random.RandomState(0)  # not asked: no row is visited in random order
+            start = free.start(seeds)
+            return self._alternate(free.with_chance(chance), start, START_ITERATIONS).centers
 
         return run, polish
 

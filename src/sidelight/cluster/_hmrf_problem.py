@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +80,12 @@ class DivergenceProblem:
         self.teacher: Teacher = teacher(source, self._points, self.pairs, prior)
         self.pairs.unit = penalty * self.teacher.largest
         self._learn = learn and self.teacher.kappa > 0
+
+    def with_chance(self, random_state: np.random.RandomState) -> DivergenceProblem:
+        """Return the problem of one start: its own source of chance and prices of pairs."""
+        one = copy.copy(self)
+        one.random_state, one.pairs = random_state, copy.copy(self.pairs)
+        return one
 
     def start(self, centers: Array) -> WeightedState:
         """Begin with equal weights."""

@@ -135,7 +135,7 @@ default="k-means++"
         check_n_clusters(self.n_clusters, source.n_rows)
         self._check_loop()
 
-        def run(random_state: np.random.RandomState) -> LloydResult:
+        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
             return lloyd(
                 source,
                 self._start(source, self.init, random_state, weights),
@@ -147,4 +147,4 @@ default="k-means++"
             )
 
         starts = self.n_init if isinstance(self.init, str) else 1
-        return self._keep(self._best_restart(starts, run), known)
+        return self._keep(self._best_restart(starts, run, source), known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -175,11 +176,10 @@ class LCVQE(_KMeansBase):
         starts = Starts(source, known, self.init, self.n_init)
         problem = LCVQEProblem(source, known, penalty)
 
-        def run(random_state: np.random.RandomState) -> Alternated:
-            centers = starts.next_centers(self, random_state)
-            problem.random_state = random_state
+        def run(number: int, random_state: np.random.RandomState) -> Alternated:
+            centers = starts.centers(number, self, random_state)
             return alternate(
-                problem,
+                problem.with_chance(random_state),
                 CentersOnly(np.ascontiguousarray(centers, source.dtype)),
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -187,7 +187,7 @@ class LCVQE(_KMeansBase):
                 verbose=self.verbose,
             )
 
-        return self._keep(self._best_restart(starts.n_starts, run), known)
+        return self._keep(self._best_restart(starts.n_starts, run, source), known)
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,12 @@ class LCVQEProblem:
         self.pairs = ClusterPricedPairs(constraints, penalty, unit=penalty * spread)
         self._points = source.take(self.pairs.rows).astype(np.float64)
         self._weights = EqualWeights(source)
+
+    def with_chance(self, random_state: np.random.RandomState) -> LCVQEProblem:
+        """Return the problem of one start: its own source of chance and prices of pairs."""
+        one = copy.copy(self)
+        one.random_state, one.pairs = random_state, copy.copy(self.pairs)
+        return one
 
     def visit(self, state: CentersOnly, before: Visit[CentersOnly] | None) -> Visit[CentersOnly]:
         """Label the rows and add up what the next centres need."""

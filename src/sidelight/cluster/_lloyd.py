@@ -17,7 +17,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._progress import fit_progress
 from sidelight.cluster._distances import (
     EqualWeights,
     labelled_distances,
@@ -26,6 +25,7 @@ from sidelight.cluster._distances import (
     tiles,
 )
 from sidelight.cluster._passes import BoundedPass, DensePass, SparsePass
+from sidelight.cluster._restarts import fit_progress
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]

@@ -212,8 +212,8 @@ class MPCKMeans(_KMeansBase):
         )
         starts = Starts(source, known, self.init, self.n_init)
 
-        def run(random_state: np.random.RandomState) -> Alternated:
-            centers = starts.next_centers(self, random_state)
+        def run(number: int, random_state: np.random.RandomState) -> Alternated:
+            centers = starts.centers(number, self, random_state)
             return alternate(
                 problem.with_chance(random_state),
                 problem.start(centers),
@@ -223,7 +223,7 @@ class MPCKMeans(_KMeansBase):
                 verbose=self.verbose,
             )
 
-        return self._keep(self._best_restart(starts.n_starts, run), known)
+        return self._keep(self._best_restart(starts.n_starts, run, source), known)
 
     def _keep(self, result: LloydResult, constraints: Constraints) -> Self:
         """Set the fitted attributes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,8 +135,10 @@ class MetricProblem:
         return MetricState(centers, metrics, self._first_prior)
 
     def with_chance(self, random_state: np.random.RandomState) -> MetricRun:
-        """Return the problem with a source of chance for the order of visits."""
-        return MetricRun(self, random_state)
+        """Return the problem of one start: a source of chance, its own prices of pairs."""
+        one = copy.copy(self)
+        one.pairs, one.largest = copy.copy(self.pairs), copy.copy(self.largest)
+        return MetricRun(one, random_state)
 
     # ------------------------------------------------------------------ labels
 

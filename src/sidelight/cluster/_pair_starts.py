@@ -22,7 +22,7 @@ START_ITERATIONS = 20
 
 
 class Starts:
-    """The starts of a fit, one after the other.
+    """The starts of a fit.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Starts:
         if isinstance(init, str) and init == "auto":
             ways = ["k-means" if way == "k-means++" else way for way in ways]
         self.n_starts = len(ways)
-        self._ways = iter(ways)
+        self._ways = ways
         self._source = source
         self._given = init
         self._polish = polish or (
@@ -60,11 +60,11 @@ class Starts:
         if "neighbourhoods" in ways:
             self._contraction = contract(source, constraints.closure(on_contradiction="keep"))
 
-    def next_centers(
-        self, clusterer: _KMeansBase, random_state: np.random.RandomState
+    def centers(
+        self, number: int, clusterer: _KMeansBase, random_state: np.random.RandomState
     ) -> npt.NDArray[Any]:
-        """Return the centres of the next start."""
-        way = next(self._ways)
+        """Return the centres of a start."""
+        way = self._ways[number]
         if way == "neighbourhoods":
             return neighbourhood_centers(
                 self._source, self._contraction, clusterer.n_clusters, random_state

@@ -183,17 +183,15 @@ class PCKMeans(_KMeansBase):
         self._warn_of_contradictions(known)
         self.penalty_weight_ = self._unit_weight(source)
         penalties = Penalties(known, self.penalty_weight_)
-        points = Points(source.take(penalties.rows))
         starts = plan_starts(self.init, self.n_init, known)
         contraction = None
         if "neighbourhoods" in starts:
             contraction = contract(source, known.closure(on_contradiction="keep"))
             if self.init == "neighbourhoods":
                 self._warn_of_twins(source, contraction, known)
-        inits = iter(starts)
 
-        def run(random_state: np.random.RandomState) -> LloydResult:
-            init = next(inits)
+        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
+            init = starts[number]
             if init == "neighbourhoods" and contraction is not None:
                 centers = neighbourhood_centers(
                     source,
@@ -209,14 +207,14 @@ class PCKMeans(_KMeansBase):
             return lloyd_with_refills(
                 source,
                 centers,
-                _SoftlyHeld(penalties, points, random_state),
+                _SoftlyHeld(penalties, Points(source.take(penalties.rows)), random_state),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 description="PCKMeans",
                 verbose=self.verbose,
             )
 
-        twice = self._best_restart(len(starts), run)
+        twice = self._best_restart(len(starts), run, source)
         return self._keep(_half(twice), known)
 
     def _keep(self, result: LloydResult, constraints: Constraints) -> Self:

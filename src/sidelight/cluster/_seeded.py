@@ -161,7 +161,7 @@ class SeededKMeans(_KMeansBase):
         given = _seed_means(source, seeds, weights)
         held = self._hold(source, seeds, weights)
 
-        def run(random_state: np.random.RandomState) -> LloydResult:
+        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
             return lloyd(
                 source,
                 self._complete(source, given, random_state, weights),
@@ -174,7 +174,7 @@ class SeededKMeans(_KMeansBase):
             )
 
         all_starts_equal = len(given) == self.n_clusters or not isinstance(self.init, str)
-        result = self._best_restart(1 if all_starts_equal else self.n_init, run)
+        result = self._best_restart(1 if all_starts_equal else self.n_init, run, source)
         self.seed_classes_ = seeds.classes
         return self._keep(result, known)
 

@@ -12,7 +12,7 @@ from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._base import _KMeansBase, check_weights
 from sidelight.cluster._distances import mean_variance
 from sidelight.cluster._lloyd import LloydResult
-from sidelight.cluster._sized_geometry import Geometry, Manhattan, Squares
+from sidelight.cluster._sized_geometry import Manhattan, Squares
 from sidelight.cluster._sized_loop import SizedAssigner, SizedResult, sized_lloyd
 from sidelight.constraints import Closure, Constraints, SizeBounds
 from sidelight.engine import RowSource
@@ -101,13 +101,12 @@ class _SizeConstrained(_KMeansBase):
         sizes = _row_sizes(row_sizes, weights, source)
         lower, upper = self._bounds(self.min_size, self.max_size, sizes, source.n_rows)
         _check_links(known, closure, sizes, upper)
-        geometry: Geometry = self._geometry(source, weights)
-        results: list[SizedResult] = []
+        results: dict[int, SizedResult] = {}
 
-        def run(random_state: np.random.RandomState) -> LloydResult:
+        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
             centers = self._start(source, self.init, random_state, weights)
-            result = sized_lloyd(
-                geometry,
+            results[number] = sized_lloyd(
+                self._geometry(source, weights),
                 centers,
                 self._assigner(lower, upper, sizes, closure, source.n_rows),
                 outlier_cost=self.outlier_cost,
@@ -116,12 +115,11 @@ class _SizeConstrained(_KMeansBase):
                 description=type(self).__name__,
                 verbose=self.verbose,
             )
-            results.append(result)
-            return result.lloyd
+            return results[number].lloyd
 
         starts = self.n_init if isinstance(self.init, str) else 1
-        kept = self._best_restart(starts, run)
-        best = next(result for result in results if result.lloyd is kept)
+        kept = self._best_restart(starts, run, source)
+        best = next(result for result in results.values() if result.lloyd is kept)
         inside = kept.labels >= 0
         self.cluster_sizes_ = np.bincount(
             kept.labels[inside], None if sizes is None else sizes[inside], minlength=k

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._progress import fit_progress
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._base import check_weights
 from sidelight.cluster._directions import _DirectionsBase
 from sidelight.cluster._distances import EqualWeights, mean_variance, tiles
 from sidelight.cluster._lloyd import LloydResult, dense_rows
+from sidelight.cluster._restarts import fit_progress
 from sidelight.cluster._sinkhorn import Balance, balance, memberships
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
@@ -197,12 +197,12 @@ default="k-means++"
 
         problem = _Problem(self, source, weights, shares)
 
-        def run(random_state: np.random.RandomState) -> _SoftResult:
+        def run(number: int, random_state: np.random.RandomState) -> _SoftResult:
             centers = self._start(source, self.init, random_state, weights)
             return self._anneal(problem, centers, temperatures, variance)
 
         starts = self.n_init if isinstance(self.init, str) else 1
-        best = self._best_restart(starts, run)
+        best = self._best_restart(starts, run, source)
         assert isinstance(best, _SoftResult)
         self._keep(best, known)
         self.temperature_, self.multipliers_ = best.temperature, best.balance.multipliers

@@ -148,7 +148,7 @@ default="k-means++"
         self._check_loop()
         self._warn_of_unused(known, "HMRFKMeans uses them for directions.")
 
-        def run(random_state: np.random.RandomState) -> LloydResult:
+        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
             return lloyd(
                 source,
                 self._start(source, self.init, random_state, weights),
@@ -161,7 +161,7 @@ default="k-means++"
             )
 
         starts = self.n_init if isinstance(self.init, str) else 1
-        self._keep(self._in_units(self._best_restart(starts, run)), known)
+        self._keep(self._in_units(self._best_restart(starts, run, source)), known)
         mass = source.n_rows if weights is None else float(np.sum(weights, dtype=np.float64))
         self.mean_cosine_ = 1 - self.inertia_ / mass
         return self

@@ -1,0 +1,182 @@
+"""Several starts of one fit: one after the other, or at once where one alone leaves threads idle.
+
+The results are the same in either case, to the last bit: every start has its own stream of chance.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
+from types import TracebackType
+from typing import Protocol, TypeVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from sidelight import _progress
+from sidelight._progress import FitProgress
+from sidelight.engine import RowSource, get_threads, threads
+from sidelight.engine._threads import one_thread_blas
+
+#: Rows in more blocks than this keep the threads busy within one start, and fill the memory.
+FEW_BLOCKS = 4
+
+
+class Finished(Protocol):
+    """Where a start ended."""
+
+    @property
+    def objective(self) -> float:
+        """What was minimised."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+
+
+Result = TypeVar("Result", bound=Finished)
+Run = Callable[[int, np.random.RandomState], Result]
+
+#: Set in the threads of starts that run at once: an event that ends all of them.
+_end: ContextVar[threading.Event | None] = ContextVar("sidelight_end_of_starts", default=None)
+
+
+def run_starts(
+    run: Run[Result],
+    seeds: Sequence[int],
+    source: RowSource,
+    *,
+    description: str,
+    verbose: int,
+) -> list[Result]:
+    """Run a start for every seed; fewer after an interruption that keeps the best so far.
+
+    Parameters
+    ----------
+    run : callable
+        ``run(number, random_state)`` is one start. It may run in several threads at once.
+    seeds : sequence of int
+        Where the stream of chance of every start begins.
+    source : RowSource
+        The rows.
+    description : str
+        What is running, for the progress bar and the warning of an interruption.
+    verbose : int
+        Whether to show progress: every iteration, or every start when they run at once.
+    """
+    workers = min(get_threads(), len(seeds)) if _leaves_threads_idle(source) else 1
+    # Once for all passes of all starts: on small tables the switch is felt.
+    with one_thread_blas:
+        if workers > 1:
+            return _at_once(run, seeds, workers, _AllStarts(description, len(seeds), verbose))
+        results: list[Result] = []
+        for number, seed in enumerate(seeds):
+            results.append(run(number, np.random.RandomState(seed)))
+            if results[-1].interrupted:
+                break
+        return results
+
+
+def _leaves_threads_idle(source: RowSource) -> bool:
+    return source.max_parallel is None and len(source.blocks) <= FEW_BLOCKS
+
+
+def _at_once(
+    run: Run[Result], seeds: Sequence[int], workers: int, progress: _AllStarts
+) -> list[Result]:
+    end = threading.Event()
+
+    def work(number: int, seed: int) -> Result:
+        _end.set(end)
+        with threads(1):
+            return run(number, np.random.RandomState(seed))
+
+    futures: list[Future[Result]] = []
+    with ThreadPoolExecutor(workers, "sidelight", initializer=one_thread_blas.cover) as pool:
+        try:
+            with progress:
+                for number, seed in enumerate(seeds):
+                    futures.append(pool.submit(copy_context().run, work, number, seed))
+                for future in futures:
+                    result = future.result()
+                    progress.step(result.objective)
+                    if result.interrupted:
+                        raise KeyboardInterrupt
+        finally:
+            end.set()
+            for future in futures:
+                future.cancel()
+    results = [
+        future.result() for future in futures if not future.cancelled() and not future.exception()
+    ]
+    if progress.interrupted:
+        if not results:
+            raise KeyboardInterrupt
+        progress.warn()
+    return results
+
+
+class _AllStarts(FitProgress):
+    """Progress of starts that run at once: a step for every start that is done."""
+
+    def __init__(self, description: str, total: int, verbose: int) -> None:
+        super().__init__(f"{description}, {total} starts", total, verbose)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        # What is worth keeping is known only when the threads have come to their ends.
+        keep_best, self._keep_best = self._keep_best, False
+        super().__exit__(kind, error, traceback)
+        self.interrupted = kind is KeyboardInterrupt and keep_best
+        return self.interrupted
+
+    def warn(self) -> None:
+        """Tell that not all starts came to their end."""
+        warnings.warn(
+            f"{self._description}: interrupted after {self.n_steps} of them; the best solution so "
+            "far is kept.",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+
+
+class _OneStart(FitProgress):
+    """Progress of one of several starts at once: it is not shown, and ends when all have to."""
+
+    def __init__(self, description: str, total: int | None, end: threading.Event) -> None:
+        super().__init__(description, total, verbose=0)
+        self._show = False
+        self._end = end
+
+    def step(self, objective: float | None = None) -> None:
+        """One iteration is done; Ctrl-C, of which the main thread has learnt, reaches this one."""
+        super().step(objective)
+        if self._end.is_set():
+            raise KeyboardInterrupt
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        # As for any fit, but the warning comes once for all starts.
+        self.interrupted = kind is KeyboardInterrupt and self._keep_best and self.n_steps > 0
+        return self.interrupted
+
+
+def fit_progress(
+    description: str, total: int | None = None, *, verbose: int | bool = 0
+) -> FitProgress:
+    """Follow the iterations of a fit that may be one of several starts at once."""
+    end = _end.get()
+    if end is None:
+        return _progress.fit_progress(description, total, verbose=verbose)
+    return _OneStart(description, total, end)

@@ -1,0 +1,213 @@
+"""Starts that run at once: the same results, a clean end."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import sidelight
+from sidelight import cluster
+from sidelight._progress import FitProgress
+from sidelight.cluster import _base, _restarts
+from sidelight.constraints import Constraints
+from sidelight.engine import as_rows, get_threads, threads
+
+RNG = np.random.default_rng(0)
+Y = RNG.integers(5, size=240)
+X = RNG.normal(size=(240, 4)) + 2 * RNG.normal(size=(5, 4))[Y]
+PAIRS = Constraints.sample(Y, 60, random_state=0)
+LABELS = Constraints(labels=np.where((np.arange(240) % 6 == 0) & (Y < 3), Y, -1))
+
+ESTIMATORS: list[tuple[Any, Constraints | None]] = [
+    (cluster.KMeans(5), None),
+    (cluster.SphericalKMeans(5), None),
+    (cluster.SeededKMeans(5), LABELS),
+    (cluster.ConstrainedKMeans(5, seed_weight=3.0), LABELS),
+    (cluster.COPKMeans(5), PAIRS),
+    (cluster.COPKMeans(5, assignment="exact"), PAIRS),
+    (cluster.PCKMeans(5), PAIRS),
+    (cluster.PCKMeans(5), LABELS),
+    (cluster.MPCKMeans(5), PAIRS),
+    (cluster.MPCKMeans(5, metric="shared", max_distance="exact"), PAIRS),
+    (cluster.HMRFKMeans(5), PAIRS),
+    (cluster.HMRFKMeans(5, divergence="cosine"), PAIRS),
+    (cluster.HMRFKMeans(5, divergence="kl"), PAIRS),
+    (cluster.LCVQE(5), PAIRS),
+    (cluster.SizeConstrainedKMeans(5, min_size=40), None),
+    (cluster.SizeConstrainedKMedians(5, max_size=60), None),
+    (cluster.BalancedKMeans(5, sample_size=120), None),
+    (cluster.SoftBalancedKMeans(5), None),
+    (cluster.FrequencySensitiveKMeans(5), None),
+    (cluster.FrequencySensitiveKMeans(5, mode="partial"), None),
+]
+
+
+def fitted(estimator: Any, known: Constraints | None, n_threads: int) -> list[Any]:
+    """Where every start ended, and what was kept."""
+    estimator.set_params(n_init=6, random_state=3, max_iter=30)
+    rows = np.abs(X) if getattr(estimator, "divergence", None) == "kl" else X
+    starts: list[Any] = []
+
+    def watched(*args: Any, **settings: Any) -> list[Any]:
+        starts.extend(_restarts.run_starts(*args, **settings))
+        return starts
+
+    with threads(n_threads), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_base, "run_starts", watched)
+        model = estimator.fit(rows, constraints=known)
+    assert len(starts) == 6
+    ends = [part for start in starts for part in (start.labels, start.centers, start.history)]
+    return [*ends, model.labels_, model.cluster_centers_, model.objective_, model.n_iter_]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("estimator", "known"), ESTIMATORS, ids=lambda value: repr(value)[:40])
+def test_starts_at_once_give_the_same_bits(
+    estimator: Any, known: Constraints | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = fitted(estimator, known, 1)
+    seen: set[str] = set()
+    step = FitProgress.step
+
+    def watched(self: FitProgress, objective: float | None = None) -> None:
+        seen.add(threading.current_thread().name)
+        step(self, objective)
+
+    monkeypatch.setattr(FitProgress, "step", watched)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that starts meet wherever they can
+    try:
+        at_once = fitted(estimator, known, 3)
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(seen) > 2, "starts should have run in several threads"
+    for value, expected in zip(at_once, alone, strict=True):
+        np.testing.assert_array_equal(value, expected)
+
+
+def test_every_estimator_with_restarts_is_tested() -> None:
+    tested = {type(estimator) for estimator, _ in ESTIMATORS}
+    restarting = {
+        found
+        for found in (getattr(cluster, name) for name in cluster.__all__)
+        if isinstance(found, type) and "n_init" in found._get_param_names()  # type: ignore[attr-defined]
+    }
+    assert restarting - tested <= {cluster.FeedbackClustering}  # has a loop of its own
+
+
+def test_workers_use_one_thread_each_and_rows_on_disk_none(tmp_path: Any) -> None:
+    inner: list[int] = []
+
+    class Done:
+        objective, interrupted = 0.0, False
+
+    def run(number: int, random_state: np.random.RandomState) -> Done:
+        inner.append(get_threads())
+        return Done()
+
+    with threads(4):
+        _restarts.run_starts(run, [1, 2, 3], as_rows(X), description="", verbose=0)
+        assert inner == [1, 1, 1]
+        np.save(tmp_path / "rows.npy", X)
+        disk = as_rows(tmp_path / "rows.npy")
+        _restarts.run_starts(run, [1, 2], disk, description="", verbose=0)
+    assert inner[3:] == [4, 4]
+
+
+def test_the_first_failing_start_is_reported() -> None:
+    barrier = threading.Barrier(2)
+
+    def run(number: int, random_state: np.random.RandomState) -> Any:
+        barrier.wait(timeout=10)
+        raise ValueError(f"start {number}")
+
+    with threads(2), pytest.raises(ValueError, match="start 0"):
+        _restarts.run_starts(run, [1, 2], as_rows(X), description="", verbose=0)
+
+
+# ------------------------------------------------------------------ Ctrl-C
+
+
+def press_ctrl_c(monkeypatch: pytest.MonkeyPatch, at: int) -> Any:
+    """Send the signal during the given iteration, counted over all starts."""
+    step, steps = FitProgress.step, itertools.count(1)
+
+    def watched(self: FitProgress, objective: float | None = None) -> None:
+        if next(steps) == at:
+            os.kill(os.getpid(), signal.SIGINT)
+        step(self, objective)
+
+    monkeypatch.setattr(FitProgress, "step", watched)
+    return steps
+
+
+def endless() -> Any:
+    """k-means that would go on for very long."""
+    rows = np.random.default_rng(0).normal(size=(3000, 2))
+    return cluster.KMeans(60, n_init=40, tol=0, random_state=0), rows
+
+
+def test_ctrl_c_keeps_the_best_of_what_was_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, rows = endless()
+    steps = press_ctrl_c(monkeypatch, at=7)
+    with (
+        threads(2),
+        sidelight.progress(show=False, keep_best=True),
+        pytest.warns(ConvergenceWarning, match="interrupted after 0 of them") as caught,
+    ):
+        model.fit(rows)
+    assert len([w for w in caught if "interrupted" in str(w.message)]) == 1
+    assert next(steps) < 300, "no start goes on, none begins"
+    assert not model.converged_
+    assert model.n_iter_ == len(model.history_)
+    np.testing.assert_array_equal(model.predict(rows), model.labels_)
+
+
+def test_ctrl_c_is_raised_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, rows = endless()
+    steps = press_ctrl_c(monkeypatch, at=7)
+    with threads(2), pytest.raises(KeyboardInterrupt):
+        model.fit(rows)
+    assert next(steps) < 300
+    assert not hasattr(model, "labels_")
+
+
+def test_ctrl_c_after_some_starts_keeps_the_best_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = X[:, :2]
+    model = cluster.KMeans(5, n_init=200, tol=0, random_state=0)
+    step = FitProgress.step
+
+    def watched(self: FitProgress, objective: float | None = None) -> None:
+        step(self, objective)
+        if isinstance(self, _restarts._AllStarts) and self.n_steps == 20:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(FitProgress, "step", watched)
+    with (
+        threads(2),
+        sidelight.progress(show=False, keep_best=True),
+        pytest.warns(ConvergenceWarning, match="interrupted after 20 of them"),
+    ):
+        model.fit(rows)
+    first = cluster.KMeans(5, n_init=1, tol=0, random_state=0).fit(rows)
+    assert model.inertia_ <= first.inertia_
+
+
+def test_one_bar_for_starts_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    model = cluster.KMeans(5, n_init=4, random_state=0, verbose=1)
+    with threads(2):
+        model.fit(X)
+    told = capsys.readouterr().err
+    assert "KMeans, 4 starts" in told
+    assert "4/4" in told
+    with threads(1):
+        model.fit(X)
+    assert "starts" not in capsys.readouterr().err
