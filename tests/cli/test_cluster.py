@@ -334,3 +334,16 @@ def test_labels_of_a_thousand_clusters_are_summed_up(run, put, tmp_path):
     np.save("many.npy", np.arange(200.0).reshape(-1, 1))
     ended = run("cluster", "many.npy", "-k", 50)
     assert "and 20 smaller ones" in ended.out
+
+
+# --- mixtures ------------------------------------------------------------------------------------
+
+
+def test_k_is_the_number_of_components_and_a_saved_mixture_predicts(orchard, run):
+    data, _ = orchard
+    arguments = ("cluster", data, "-k", 3, "-m", "gaussian-mixture", "--standardize", *TRUTH)
+    ended = run(*arguments, "--save", "model.skops", "-o", "fit.csv", "--json")
+    assert ended.code == 0
+    assert ended.json["parameters"]["n_components"] == 3
+    assert run("predict", "model.skops", data, "-o", "again.csv").code == 0
+    assert Path("fit.csv").read_text() == Path("again.csv").read_text()

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sidelight import catalog
 from sidelight.cli._common import (
     Screen,
     check_output,
@@ -97,6 +98,7 @@ def fit_rows(request: Request, screen: Screen) -> Fit:
         truth_column=request.truth_column,
         columns=request.columns,
         drop=request.drop or (),
+        allow_missing=request.method is not None and catalog.get(request.method).tags.missing,
     )
     known = read_knowledge(
         data,

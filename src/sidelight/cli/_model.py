@@ -13,6 +13,9 @@ from sidelight.io._table import check_readable
 
 FORMAT = "sidelight-model-1"
 
+#: What a model may be made of, besides NumPy and scikit-learn: estimators and their parameters.
+OUR_FAMILIES = tuple(f"sidelight.{family}." for family in catalog.FAMILIES)
+
 
 @dataclass
 class Model:
@@ -50,22 +53,20 @@ def load_model(path: Path) -> Model:
 
     check_readable(path)
     try:
-        strange = sorted(set(skops.io.get_untrusted_types(file=path)) - _our_types())
+        found = set(skops.io.get_untrusted_types(file=path))
+        ours = {name for name in found if name.startswith(OUR_FAMILIES)}
+        strange = sorted(found - ours)
         if strange:
             raise SidelightError(
                 f"{path} was not loaded: it brings {', '.join(map(repr, strange[:3]))}, and only "
                 "Sidelight, scikit-learn and NumPy are trusted in a model."
             )
-        content = skops.io.load(path, trusted=sorted(_our_types()))
+        content = skops.io.load(path, trusted=sorted(ours))
     except (zipfile.BadZipFile, KeyError, AttributeError, ImportError, TypeError) as error:
         raise _not_a_model(path) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise _not_a_model(path)
     return Model(**{field.name: content[field.name] for field in fields(Model)})
-
-
-def _our_types() -> set[str]:
-    return {f"{method.cls.__module__}.{method.cls.__qualname__}" for method in catalog.methods()}
 
 
 def _not_a_model(path: Path) -> SidelightError:

@@ -66,4 +66,9 @@ def _read_like(model: Model, path: Path, id_column: str | None) -> Table:
         return data
     if id_column is None and model.id_column in column_names(path):
         id_column = model.id_column
-    return read_table(path, id_column=id_column, columns=model.feature_names)
+    return read_table(
+        path,
+        id_column=id_column,
+        columns=model.feature_names,
+        allow_missing=model.estimator.__sidelight_tags__().missing,
+    )

@@ -12,7 +12,7 @@ from sidelight.catalog import Method
 from sidelight.cli._errors import UsageError
 
 WORDS = {"true": True, "false": False, "none": None, "inf": math.inf}
-OWN_OPTIONS = {"n_clusters": "-k", "random_state": "--seed"}
+OWN_OPTIONS = {"n_clusters": "-k", "n_components": "-k", "random_state": "--seed"}
 
 
 def parse_settings(settings: Sequence[str], method: Method) -> dict[str, Any]:
@@ -50,13 +50,15 @@ def make_estimator(
     """The estimator as it was asked for."""
     parameters = parse_settings(settings, method)
     known = method.cls().get_params()
-    if "n_clusters" in known:
+    number = next((name for name in ("n_clusters", "n_components") if name in known), None)
+    if number is not None:
         if k is None and method.tags.needs_n_clusters:
             hint = f" (the labels know {n_classes} classes)" if n_classes else ""
             raise UsageError(
                 f"say how many clusters {method.cls.__name__} is to find: -k 3, for example{hint}."
             )
-        parameters["n_clusters"] = k
+        if k is not None or number == "n_clusters":
+            parameters[number] = k
     if "random_state" in known:
         parameters["random_state"] = seed
     return method.cls(**parameters)

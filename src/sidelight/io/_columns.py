@@ -114,15 +114,21 @@ def is_number(text: str) -> bool:
     return True
 
 
+GAPS_ARE_MODELLED = " Methods that model gaps take them as they are: --method gaussian-mixture."
+
+
 def check_finite(
     X: Any,
     names: Sequence[str],
     ids: npt.NDArray[Any] | None,
     path: Path,
+    *,
+    allow_missing: bool = False,
 ) -> None:
-    """Find missing and infinite numbers, and say where the first one is."""
+    """Find infinite and (unless they may be) missing numbers; say where the first one is."""
+    is_good = _is_number_or_gap if allow_missing else np.isfinite
     if sparse.issparse(X):
-        bad = np.flatnonzero(~np.isfinite(X.data))
+        bad = np.flatnonzero(~is_good(X.data))
         if len(bad):
             rows = np.searchsorted(X.indptr, bad, side="right") - 1
             _raise_not_finite(rows, X.indices[bad], X.data[bad], names, ids, path)
@@ -132,12 +138,16 @@ def check_finite(
         sums = [X[start : start + height].sum() for start in range(0, len(X), height)]
     if np.isfinite(sums).all():  # else look at each number: finite ones may overflow the sum
         return
-    found = [np.nonzero(~np.isfinite(X[s : s + height])) for s in range(0, len(X), height)]
+    found = [np.nonzero(~is_good(X[s : s + height])) for s in range(0, len(X), height)]
     offsets = range(0, len(X), height)
     rows = np.concatenate([r + offset for (r, _), offset in zip(found, offsets, strict=True)])
     columns = np.concatenate([c for _, c in found])
     if len(rows):
         _raise_not_finite(rows, columns, X[rows, columns], names, ids, path)
+
+
+def _is_number_or_gap(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return ~np.isinf(values)
 
 
 def _raise_not_finite(
@@ -160,6 +170,7 @@ def _raise_not_finite(
         f"Column {name!r} of {path} has {here.sum()} {kind} number{'s' if here.sum() > 1 else ''}, "
         f"the first in {row_name(ids, int(rows[here].min()))}{more}; fill the gaps, remove these "
         f"rows, or leave the column out: --drop {name} (in Python drop=[{name!r}])."
+        f"{'' if kind == 'infinite' else GAPS_ARE_MODELLED}"
     )
 
 

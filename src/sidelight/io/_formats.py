@@ -16,7 +16,6 @@ from scipy import sparse
 from sidelight.exceptions import SidelightError
 from sidelight.io._columns import (
     UNKNOWN_LABELS,
-    check_finite,
     first_not_a_number,
     is_number,
     number_column,
@@ -64,7 +63,7 @@ class Raw(Protocol):
     def matrix(
         self, features: Sequence[str], ids: npt.NDArray[Any] | None, path: Path
     ) -> npt.NDArray[Any] | sparse.csr_matrix:
-        """The feature columns as finite numbers."""
+        """The feature columns as numbers."""
 
 
 def table_format(path: Path) -> Literal["csv", "parquet", "npy", "libsvm"]:
@@ -127,7 +126,6 @@ class ArrowRaw:
         X = np.empty((self.table.num_rows, len(features)), dtype=dtype)
         for position, name in enumerate(features):
             X[:, position] = values.pop(name)
-        check_finite(X, features, ids, path)
         return X
 
     def _raise_text(self, names: list[str], ids: npt.NDArray[Any] | None, path: Path) -> None:
@@ -346,7 +344,6 @@ class ArrayRaw:
             X = X[:, positions]
         if X.dtype not in (np.float32, np.float64):
             X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
-        check_finite(X, features, ids, path)
         return X
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from sidelight.exceptions import SidelightError
 from sidelight.io._columns import (
     all_different,
+    check_finite,
     class_values,
     close_names,
     id_values,
@@ -86,6 +87,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     zero_based: bool | None = None,
+    allow_missing: bool = False,
 ) -> Table:
     """Read a table from a file; its suffix says how.
 
@@ -115,6 +117,8 @@ def read_table(
         Columns to leave out.
     zero_based : bool, optional
         For a libsvm file, whether its first feature has the number 0; found out by default.
+    allow_missing : bool, default=False
+        Read gaps as NaN, for methods that model them, instead of raising.
 
     Returns
     -------
@@ -162,6 +166,7 @@ def read_table(
         truth_column,
         columns=None if columns is None else list(dict.fromkeys(columns)),
         drop=drop,
+        allow_missing=allow_missing,
     )
 
 
@@ -188,6 +193,7 @@ def _assign_roles(
     *,
     columns: list[str] | None,
     drop: Sequence[str],
+    allow_missing: bool,
 ) -> Table:
     """Tell ids, labels and features apart."""
     wanted = [id_column, label_column, truth_column, *(columns or ()), *drop]
@@ -211,8 +217,10 @@ def _assign_roles(
     if not features and columns != []:
         raise SidelightError(f"{path} has no columns left to use as features.")
     ids = None if id_column is None else id_values(raw.column(id_column), id_column, path)
+    X = raw.matrix(features, ids, path) if features else np.empty((raw.n_rows, 0))
+    check_finite(X, features, ids, path, allow_missing=allow_missing)
     return Table(
-        X=raw.matrix(features, ids, path) if features else np.empty((raw.n_rows, 0)),
+        X=X,
         ids=ids,
         feature_names=tuple(features),
         path=path,

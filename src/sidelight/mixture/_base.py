@@ -88,7 +88,6 @@ class _MixtureBase(
         """Set the fitted attributes."""
         self._components = result.components
         self._log_weights = result.log_weights
-        self._dtype = source.dtype
         self.weights_ = np.exp(result.log_weights).astype(source.dtype)
         self._keep_parameters(result.components, source.dtype)
         self.lower_bound_ = result.lower_bound
@@ -255,7 +254,7 @@ class _MixtureBase(
         counts = rng.multinomial(n_samples, probabilities / probabilities.sum())
         rows = [self._components.sample(s, int(n), rng) for s, n in enumerate(counts)]
         labels = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-        return np.concatenate(rows).astype(self._dtype), labels
+        return np.concatenate(rows).astype(self.weights_.dtype), labels
 
     def bic(self, X: Any) -> float:
         """Return the Bayesian information criterion ``-2 L + p log n``; the lower the better.
