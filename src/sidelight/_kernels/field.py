@@ -1,0 +1,192 @@
+"""Messages on forests of labels under Potts couplings, exactly, in logarithms.
+
+The weight of a labelling ``y`` of nodes ``i`` with potentials ``phi`` and couplings ``rho`` is::
+
+    log p(y) = Σ_i phi[i, y_i]  +  Σ_edges rho_ij [y_i == y_j]  -  log Z
+
+Nodes are numbered such that every child comes before its parent (-1 for the root of a tree), so
+that one sweep forwards collects messages and one backwards hands them out. Potentials may be -inf
+(a label that is not allowed), couplings -inf (two ends that must differ), never +inf.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sidelight._kernels import kernel
+
+# Below this an extra term e^rho cannot bring back what has underflowed beside 1.
+_MILD = 30.0
+
+
+@kernel
+def log_add(a: float, b: float) -> float:
+    """Return ``log(e^a + e^b)``."""
+    if a < b:
+        a, b = b, a
+    if b == -np.inf:
+        return a
+    return a + math.log1p(math.exp(b - a))
+
+
+@kernel
+def log_sum(values: np.ndarray) -> float:
+    """Return ``log Σ e^values``."""
+    top = values.max()
+    if top == -np.inf:
+        return -np.inf
+    total = 0.0
+    for value in values:
+        total += math.exp(value - top)
+    return top + math.log(total)
+
+
+@kernel
+def send(values: np.ndarray, coupling: float, maximum: bool, message: np.ndarray) -> None:
+    """Message of an edge: ``log( Σ_{m != l} e^values[m] + e^(coupling + values[l]) )`` for every l.
+
+    In O(k). The sum over the others is never a difference of nearly equal numbers: the largest
+    term is in it, and left out only for its own label, where the others are added afresh.
+    With ``maximum`` sums are replaced by the largest term.
+    """
+    k = len(values)
+    top = 0
+    for label in range(1, k):
+        if values[label] > values[top]:
+            top = label
+    highest = values[top]
+    if highest == -np.inf:
+        message[:] = -np.inf
+        return
+    second = -np.inf
+    for label in range(k):
+        if label != top and values[label] > second:
+            second = values[label]
+    if maximum:
+        for label in range(k):
+            message[label] = max(highest if label != top else second, coupling + values[label])
+        return
+    rest, beside_second = 0.0, 0.0
+    if second > -np.inf:
+        for label in range(k):
+            if label != top:
+                rest += math.exp(values[label] - highest)
+                beside_second += math.exp(values[label] - second)
+    own = math.exp(coupling) if coupling < _MILD else 0.0
+    for label in range(k):
+        if label == top:
+            others = second + math.log(beside_second) if second > -np.inf else -np.inf
+            message[label] = log_add(others, coupling + highest)
+            continue
+        part = math.exp(values[label] - highest)
+        others = 1.0 + max(rest - part, 0.0)
+        if coupling < _MILD:
+            message[label] = highest + math.log(others + own * part)
+        else:
+            message[label] = log_add(highest + math.log(others), coupling + values[label])
+
+
+@kernel
+def collect(
+    logphi: np.ndarray,
+    parent: np.ndarray,
+    coupling: np.ndarray,
+    maximum: bool,
+    inward: np.ndarray,
+    message: np.ndarray,
+) -> None:
+    """Sweep from the leaves to the roots.
+
+    ``inward[v]`` becomes the potential of v with the messages of its children, ``message[v]`` what
+    v tells its parent.
+    """
+    inward[:] = logphi
+    for v in range(len(logphi)):
+        p = parent[v]
+        if p >= 0:
+            send(inward[v], coupling[v], maximum, message[v])
+            for label in range(logphi.shape[1]):
+                inward[p, label] += message[v, label]
+
+
+@kernel
+def distribute(
+    parent: np.ndarray,
+    coupling: np.ndarray,
+    inward: np.ndarray,
+    message: np.ndarray,
+    q: np.ndarray,
+    log_z: np.ndarray,
+    agree: np.ndarray,
+) -> None:
+    """Sweep from the roots to the leaves: marginals, log Z at roots, P(node agrees with parent).
+
+    ``q`` holds logarithms on the way and probabilities at the end.
+    """
+    n, k = inward.shape
+    outside = np.empty(k)
+    down = np.empty(k)
+    for v in range(n - 1, -1, -1):
+        p = parent[v]
+        agree[v] = 0.0
+        log_z[v] = 0.0
+        if p < 0:
+            total = log_sum(inward[v])
+            log_z[v] = total
+            for label in range(k):
+                q[v, label] = inward[v, label] - total
+            continue
+        for label in range(k):
+            # Where the message is -inf, v allows nothing at all: the rest does not matter there.
+            told = message[v, label]
+            outside[label] = q[p, label] - told if told > -np.inf else -np.inf
+        send(outside, coupling[v], False, down)
+        for label in range(k):
+            q[v, label] = inward[v, label] + down[label]
+        total = log_sum(q[v])
+        for label in range(k):
+            q[v, label] -= total
+            both = inward[v, label] + outside[label] + coupling[v]
+            if both > -np.inf:
+                agree[v] += math.exp(both - total)
+    for v in range(n):
+        for label in range(k):
+            q[v, label] = math.exp(q[v, label])
+
+
+@kernel
+def pick(scores: np.ndarray, uniform: float) -> int:
+    """Draw a label with log-weights ``scores`` by a uniform number; the best one if it is < 0."""
+    best = int(np.argmax(scores))
+    if uniform < 0.0:
+        return best
+    total = 0.0
+    for score in scores:
+        total += math.exp(score - scores[best])
+    left = uniform * total
+    for label in range(len(scores)):
+        left -= math.exp(scores[label] - scores[best])
+        if left < 0.0:
+            return label
+    return best
+
+
+@kernel
+def read_labels(
+    parent: np.ndarray, coupling: np.ndarray, inward: np.ndarray, uniform: np.ndarray
+) -> np.ndarray:
+    """Labels from the roots to the leaves, each given its parent's: drawn, or the best ones.
+
+    For the best labelling ``inward`` must come from maxima and ``uniform`` be negative.
+    """
+    n, k = inward.shape
+    labels = np.empty(n, np.int64)
+    scores = np.empty(k)
+    for v in range(n - 1, -1, -1):
+        scores[:] = inward[v]
+        if parent[v] >= 0:
+            scores[labels[parent[v]]] += coupling[v]
+        labels[v] = pick(scores, uniform[v])
+    return labels

@@ -1,0 +1,120 @@
+"""Sweeps over the nodes of a constraint field: mean field and Gibbs sampling.
+
+Couplings are symmetric neighbour lists ``(indptr, neighbors, coupling)``; see
+:mod:`sidelight._kernels.field` for the model.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sidelight._kernels import kernel
+from sidelight._kernels.field import pick
+
+
+@kernel
+def _normalise(scores: np.ndarray) -> None:
+    """Turn log-weights into probabilities, in place."""
+    top = scores.max()
+    total = 0.0
+    for label in range(len(scores)):
+        scores[label] = math.exp(scores[label] - top)
+        total += scores[label]
+    for label in range(len(scores)):
+        scores[label] /= total
+
+
+@kernel
+def mean_field_sweeps(
+    logphi: np.ndarray,
+    indptr: np.ndarray,
+    neighbors: np.ndarray,
+    coupling: np.ndarray,
+    limit: float,
+    order: np.ndarray,
+    q: np.ndarray,
+    tol: float,
+    max_sweeps: int,
+) -> int:
+    """Update one node after the other, in place, until none moves by more than ``tol``.
+
+    ``q_i(l) ∝ exp( phi[i, l] + Σ_j rho_ij q_j(l) )`` with couplings cut off at ``±limit``.
+    Each update is the best one given the others, so that the bound never falls.
+    """
+    k = logphi.shape[1]
+    scores = np.empty(k)
+    for sweep in range(max_sweeps):
+        largest = 0.0
+        for i in order:
+            scores[:] = logphi[i]
+            for e in range(indptr[i], indptr[i + 1]):
+                rho = min(max(coupling[e], -limit), limit)
+                j = neighbors[e]
+                for label in range(k):
+                    scores[label] += rho * q[j, label]
+            _normalise(scores)
+            for label in range(k):
+                largest = max(largest, abs(scores[label] - q[i, label]))
+                q[i, label] = scores[label]
+        if largest <= tol:
+            return sweep + 1
+    return max_sweeps
+
+
+@kernel
+def mean_field_bound(
+    logphi: np.ndarray,
+    indptr: np.ndarray,
+    neighbors: np.ndarray,
+    coupling: np.ndarray,
+    limit: float,
+    q: np.ndarray,
+) -> np.ndarray:
+    """Terms of the bound ``H(q) + E_q[log weight]``, an edge shared by its two ends."""
+    n, k = q.shape
+    terms = np.zeros(n)
+    for i in range(n):
+        for label in range(k):
+            if q[i, label] > 0.0:
+                terms[i] += q[i, label] * (logphi[i, label] - math.log(q[i, label]))
+        for e in range(indptr[i], indptr[i + 1]):
+            rho = min(max(coupling[e], -limit), limit)
+            for label in range(k):
+                terms[i] += 0.5 * rho * q[i, label] * q[neighbors[e], label]
+    return terms
+
+
+@kernel
+def gibbs_sweep(
+    logphi: np.ndarray,
+    indptr: np.ndarray,
+    neighbors: np.ndarray,
+    coupling: np.ndarray,
+    labels: np.ndarray,
+    uniform: np.ndarray,
+    share: float,
+    q: np.ndarray,
+    agree: np.ndarray,
+) -> None:
+    """Draw every node given its neighbours, in every chain; add up the conditional distributions.
+
+    ``labels`` of shape (chains, nodes) is where the chains are and where they end, ``uniform``
+    holds a number for each draw. ``q`` and ``agree`` (listed like ``neighbors``) receive ``share``
+    times the probabilities, which vary less than the labels drawn from them (Rao and Blackwell).
+    """
+    n, k = logphi.shape
+    scores = np.empty(k)
+    for chain in range(len(labels)):
+        now = labels[chain]
+        for i in range(n):
+            scores[:] = logphi[i]
+            for e in range(indptr[i], indptr[i + 1]):
+                scores[now[neighbors[e]]] += coupling[e]
+            now[i] = pick(scores, uniform[chain, i])
+            _normalise(scores)
+            for label in range(k):
+                q[i, label] += share * scores[label]
+            for e in range(indptr[i], indptr[i + 1]):
+                agree[e] += share * scores[now[neighbors[e]]]

@@ -1,0 +1,235 @@
+"""Inference on parts of a constraint field that are too wide for exact sums."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sidelight.constraints.assignment import assign
+from sidelight.mixture._mrf_exact import FloatArray, Inference, IntArray, Region
+
+# Mean field has no zeros: two ends that must differ repel each other this much.
+_HARD = 1e4
+_CHAINS = 4
+_MEAN_FIELD_SWEEPS = 200
+_MEAN_FIELD_TOL = 1e-6
+
+
+def spanning_forest(n_nodes: int, edges: IntArray, length: FloatArray) -> IntArray:
+    """Numbers of the edges of a spanning forest of least total length, ascending."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    order = np.argsort(length, kind="stable")
+    rank = np.empty(len(edges))
+    rank[order] = np.arange(1, len(edges) + 1)
+    links = csr_array((rank, (edges[:, 0], edges[:, 1])), shape=(n_nodes, n_nodes))
+    return np.sort(order[minimum_spanning_tree(links).data.astype(np.int64) - 1])
+
+
+class _Neighbours:
+    """Couplings as neighbour lists, the number of its edge beside each."""
+
+    def __init__(self, region: Region) -> None:
+        edges, n = region.graph.edges, region.graph.n_nodes
+        ends = np.concatenate([edges[:, 0], edges[:, 1]])
+        order = np.argsort(ends, kind="stable")
+        self.indptr = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n))])
+        self.neighbors = np.concatenate([edges[:, 1], edges[:, 0]])[order]
+        self.edge = np.tile(np.arange(len(edges)), 2)[order]
+        self.coupling = region.coupling[self.edge]
+
+    def lists(self) -> tuple[IntArray, IntArray, FloatArray]:
+        return self.indptr, self.neighbors, self.coupling
+
+
+class _Approximation:
+    """What all approximations share: labels of high weight, and drawn ones."""
+
+    exact = False
+
+    def __init__(self, region: Region, n_sweeps: int, random_state: np.random.RandomState) -> None:
+        self.nodes = region.nodes
+        self.edges = region.edges
+        self._region = region
+        self._links = _Neighbours(region)
+        self._n_sweeps = n_sweeps
+        self._random_state = random_state
+
+    def _hard_edges(self) -> IntArray:
+        return self._region.graph.edges[np.isneginf(self._region.coupling)]
+
+    def best(self, logphi: FloatArray) -> IntArray:
+        """Labels that no change of a single node improves; hard edges are satisfied.
+
+        With hard edges only, the best ones (unless the solver runs out of time).
+        """
+        from sidelight._kernels.icm import icm_sweep
+
+        cost = -logphi
+        nearest = cost.argmin(axis=1)
+        hard = self._hard_edges()
+        labels = assign(cost, hard).labels if len(hard) else nearest.copy()
+        if len(hard) == len(self._region.coupling):
+            return labels
+        order = np.arange(len(labels))
+        repulsion = -self._links.coupling
+        links = (self._links.indptr, self._links.neighbors, repulsion)
+        while icm_sweep(cost, nearest, *links, labels, order):
+            pass
+        return labels
+
+    def draw(self, logphi: FloatArray, rng: np.random.RandomState) -> IntArray:
+        """Labels at the end of a fresh chain."""
+        return self._run(logphi, self._start(logphi, 1, rng), rng)[0][0]
+
+    def _start(self, logphi: FloatArray, n_chains: int, rng: np.random.RandomState) -> IntArray:
+        """Labels to begin chains with, shape (chains, nodes)."""
+        hard = self._hard_edges()
+        if len(hard):
+            return np.tile(assign(-logphi, hard).labels, (n_chains, 1))
+        noise = rng.gumbel(size=(n_chains, *logphi.shape))
+        return (logphi + noise).argmax(axis=2)
+
+    def _run(
+        self, logphi: FloatArray, labels: IntArray, rng: np.random.RandomState
+    ) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Chains after some sweeps, average conditionals, and agreements of the edges."""
+        from sidelight._kernels.field_sweeps import gibbs_sweep
+
+        q, agree = np.zeros_like(logphi), np.zeros(len(self._links.neighbors))
+        share = 1.0 / (self._n_sweeps * len(labels))
+        for _ in range(self._n_sweeps):
+            uniform = rng.random_sample(labels.shape)
+            gibbs_sweep(logphi, *self._links.lists(), labels, uniform, share, q, agree)
+        by_edge = np.bincount(self._links.edge, agree, minlength=len(self._region.edges)) / 2
+        return labels, q, by_edge
+
+
+class SpanningForest(_Approximation):
+    """Exact inference with the edges of a spanning forest only (3.2.3).
+
+    The other edges are ignored, but labels satisfy all hard ones.
+    """
+
+    name = "spanning forest"
+    exact = True  # in the sums over the edges that are kept
+
+    def __init__(
+        self,
+        region: Region,
+        forest: Inference,
+        n_sweeps: int,
+        random_state: np.random.RandomState,
+    ) -> None:
+        super().__init__(region, n_sweeps, random_state)
+        self.edges = forest.edges
+        self._forest = forest
+        where = np.empty(region.nodes.max(initial=-1) + 1, np.int64)
+        where[region.nodes] = np.arange(len(region.nodes))
+        self._at = where[forest.nodes]
+
+    def forget(self) -> None:
+        """Nothing is kept."""
+
+    def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Marginals, log Z and agreements of the forest."""
+        q, log_z = np.empty_like(logphi), np.empty(len(logphi))
+        q[self._at], log_z[self._at], agree = self._forest.infer(logphi[self._at])
+        return q, log_z, agree
+
+
+class GibbsChains(_Approximation):
+    """Gibbs sampling (4.3.2): averages of conditional distributions over persistent chains.
+
+    Chains go on where they were at the last call, so that few sweeps suffice while the parameters
+    move little; the first call runs as many again to forget where they began.
+    """
+
+    name = "gibbs"
+
+    def __init__(self, region: Region, n_sweeps: int, random_state: np.random.RandomState) -> None:
+        super().__init__(region, n_sweeps, random_state)
+        self._labels: IntArray | None = None
+
+    def forget(self) -> None:
+        """Begin afresh."""
+        self._labels = None
+
+    def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Marginals; expected log-weight plus the entropy of independent labels; agreements."""
+        rng = self._random_state
+        if self._labels is None:
+            start = self._start(logphi, _CHAINS, rng)
+            self._labels = self._run(logphi, start, rng)[0]
+        self._labels, q, agree = self._run(logphi, self._labels, rng)
+        return q, self._log_z(logphi, q, agree), agree
+
+    def _log_z(self, logphi: FloatArray, q: FloatArray, agree: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(q > 0, q * (logphi - np.log(q)), 0.0).sum(axis=1)
+        coupling = self._region.coupling
+        expected = np.where(np.isfinite(coupling), coupling, 0.0) * agree
+        first = self._region.graph.edges[:, 0]
+        return terms + np.bincount(first, expected, minlength=len(terms))
+
+
+class MeanField(_Approximation):
+    """Mean field (4.3.3, 5.3.4): the factorised distribution of highest bound, one node at a time.
+
+    Started from the uncoupled posterior under slowly growing couplings, and from where the last
+    call ended; the better one is kept in every connected part, so that the bound never falls while
+    EM goes on.
+    """
+
+    name = "mean-field"
+
+    def __init__(self, region: Region, n_sweeps: int, random_state: np.random.RandomState) -> None:
+        super().__init__(region, n_sweeps, random_state)
+        self._order = random_state.permutation(len(region.nodes))
+        self._q: FloatArray | None = None
+
+    def forget(self) -> None:
+        """Begin afresh."""
+        self._q = None
+
+    def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Marginals, terms of the bound, agreements of independent ends."""
+        q = self._ramp(logphi)
+        bound = self._bound(logphi, q)
+        if self._q is not None and self._q.shape == logphi.shape:
+            again = np.where(np.isneginf(logphi), 0.0, self._q)
+            self._settle(logphi, again, _HARD, _MEAN_FIELD_SWEEPS)
+            other = self._bound(logphi, again)
+            part = self._region.part
+            gain = np.bincount(part, other) - np.bincount(part, bound)
+            keep = (gain > 0)[part]
+            q[keep], bound[keep] = again[keep], other[keep]
+        self._q = q.copy()
+        ends = self._region.graph.edges
+        return q, bound, np.einsum("el,el->e", q[ends[:, 0]], q[ends[:, 1]])
+
+    def _ramp(self, logphi: FloatArray) -> FloatArray:
+        """Let the couplings grow: a strong one would freeze the first labels it meets."""
+        top = logphi.max(axis=1, keepdims=True)
+        q = np.exp(logphi - top)
+        q /= q.sum(axis=1, keepdims=True)
+        strongest = min(np.abs(self._region.coupling).max(initial=0.0), _HARD)
+        limit = 1.0
+        while limit < strongest:
+            self._settle(logphi, q, limit, 2)
+            limit *= 2.0
+        self._settle(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
+        return q
+
+    def _settle(self, logphi: FloatArray, q: FloatArray, limit: float, sweeps: int) -> None:
+        from sidelight._kernels.field_sweeps import mean_field_sweeps
+
+        mean_field_sweeps(
+            logphi, *self._links.lists(), limit, self._order, q, _MEAN_FIELD_TOL, sweeps
+        )
+
+    def _bound(self, logphi: FloatArray, q: FloatArray) -> FloatArray:
+        from sidelight._kernels.field_sweeps import mean_field_bound
+
+        terms: FloatArray = mean_field_bound(logphi, *self._links.lists(), _HARD, q)
+        return terms

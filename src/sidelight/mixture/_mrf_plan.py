@@ -1,0 +1,177 @@
+"""Which method answers for which part of a constraint field."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.constraints.feasibility import (
+    check_coloring,
+    connected_parts,
+    infeasible,
+    make_graph,
+)
+from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.mixture._mrf_approximate import (
+    GibbsChains,
+    MeanField,
+    SpanningForest,
+    spanning_forest,
+)
+from sidelight.mixture._mrf_exact import (
+    FloatArray,
+    Inference,
+    IntArray,
+    Region,
+    eliminate,
+    two_labelings,
+)
+
+INFERENCE = ("auto", "exact", "forest", "gibbs", "mean-field")
+
+
+@dataclass(frozen=True)
+class Links:
+    """The edges of a field, each pair of nodes once, with couplings and lengths."""
+
+    n_nodes: int
+    edges: IntArray
+    coupling: FloatArray
+    length: FloatArray
+
+    def region(self, nodes: IntArray, edges: IntArray) -> Region:
+        """Some nodes (ascending) and some edges among them (ascending)."""
+        position = np.full(self.n_nodes, -1, np.int64)
+        position[nodes] = np.arange(len(nodes))
+        graph = make_graph(len(nodes), position[self.edges[edges]])
+        part = connected_parts(len(nodes), graph.edges)[1]
+        return Region(graph, self.coupling[edges], part, nodes, edges)
+
+
+def canonical_links(
+    n_nodes: int, edges: IntArray, coupling: FloatArray, length: FloatArray | None
+) -> tuple[Links, IntArray, float]:
+    """Each pair of nodes once; where every edge went (-1: a node with itself); and a constant.
+
+    Couplings of repeated pairs add up. A node always agrees with itself: such couplings are the
+    constant.
+    """
+    if len(coupling) != len(edges):
+        raise SidelightError(f"{len(edges)} edges need as many couplings, got {len(coupling)}.")
+    if np.isnan(coupling).any() or np.isposinf(coupling).any():
+        raise SidelightError(
+            "Couplings must be numbers or -inf; contract the ends of a hard must-link instead."
+        )
+    low, high = np.minimum(edges[:, 0], edges[:, 1]), np.maximum(edges[:, 0], edges[:, 1])
+    if len(edges) and (low.min() < 0 or high.max() >= n_nodes):
+        raise SidelightError(f"Edges must name nodes 0 to {n_nodes - 1}.")
+    loop = low == high
+    if np.isneginf(coupling[loop]).any():
+        raise SidelightError("A node cannot be apart from itself.")
+    keys, number = np.unique(low[~loop] * n_nodes + high[~loop], return_inverse=True)
+    total = np.zeros(len(keys))
+    np.add.at(total, number, coupling[~loop])
+    if length is None:
+        lengths = -np.abs(total)
+    else:
+        lengths = np.full(len(keys), np.inf)
+        np.minimum.at(lengths, number, length[~loop])
+    pairs = np.column_stack(np.divmod(keys, max(n_nodes, 1))).astype(np.int64)
+    where = np.full(len(edges), -1, np.int64)
+    where[~loop] = number
+    return Links(n_nodes, pairs, total, lengths), where, float(coupling[loop].sum())
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How the parts of a field are to be solved."""
+
+    inference: str
+    budget: float
+    n_sweeps: int
+    random_state: np.random.RandomState
+
+
+def make_plan(links: Links, k: int, choice: Choice) -> list[Inference]:
+    """Choose a method for every connected part; together they answer for every node once."""
+    hard = np.isneginf(links.coupling)
+    result = check_coloring(links.n_nodes, links.edges[hard], k)
+    if result.answer == "no":
+        raise infeasible(result)
+    n_parts, part = connected_parts(links.n_nodes, links.edges)
+    part_of_edge = part[links.edges[:, 0]]
+    n_edges = np.bincount(part_of_edge, minlength=n_parts)
+    has_cycle = n_edges >= np.bincount(part, minlength=n_parts)
+    n_soft = np.bincount(part_of_edge[~hard], minlength=n_parts)
+    special = {
+        "forest": has_cycle,
+        "gibbs": n_edges > 0,
+        "mean-field": n_edges > 0,
+    }.get(choice.inference, has_cycle & (n_soft == 0) & (k == 2))
+    rest = links.region(np.flatnonzero(~special[part]), np.flatnonzero(~special[part_of_edge]))
+    plan, wide = eliminate(rest, k, choice.budget)
+    if special.any():
+        chosen = links.region(np.flatnonzero(special[part]), np.flatnonzero(special[part_of_edge]))
+        if choice.inference in ("auto", "exact"):
+            plan.append(two_labelings(chosen))
+        else:
+            plan.append(_approximate(chosen, links, k, choice.inference, choice))
+    return plan + _widely(links, rest, wide, k, choice)
+
+
+def _widely(
+    links: Links, region: Region, wide: IntArray, k: int, choice: Choice
+) -> list[Inference]:
+    """Approximate the parts that exact inference cannot handle, or refuse to."""
+    if len(wide) == 0:
+        return []
+    sizes = np.bincount(region.part)[wide]
+    trouble = (
+        f"{len(wide)} connected part(s) of the constraints, the largest of {sizes.max():,} rows or "
+        f"must-link components, cannot be summed over exactly with {k} components: a table would "
+        f"have more than {choice.budget:,.0f} entries"
+    )
+    if choice.inference == "exact":
+        raise SidelightError(
+            f"{trouble}. Choose inference='mean-field', 'gibbs' or 'forest', or drop constraints."
+        )
+    of_edge = region.part[region.graph.edges[:, 0]]
+    is_hard = np.zeros(int(region.part.max()) + 1, dtype=bool)
+    is_hard[of_edge[np.isneginf(region.coupling)]] = True
+    too_wide = np.zeros_like(is_hard)
+    too_wide[wide] = True
+    plan: list[Inference] = []
+    for chosen, how in ((too_wide & is_hard, "forest"), (too_wide & ~is_hard, "mean-field")):
+        if chosen.any():
+            nodes, edges = region.nodes[chosen[region.part]], region.edges[chosen[of_edge]]
+            plan.append(_approximate(links.region(nodes, edges), links, k, how, choice))
+    used = " and ".join(repr(inference.name) for inference in plan)
+    warnings.warn(
+        f"{trouble}. They were approximated by {used}; choose inference='forest', 'gibbs' "
+        "or 'mean-field' to say how, or drop constraints.",
+        ConstraintWarning,
+        stacklevel=4,
+    )
+    return plan
+
+
+def _approximate(region: Region, links: Links, k: int, inference: str, choice: Choice) -> Inference:
+    if inference == "forest":
+        kept = spanning_forest(region.graph.n_nodes, region.graph.edges, links.length[region.edges])
+        tree = links.region(region.nodes, region.edges[kept])
+        (forest,), _ = eliminate(tree, k, choice.budget)
+        return SpanningForest(region, forest, choice.n_sweeps, choice.random_state)
+    kind = GibbsChains if inference == "gibbs" else MeanField
+    return kind(region, choice.n_sweeps, choice.random_state)
+
+
+def exact_edges(links: Links, plan: list[Inference]) -> npt.NDArray[np.bool_]:
+    """Edges that inference sums over exactly."""
+    exact = np.zeros(len(links.edges), dtype=bool)
+    for inference in plan:
+        if inference.exact:
+            exact[inference.edges] = True
+    return exact
