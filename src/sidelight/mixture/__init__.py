@@ -6,5 +6,8 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "_gaussian_mixture": ["GaussianMixture"],
+        "_greedy": ["GreedyMixture"],
+        "_discriminative": ["DiscriminativeMixture"],
+        "_projected_discriminative": ["ProjectedDiscriminativeMixture"],
     },
 )

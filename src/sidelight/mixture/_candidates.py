@@ -1,0 +1,341 @@
+"""Candidates for a further component, and EM on them alone (Verbeek 2004, section 3.2.2).
+
+A candidate ``φ`` with weight ``a`` turns the mixture ``p`` into ``(1 - a) p + a φ``. It belongs to
+one component ``i`` and looks at the rows ``A_i`` that are most probably of that component; its
+responsibility for all others is taken to be zero. With the log-odds
+``o_n = log a φ(x_n) - log (1 - a) p(x_n)`` the log-likelihood rises by at least
+
+    Σ_n w_n log(1 - a) + Σ_{n in A_i} w_n log(1 + exp o_n).
+
+The sets ``A_i`` are a partition, so one pass over the rows serves ``m`` candidates of every
+component at the price of ``m`` components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels.insertion_em import join_rows
+from sidelight.engine import RowSource
+from sidelight.mixture._components import Statistics
+from sidelight.mixture._em import feature_tiles
+from sidelight.mixture._gaussian import GaussianComponents
+
+Array = npt.NDArray[Any]
+
+#: At most this many pairs of rows are drawn per candidate that is wanted: rows may all be equal.
+DRAWS_PER_CANDIDATE = 50
+
+#: The weight of a new component stays this far from 0 and 1.
+LEAST_SHARE = 1e-12
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Candidates that look at the rows of one component.
+
+    Attributes
+    ----------
+    owner : int
+        The component.
+    components : GaussianComponents
+        One candidate each.
+    shares : ndarray of shape (m,)
+        Their mixing weights ``a``.
+    gains : ndarray of shape (m,)
+        Rise of the bound on the log-likelihood, ``-inf`` until it is known.
+    """
+
+    owner: int
+    components: GaussianComponents
+    shares: Array
+    gains: Array
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    def pick(self, which: Array) -> Self:
+        """Return some of the candidates."""
+        return replace(
+            self,
+            components=pick_components(self.components, which),
+            shares=self.shares[which],
+            gains=self.gains[which],
+        )
+
+    def maximized(self, statistics: Statistics, total: float) -> Self:
+        """M-step of every candidate by itself."""
+        return replace(
+            self,
+            components=self.components.maximize(statistics),
+            shares=np.clip(statistics[0] / total, LEAST_SHARE, 1 - LEAST_SHARE),
+            gains=np.full(len(self), -np.inf),
+        )
+
+
+def pick_components(components: GaussianComponents, which: Any) -> GaussianComponents:
+    """Return some of the components; each has a covariance of its own."""
+    return replace(
+        components, means=components.means[which], covariances=components.covariances[which]
+    )
+
+
+def join(groups: Sequence[Candidates]) -> Candidates:
+    """Join candidates of the same component."""
+    components = replace(
+        groups[0].components,
+        means=np.concatenate([group.components.means for group in groups]),
+        covariances=np.concatenate([group.components.covariances for group in groups]),
+    )
+    return replace(
+        groups[0],
+        components=components,
+        shares=np.concatenate([group.shares for group in groups]),
+        gains=np.concatenate([group.gains for group in groups]),
+    )
+
+
+@dataclass(frozen=True)
+class CurrentMixture:
+    """The rows as the mixture so far sees them.
+
+    Attributes
+    ----------
+    source : RowSource
+        The rows.
+    weights : ndarray of shape (n,)
+        Their weights.
+    owner : ndarray of int, shape (n,)
+        Most probable component of every row; -1 for rows that do not count.
+    log_density : ndarray of shape (n,)
+        ``log p(x_n)``.
+    """
+
+    source: RowSource
+    weights: Array
+    owner: Array
+    log_density: Array
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return float(self.weights.sum())
+
+    def everywhere(self) -> Self:
+        """All rows belong to component 0: candidates look at all of them."""
+        return replace(self, owner=np.where(self.owner >= 0, 0, -1))
+
+    def visit(self, groups: Sequence[Candidates]) -> tuple[list[Candidates], list[Statistics]]:
+        """E-step of the candidates: their gains, and what their M-steps need."""
+        work = _PartialPass(groups)
+        sums = self.source.map_reduce(work, aligned=(self.owner, self.log_density, self.weights))[0]
+        visited, statistics = [], []
+        width = len(sums) // len(groups)
+        for number, group in enumerate(groups):
+            gains, *of_group = sums[number * width : (number + 1) * width]
+            gains = gains + self.total * np.log1p(-group.shares)
+            visited.append(replace(group, gains=gains))
+            statistics.append(tuple(of_group)[: _n_sums(group.components)])
+        return visited, statistics
+
+
+def _n_sums(components: GaussianComponents) -> int:
+    return 3 if components.is_local else 2
+
+
+class _PartialPass:
+    """Gains and statistics of candidates on the rows of their components."""
+
+    def __init__(self, groups: Sequence[Candidates]) -> None:
+        self.groups = groups
+        self.log_odds = [np.log(group.shares) - np.log1p(-group.shares) for group in groups]
+
+    def __call__(
+        self, block: Any, owner: Array, log_density: Array, weights: Array
+    ) -> tuple[tuple[Array, ...], tuple[()]]:
+        sums: list[Array] = []
+        members = Members(owner)
+        for group, log_odds in zip(self.groups, self.log_odds, strict=True):
+            components = group.components
+            gains = np.zeros(len(group))
+            of_group = no_statistics(components, block)
+            rows = members.of(group.owner)
+            for start, stop in feature_tiles(components, rows):
+                tile = rows[start:stop]
+                features = components.features(block[tile])
+                odds = components.log_density(features)
+                odds += log_odds
+                odds -= log_density[tile, None]
+                join_rows(odds, weights[tile], gains)
+                for total, more in zip(
+                    of_group, components.statistics(features, odds), strict=True
+                ):
+                    total += more
+            sums += [gains, *of_group]
+            sums += [np.zeros(0)] * (3 - len(of_group))  # so that all groups take the same space
+        return tuple(sums), ()
+
+
+class Members:
+    """Rows of a block by their component."""
+
+    def __init__(self, owner: Array) -> None:
+        self._order = np.argsort(owner, kind="stable")
+        self._sorted = owner[self._order]
+
+    def of(self, component: int) -> Array:
+        """Positions of the rows of one component, ascending."""
+        start, stop = np.searchsorted(self._sorted, [component, component + 1])
+        return self._order[start:stop]
+
+
+def no_statistics(components: GaussianComponents, block: Any) -> list[Array]:
+    """Statistics of no rows of the block: zeros."""
+    features = components.features(block[:0])
+    resp = np.zeros((0, components.n_components))
+    return [np.array(sums, dtype=np.float64) for sums in components.statistics(features, resp)]
+
+
+def partial_em(
+    mixture: CurrentMixture, groups: Sequence[Candidates], *, max_iter: int, tol: float
+) -> list[Candidates]:
+    """EM on every candidate, all other components fixed.
+
+    Each candidate stops by itself, when an iteration gains less than ``tol`` per unit of weight.
+    """
+    least = tol * mixture.total
+    visited, sums = mixture.visit(groups)
+    steps = [(at, at.maximized(s, mixture.total)) for at, s in zip(visited, sums, strict=True)]
+    finished: list[Candidates] = []
+    for _ in range(max_iter):
+        arrived, sums = mixture.visit([ahead for _, ahead in steps])
+        following = []
+        for (before, _), now, statistics in zip(steps, arrived, sums, strict=True):
+            climbing = now.gains - before.gains > least
+            finished.append(_better(now, before).pick(~climbing))
+            if climbing.any():
+                ahead = now.maximized(statistics, mixture.total)
+                following.append((now.pick(climbing), ahead.pick(climbing)))
+        steps = following
+        if not steps:
+            break
+    finished += [at for at, _ in steps]
+    return [group for group in finished if len(group)]
+
+
+def _better(one: Candidates, other: Candidates) -> Candidates:
+    """Of every candidate the version with the larger gain."""
+    first = one.gains >= other.gains
+    covariances = one.components.covariances
+    components = replace(
+        one.components,
+        means=np.where(first[:, None], one.components.means, other.components.means),
+        covariances=np.where(
+            first.reshape(-1, *[1] * (covariances.ndim - 1)),
+            covariances,
+            other.components.covariances,
+        ),
+    )
+    return replace(
+        one,
+        components=components,
+        shares=np.where(first, one.shares, other.shares),
+        gains=np.maximum(one.gains, other.gains),
+    )
+
+
+def draw_candidates(
+    mixture: CurrentMixture,
+    whole: GaussianComponents,
+    log_weights: Array,
+    n_candidates: int,
+    rng: np.random.RandomState,
+) -> list[Candidates]:
+    """Split the rows of every component at random, ``n_candidates`` halves each.
+
+    Two of its rows are drawn, and the rows nearer to the one are parted from those nearer to the
+    other; each half gives a candidate with its mean and covariance and half of the component's
+    weight. Components of ``2 D`` rows or fewer are not split, and halves of ``D`` rows or fewer
+    give no candidate. ``whole`` is a single Gaussian of the right kind.
+    """
+    d = whole.means.shape[1]
+    members = Members(mixture.owner)
+    found: dict[int, list[Candidates]] = {}
+    missing = {i: n_candidates for i in range(len(log_weights)) if len(members.of(i)) > 2 * d}
+    draws_left = dict.fromkeys(missing, DRAWS_PER_CANDIDATE * n_candidates)
+    effort = 1
+    while missing:
+        splits = []
+        for i, wanted in missing.items():
+            n_draws = min(effort * -(-wanted // 2), draws_left[i])
+            draws_left[i] -= n_draws
+            rows = members.of(i)
+            splits.append((i, rows[rng.randint(len(rows), size=(n_draws, 2))]))
+        for half in _halves(mixture, whole, splits, log_weights):
+            some = half.pick(np.arange(min(len(half), missing[half.owner])))
+            found.setdefault(half.owner, []).append(some)
+            missing[half.owner] -= len(some)
+        missing = {i: n for i, n in missing.items() if n > 0 and draws_left[i] > 0}
+        effort *= 2
+    return [join(groups) for groups in found.values()]
+
+
+def _halves(
+    mixture: CurrentMixture,
+    whole: GaussianComponents,
+    splits: Sequence[tuple[int, Array]],
+    log_weights: Array,
+) -> list[Candidates]:
+    """Candidates from the halves that pairs of rows make of their components."""
+    d = whole.means.shape[1]
+    cuts = []
+    for _, pairs in splits:
+        ends = np.asarray(mixture.source.take(pairs.ravel()), dtype=np.float64)
+        left, right = ends[0::2, :d] - whole.origin, ends[1::2, :d] - whole.origin
+        heights = 0.5 * (np.sum(left**2, axis=1) - np.sum(right**2, axis=1))
+        cuts.append(((left - right).T, heights))
+    copies = [pick_components(whole, np.zeros(2 * len(pairs), int)) for _, pairs in splits]
+
+    def add(block: Any, owner: Array, weights: Array) -> tuple[tuple[Array, ...], tuple[()]]:
+        members = Members(owner)
+        sums: list[Array] = []
+        for (i, _), (normals, heights), components in zip(splits, cuts, copies, strict=True):
+            of_split = no_statistics(components, block)
+            counts = np.zeros(components.n_components)
+            rows = members.of(i)
+            for start, stop in feature_tiles(components, rows):
+                tile = block[rows[start:stop]]
+                nearer = ((tile[:, :d] - whole.origin) @ normals > heights).astype(np.float64)
+                inside = np.stack((nearer, 1.0 - nearer), axis=2).reshape(len(tile), -1)
+                counts += inside.sum(axis=0)
+                inside *= weights[rows[start:stop], None]
+                features = components.features(tile)
+                for total, more in zip(
+                    of_split, components.statistics(features, inside), strict=True
+                ):
+                    total += more
+            sums += [counts, *of_split]
+        return tuple(sums), ()
+
+    sums = mixture.source.map_reduce(add, aligned=(mixture.owner, mixture.weights))[0]
+    width = 1 + _n_sums(copies[0])
+    halves = []
+    for number, ((i, _), components) in enumerate(zip(splits, copies, strict=True)):
+        counts, *statistics = sums[number * width : (number + 1) * width]
+        good = np.flatnonzero((counts > d) & (counts[_partner(len(counts))] > 0))
+        if len(good):
+            shares = np.full(len(good), 0.5 * np.exp(log_weights[i]))
+            fitted = pick_components(components.maximize(tuple(statistics)), good)
+            gains = np.full(len(good), -np.inf)
+            halves.append(Candidates(i, fitted, shares, gains))
+    return halves
+
+
+def _partner(n: int) -> Array:
+    """Position of the other half of every split."""
+    return np.arange(n) ^ 1

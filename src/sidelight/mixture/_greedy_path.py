@@ -1,0 +1,199 @@
+"""Greedy EM: mixtures of 1, 2, ... components, each from the one before (Verbeek 2004, 3.2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+from scipy.special import logsumexp
+
+from sidelight.engine import RowSource
+from sidelight.mixture._candidates import (
+    Candidates,
+    CurrentMixture,
+    draw_candidates,
+    join,
+    partial_em,
+)
+from sidelight.mixture._em import EMResult, Expectation, em, log_joint_blocks, normalized_log
+from sidelight.mixture._gaussian import GaussianComponents
+
+Array = npt.NDArray[Any]
+
+#: EM on a candidate among many: a rough answer is enough to choose (the authors' constants).
+ROUGH_TOL = 1e-2
+ROUGH_ITERATIONS = 20
+
+#: EM on the chosen candidate, on all rows, before the others move as well.
+FINE_TOL = 1e-5
+FINE_ITERATIONS = 200
+
+#: A candidate this heavy would replace the mixture, not join it.
+LARGEST_SHARE = 0.99
+
+#: A candidate is too thin when it is this many times thinner than a kernel estimate would be.
+THINNESS = 20.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """A mixture of the path.
+
+    Attributes
+    ----------
+    result : EMResult
+        The mixture; its history begins where the component was inserted.
+    tried : dict of str to int
+        How many candidates there were for the last component and how many of them were too
+        ``small``, too ``heavy`` or too ``thin``.
+    """
+
+    result: EMResult
+    tried: dict[str, int]
+
+
+def greedy_path(
+    source: RowSource,
+    whole: GaussianComponents,
+    rng: np.random.RandomState,
+    *,
+    n_candidates: int,
+    sample_weight: Array | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-5,
+    description: str = "GreedyMixture",
+    verbose: int = 0,
+) -> Iterator[Step]:
+    """Yield mixtures of 1, 2, ... components until no candidate raises the likelihood.
+
+    ``whole`` is the Gaussian of all rows: one component of the wanted kind.
+    """
+    weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
+    components, log_weights = whole, np.zeros(1)
+    tried: dict[str, int] = {}
+    before = -np.inf
+    while True:
+        result = em(
+            source,
+            components,
+            log_weights,
+            sample_weight=sample_weight,
+            max_iter=max_iter,
+            tol=tol,
+            description=f"{description}, {len(log_weights)} components",
+            verbose=verbose,
+        )
+        if not result.lower_bound > before:
+            return
+        yield Step(result, tried)
+        if result.interrupted:
+            return
+        before = result.lower_bound
+        mixture = current_mixture(source, result, weights)
+        best, tried = best_candidate(mixture, result, whole, n_candidates, rng)
+        if best is None:
+            return
+        components, log_weights = _inserted(mixture, result, best)
+
+
+def current_mixture(source: RowSource, result: EMResult, weights: Array) -> CurrentMixture:
+    """How the mixture sees the rows: their component and their density."""
+
+    def look(joint: Array) -> Array:
+        return np.column_stack((logsumexp(joint, axis=1), np.argmax(joint, axis=1)))
+
+    seen = log_joint_blocks(source, result.components, result.log_weights, look)
+    owner = np.where(weights > 0, seen[:, 1].astype(np.int64), -1)
+    return CurrentMixture(source, weights, owner, np.ascontiguousarray(seen[:, 0]))
+
+
+def best_candidate(
+    mixture: CurrentMixture,
+    result: EMResult,
+    whole: GaussianComponents,
+    n_candidates: int,
+    rng: np.random.RandomState,
+) -> tuple[Candidates | None, dict[str, int]]:
+    """Find the component whose insertion raises the likelihood most; None where none does."""
+    drawn = draw_candidates(mixture, own_covariance(whole), result.log_weights, n_candidates, rng)
+    if not drawn:
+        return None, {}
+    grown = join(partial_em(mixture, drawn, max_iter=ROUGH_ITERATIONS, tol=ROUGH_TOL))
+    kept, tried = _sound(grown, whole, int(np.count_nonzero(mixture.owner >= 0)))
+    if not len(kept):
+        return None, tried
+    best = replace(kept.pick(np.argmax(kept.gains, keepdims=True)), owner=0)
+    (best,) = partial_em(mixture.everywhere(), [best], max_iter=FINE_ITERATIONS, tol=FINE_TOL)
+    return (best if best.gains[0] > 0 else None), tried
+
+
+def own_covariance(whole: GaussianComponents) -> GaussianComponents:
+    """One component with a covariance that is not shared: candidates have their own."""
+    if whole.kind != "tied":
+        return whole
+    return replace(whole, kind="full", covariances=whole.covariances[None])
+
+
+def _sound(
+    candidates: Candidates, whole: GaussianComponents, n_rows: int
+) -> tuple[Candidates, dict[str, int]]:
+    """Drop candidates that would take hardly any or all of the rows, or have no width."""
+    d = whole.means.shape[1]
+    # Width of a Gaussian kernel estimate, as a share of the spread of the data; the authors take
+    # the largest spread, ours in every direction makes the choice of units irrelevant.
+    kernel = 0.5 * (4 / ((d + 2) * n_rows)) ** (1 / (d + 4))
+    reasons = np.select(
+        [
+            candidates.shares < 2 * d / n_rows,
+            candidates.shares > LARGEST_SHARE,
+            relative_width(candidates.components, whole) < (kernel / THINNESS) ** 2,
+        ],
+        ["small", "heavy", "thin"],
+        default="",
+    )
+    tried = {"candidates": len(candidates), **Counter(str(r) for r in reasons if r)}
+    return candidates.pick(reasons == ""), tried
+
+
+def relative_width(components: GaussianComponents, whole: GaussianComponents) -> Array:
+    """Least variance of every component in any direction, over that of the whole there."""
+    if components.kind == "spherical":
+        return components.covariances / whole.covariances[0]
+    if components.kind == "diag":
+        ratios: Array = components.covariances / whole.covariances[0]
+        return ratios.min(axis=1)
+    factor = np.linalg.cholesky(whole.full_covariances()[0])
+    half = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
+    widths: Array = np.linalg.eigvalsh(half @ components.covariances @ half.T)[:, 0]
+    return widths
+
+
+def _inserted(
+    mixture: CurrentMixture, result: EMResult, new: Candidates
+) -> tuple[GaussianComponents, Array]:
+    """Put the new component into the mixture."""
+    share = float(new.shares[0])
+    log_weights = np.append(result.log_weights + np.log1p(-share), np.log(share))
+    old = result.components
+    k = old.n_components
+    of_old = np.repeat(old.covariances[None], k, axis=0) if old.kind == "tied" else old.covariances
+    joined = replace(
+        old,
+        kind=new.components.kind,
+        means=np.concatenate((old.means, new.components.means)),
+        covariances=np.concatenate((of_old, new.components.covariances)),
+    )
+    if old.kind != "tied":
+        return joined, log_weights
+    # The new component came with its own covariance: let all find theirs before they share one.
+    expectation = Expectation(mixture.source, sample_weight=mixture.weights)
+    _, sums, _ = expectation.visit(joined, log_weights)
+    moved = joined.maximize(sums)
+    weights = sums[0] / sums[0].sum()
+    shared = np.einsum("k,kij->ij", weights, moved.covariances)
+    return replace(old, means=moved.means, covariances=shared), normalized_log(weights)
