@@ -1,0 +1,229 @@
+"""Descent on the objective of a discriminative mixture, from smooth to sharp (Law 2006, 5.4).
+
+A statement that is violated deep inside a wrong component has no slope when posteriors are sharp:
+its derivative falls exponentially in ``τ`` times the log-odds. So a smooth loss is minimised first,
+and each result starts the next, sharper stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from sidelight._progress import FitProgress
+from sidelight.engine._threads import one_thread_blas
+from sidelight.mixture._discriminative_objective import Objective
+
+Array = npt.NDArray[Any]
+
+SOLVERS = ("lbfgs", "cg", "newton")
+
+#: Up to this many parameters Newton's method forms the Hessian; beyond, it multiplies with it.
+SMALL = 300
+
+#: A stage ends when a step gains less than this, relative to the objective.
+LEAST_GAIN = 1e-10
+
+#: First stages are solved no more closely than this, relative to the gradient at their start.
+LOOSEST = 1e-2
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One objective on the way: its temperatures, and how closely it is solved."""
+
+    sharpness: float
+    inverse_temperature: float
+    tol: float
+
+
+def schedule(
+    sharpness: Sequence[float], inverse_temperature: Sequence[float], tol: float
+) -> list[Stage]:
+    """Stages: the likelihood is annealed at the first sharpness, then the sharpness rises.
+
+    The last is solved to ``tol``, each one before it ten times more loosely, up to 1e-2: 1e-2,
+    1e-3, 1e-4 for the three stages of the source.
+    """
+    pairs = [(sharpness[0], gamma) for gamma in inverse_temperature]
+    pairs += [(tau, inverse_temperature[-1]) for tau in sharpness[1:]]
+    last = len(pairs) - 1
+    return [
+        Stage(tau, gamma, max(tol, min(LOOSEST, tol * 10.0 ** (last - place))))
+        for place, (tau, gamma) in enumerate(pairs)
+    ]
+
+
+@dataclass(eq=False)
+class Descent:
+    """Where a descent stands.
+
+    Attributes
+    ----------
+    theta : ndarray
+        Parameters.
+    history : list of float
+        Objective at the start and after every accepted step of the running stage.
+    n_iter : int
+        Accepted steps of all stages.
+    converged : bool
+        Whether the last stage ended by itself.
+    """
+
+    theta: Array
+    history: list[float]
+    n_iter: int = 0
+    converged: bool = False
+
+    def accept(self, theta: Array, value: float) -> float:
+        """Take a step that lowers the objective; return what it gained."""
+        gain = self.history[-1] - value
+        if gain >= 0:
+            self.theta = theta.copy()
+            self.history.append(value)
+        self.n_iter += 1
+        return gain
+
+
+def anneal(
+    objective: Objective,
+    theta: Array,
+    stages: Sequence[Stage],
+    *,
+    solver: str,
+    max_iter: int,
+    progress: FitProgress,
+    repair: Callable[[Objective, Array], Array | None],
+    descent: Descent,
+) -> None:
+    """Go through the stages; ``descent`` always holds the best of the running stage.
+
+    After a stage ``repair`` may hand out other parameters in which no component is lost; they are
+    kept if the objective ends lower from there.
+    """
+    descent.theta = theta
+    for stage in stages:
+        at_stage = replace(
+            objective, sharpness=stage.sharpness, inverse_temperature=stage.inverse_temperature
+        )
+        _solve(at_stage, descent, stage.tol, solver, max_iter, progress)
+        repaired = repair(at_stage, descent.theta)
+        if repaired is not None:
+            other = Descent(repaired, [])
+            _solve(at_stage, other, stage.tol, solver, max_iter, progress)
+            other.n_iter += descent.n_iter
+            if other.history[-1] < descent.history[-1]:
+                vars(descent).update(vars(other))
+            descent.n_iter = other.n_iter
+
+
+def _solve(
+    objective: Objective,
+    descent: Descent,
+    tol: float,
+    solver: str,
+    max_iter: int,
+    progress: FitProgress,
+) -> None:
+    """Minimise from ``descent.theta`` until the gradient or the gain is small."""
+    value, gradient = objective.value_and_gradient(descent.theta)
+    descent.history = [value]
+    steepest = float(np.max(np.abs(gradient)))
+    descent.converged = steepest == 0
+    if descent.converged:
+        return
+    # The small products of the solvers cost most when many threads wait for each other.
+    with one_thread_blas:
+        if solver == "newton" and objective.model.n_parameters <= SMALL:
+            descent.converged = _newton(objective, descent, tol * steepest, max_iter, progress)
+        else:
+            _minimize(objective, descent, tol * steepest, solver, max_iter, progress)
+
+
+def _minimize(
+    objective: Objective,
+    descent: Descent,
+    tol: float,
+    solver: str,
+    max_iter: int,
+    progress: FitProgress,
+) -> None:
+    """Minimise by SciPy until no gradient is larger than ``tol`` or a step gains nothing."""
+
+    def each_step(intermediate_result: Any) -> None:
+        gain = descent.accept(intermediate_result.x, float(intermediate_result.fun))
+        progress.step(descent.history[-1])
+        if gain <= LEAST_GAIN * max(abs(descent.history[-1]), 1.0):
+            raise StopIteration
+
+    options: dict[str, Any] = {"maxiter": max_iter}
+    extra: dict[str, Any] = {}
+    if solver == "lbfgs":
+        options |= {"gtol": tol, "ftol": 0.0, "maxcor": 20, "maxfun": 20 * max_iter}
+        method = "L-BFGS-B"
+    elif solver == "cg":
+        options |= {"gtol": tol}
+        method = "CG"
+    else:
+        options |= {"xtol": 1e-10}
+        method = "Newton-CG"
+        extra["hessp"] = lambda at, p: objective.hessian_products(at, p[None])[0]
+    before = descent.n_iter
+    minimize(
+        objective.value_and_gradient,
+        descent.theta,
+        jac=True,
+        method=method,
+        callback=each_step,
+        options=options,
+        **extra,
+    )
+    # Without a step the line search found nothing lower: that is as far as rounding allows.
+    descent.converged = descent.n_iter - before < max_iter
+
+
+def _newton(
+    objective: Objective, descent: Descent, tol: float, max_iter: int, progress: FitProgress
+) -> bool:
+    """Line-search Newton with the exact Hessian, made positive; True when the descent ended.
+
+    The direction is ``-|H|⁻¹ g``: eigenvalues of the Hessian count by their size, so that it points
+    downhill also where the objective is not convex.
+    """
+    value, gradient = objective.value_and_gradient(descent.theta)
+    for _ in range(max_iter):
+        if np.max(np.abs(gradient)) <= tol:
+            return True
+        curvature, axes = np.linalg.eigh(objective.hessian(descent.theta))
+        curvature = np.abs(curvature)
+        curvature = np.maximum(curvature, 1e-8 * curvature.max())
+        direction = -axes @ ((axes.T @ gradient) / curvature)
+        found = _backtrack(objective, descent.theta, value, gradient, direction)
+        if found is None:
+            return True
+        theta, value, gradient = found
+        gain = descent.accept(theta, value)
+        progress.step(value)
+        if gain <= LEAST_GAIN * max(abs(value), 1.0):
+            return True
+    return False
+
+
+def _backtrack(
+    objective: Objective, theta: Array, value: float, gradient: Array, direction: Array
+) -> tuple[Array, float, Array] | None:
+    """Halve the step until it lowers the objective enough (Armijo); None when none does."""
+    slope = float(gradient @ direction)
+    step = 1.0
+    for _ in range(40):
+        candidate = theta + step * direction
+        new_value, new_gradient = objective.value_and_gradient(candidate)
+        if new_value <= value + 1e-4 * step * slope:
+            return candidate, new_value, new_gradient
+        step /= 2
+    return None

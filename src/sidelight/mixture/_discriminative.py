@@ -1,0 +1,226 @@
+"""Mixtures whose search listens to constraints, while labels stay theirs (Law 2006, chapter 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.base import MethodTags
+from sidelight.mixture._discriminative_base import (
+    Search,
+    _DiscriminativeBase,
+    symmetric_inverse_root,
+)
+from sidelight.mixture._discriminative_objective import WhiteRows
+from sidelight.mixture._em import EMResult
+from sidelight.mixture._factor_models import FactorModel, TiedModel
+from sidelight.mixture._factor_separate import DiagonalModel, FullModel
+from sidelight.mixture._gaussian import GaussianComponents
+
+Array = npt.NDArray[Any]
+
+COVARIANCE_TYPES = ("tied", "full", "diag")
+
+
+class DiscriminativeMixture(_DiscriminativeBase):
+    """Gaussian mixture by likelihood minus constraint violations.
+
+    Maximises over weights, means and precisions::
+
+        J(θ) = Σ_i log Σ_j α_j N(x_i; μ_j, Σ_j)  -  λ · violated(θ)
+
+    where ``violated`` is a smooth count of the statements that the labels of the mixture violate:
+    for a must-link the Jensen-Shannon divergence of the two sharpened posteriors
+    ``s_i = softmax(τ log α_j N(x_i; μ_j, Σ_j))`` in units of ``log 2``, and for a cannot-link one
+    minus that. Labels are those of the mixture for every row, constrained or not: rows that are
+    alike get the same label, and a constraint moves components, not points. Groups of any size and
+    classes count like the links that state them. There is no EM for ``J``; exact gradients and
+    Hessians are used.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of components ``k``.
+    covariance_type : {"tied", "full", "diag"}, default="tied"
+        One covariance for all components, as in the source (the cheapest: one product of the rows
+        with a (d, k) matrix per evaluation), one each, or variances each.
+    penalty : float, "auto" or "validate", default="auto"
+        ``λ``: log-likelihood (in nats) paid for a violated statement of weight 1. It has to
+        outweigh what the likelihood loses when all rows follow the constraints, so it grows with
+        the rows per statement: ``"auto"`` is 5 nats per row, ``5 n / m`` for ``m`` pairs.
+        ``"validate"`` raises it from 0 until pairs held out are no longer kept better, as the
+        source does; that costs about a dozen fits.
+    solver : {"lbfgs", "cg", "newton"}, default="lbfgs"
+        Quasi-Newton, conjugate gradient, or line-search Newton with the exact Hessian (of few
+        parameters; of many, its products are used).
+    sharpness : sequence of float, default=(0.25, 1.0, 4.0)
+        ``τ`` of the stages: smooth losses first, because a statement violated deep inside a wrong
+        component has no slope when posteriors are sharp.
+    inverse_temperature : sequence of float, default=(1.0,)
+        ``γ`` of stages before these: posteriors ``softmax(γ log q)`` in the likelihood, for
+        deterministic annealing. 1 at the end is the likelihood.
+    tol : float, default=1e-4
+        The last stage ends when the gradient has fallen to this fraction of that at its start;
+        stages before it ten times earlier each, at most at 0.01.
+    reg_covar : float, default=1e-6
+        Added to the variances.
+    max_iter : int, default=500
+        At most this many iterations per stage.
+    n_init : int, default=15
+        Number of starts, of which the best is kept; the landscape is rugged when ``λ`` is large.
+    means_init : array of shape (n_components, n_features), default=None
+        Means to start from instead of random rows; one start is then enough.
+    random_state : int, RandomState or None, default=None
+        Source of chance.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Mixing weights ``α``.
+    means_ : ndarray of shape (n_components, n_features)
+        Means.
+    covariances_, precisions_, precisions_cholesky_ : ndarray
+        Covariances, their inverses and factors of these, shaped as in scikit-learn.
+    labels_ : ndarray of int32, shape (n_samples,)
+        Most probable component of every row; the same as ``predict(X)``.
+    penalty_ : float
+        The price ``λ`` that was used.
+    penalty_path_ : ndarray of shape (p, 3)
+        For ``penalty="validate"``: prices, violations held out, violations of the fit.
+    lower_bound_ : float
+        ``J`` per row at the end.
+    lower_bounds_ : ndarray
+        ``J`` per row along the last stage; never falls.
+    objective_, history_ : float, ndarray
+        Their negatives: what is minimised.
+    n_starts_at_best_ : int
+        How many starts ended at the best value; few mean that more are worth trying.
+    n_iter_ : int
+        Number of iterations of the best start, all stages together.
+    converged_ : bool
+        Whether the last stage ended before ``max_iter``.
+    n_violations_ : int
+        Number of stated constraints that the labels violate; ``constraints.violations(labels_)``
+        tells which. When there are too many, raise ``penalty``.
+
+    See Also
+    --------
+    ProjectedDiscriminativeMixture : Finds a projection on few directions at the same time.
+
+    Notes
+    -----
+    Law (2006), Clustering, Dimensionality Reduction, and Side Information, chapter 5 and
+    appendix B. The divergence is measured in units of its largest value, so prices are on the
+    scale on which those of the source make sense. ``J`` includes a ridge: ``reg_covar`` times half
+    the trace of the precisions is paid per row. Constraints that say nothing new (must-links
+    between neighbours) do not help, and more constraints are not always better.
+
+    Examples
+    --------
+    Two rows of clouds: top and bottom are the obvious clusters. Two must-links that join top and
+    bottom turn the mixture, not only the four rows:
+
+    >>> from sidelight.datasets import make_four_gaussians
+    >>> from sidelight.evaluation import clustering_accuracy
+    >>> from sidelight.mixture import DiscriminativeMixture
+    >>> data = make_four_gaussians(random_state=0)
+    >>> model = DiscriminativeMixture(n_components=2, n_init=5, random_state=0)
+    >>> labels = model.fit_predict(data.data, constraints=data.constraints)
+    >>> clustering_accuracy(data.target, labels) > 0.95, model.n_violations_
+    (True, 0)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        covariance_type: str = "tied",
+        penalty: Any = "auto",
+        solver: str = "lbfgs",
+        sharpness: Sequence[float] = (0.25, 1.0, 4.0),
+        inverse_temperature: Sequence[float] = (1.0,),
+        tol: float = 1e-4,
+        reg_covar: float = 1e-6,
+        max_iter: int = 500,
+        n_init: int = 15,
+        means_init: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.penalty = penalty
+        self.solver = solver
+        self.sharpness = sharpness
+        self.inverse_temperature = inverse_temperature
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.means_init = means_init
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="discriminative-mixture",
+            family="mixture",
+            summary="mixture moved by a price on violated constraints, by gradients",
+            knowledge=("must-link", "cannot-link", "labels", "groups"),
+            enforcement="soft",
+            source="Law 2006, chapter 5",
+            complexity="O((n + m) k d + d³) per evaluation for m constraints, O(n + m d) memory",
+            monotone=True,
+            out_of_core=True,
+        )
+
+    def _check_choices(self) -> None:
+        super()._check_choices()
+        if self.covariance_type not in COVARIANCE_TYPES:
+            raise ValueError(
+                f"covariance_type must be one of {', '.join(map(repr, COVARIANCE_TYPES))}, got "
+                f"{self.covariance_type!r}."
+            )
+
+    def _whitener(self, covariance: Array) -> Array:
+        """Rows are made white; with diagonal covariances the axes must stay."""
+        if self.covariance_type == "diag":
+            return np.diag(1.0 / np.sqrt(np.diagonal(covariance)))
+        return symmetric_inverse_root(covariance)
+
+    def _model(self, rows: WhiteRows, added: float) -> FactorModel:
+        k, d = self.n_components, len(rows.mean)
+        if self.covariance_type == "tied":
+            return TiedModel(k, d, d)
+        ridge = added * rows.whitener @ rows.whitener
+        if self.covariance_type == "full":
+            return FullModel(k, ridge)
+        return DiagonalModel(k, np.diagonal(ridge).copy())
+
+    def _first(self, rows: WhiteRows, model: Any, rng: np.random.RandomState) -> Array:
+        start: Array = model.start(self._first_means(rows, rng))
+        return start
+
+    def _result(self, search: Search, largest_square: float) -> EMResult:
+        rows = search.rows
+        log_weights, means, factors = search.objective.model.moments(search.theta)
+        colourer = np.linalg.inv(rows.whitener)
+        if self.covariance_type == "diag":
+            covariances = (np.diagonal(colourer) / factors) ** 2
+        else:
+            halves = np.linalg.inv(factors) @ colourer
+            covariances = np.swapaxes(halves, -1, -2) @ halves
+        components = GaussianComponents(
+            means=rows.mean + means @ colourer,
+            covariances=covariances,
+            kind=self.covariance_type,
+            origin=rows.mean,
+            reg_covar=self.reg_covar,
+            largest_square=largest_square,
+        )
+        return search.result(components, log_weights, rows.log_volume)

@@ -1,0 +1,258 @@
+"""Likelihood of a mixture minus its violations, with exact derivatives (Law 2006, 5.3, appendix B).
+
+    J(θ) = 1/γ Σ_i log Σ_j exp(γ log q_ij)  -  λ · violation(τ log q)
+
+The derivative by ``log q_ij`` is ``c_ij = r̃_ij - λ ∂violation``, with the annealed posterior ``r̃``
+in the place where EM has responsibilities. One pass over the blocks of rows adds up the part of
+``r̃``; the rows that something is known about are kept in memory and add the other part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels.mixture import posterior_rows
+from sidelight.engine import RowSource
+from sidelight.mixture._em import feature_tiles
+from sidelight.mixture._factor_models import FactorModel
+from sidelight.mixture._violation_loss import Statements, Violation, violation
+
+Array = npt.NDArray[Any]
+
+#: Numbers that a pass over a tile of rows may hold per direction of a Hessian product, times
+#: the directions taken at once.
+DIRECTION_NUMBERS = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class WhiteRows:
+    """Rows of a source seen as ``y = (x - mean) W``.
+
+    Attributes
+    ----------
+    source : RowSource
+        The rows.
+    mean : ndarray of shape (d,)
+        Mean of the rows.
+    whitener : ndarray of shape (d, d)
+        ``W``, symmetric.
+    weights : ndarray of shape (n,)
+        Weights of the rows.
+    known : Statements
+        What is known about some of them.
+    """
+
+    source: RowSource
+    mean: Array
+    whitener: Array
+    weights: Array
+    known: Statements
+
+    @cached_property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def log_volume(self) -> float:
+        """``log |det W|``, by which log-densities of ``x`` exceed those of ``y``."""
+        return float(np.linalg.slogdet(self.whitener)[1])
+
+    @cached_property
+    def known_rows(self) -> Array:
+        """White rows that something is known about."""
+        return self.white(self.source.take(self.known.rows))
+
+    def white(self, rows: Any) -> Array:
+        """``(x - mean) W``."""
+        return np.asarray((rows - self.mean) @ self.whitener)
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """``-J/n`` as a function of the parameters of a model, to be minimised.
+
+    Attributes
+    ----------
+    rows : WhiteRows
+        The rows.
+    model : FactorModel
+        What the parameters mean.
+    penalty : float
+        ``λ``, log-likelihood paid for a violated statement of weight 1.
+    sharpness : float
+        ``τ``.
+    inverse_temperature : float
+        ``γ``.
+    """
+
+    rows: WhiteRows
+    model: FactorModel
+    penalty: float
+    sharpness: float = 4.0
+    inverse_temperature: float = 1.0
+
+    def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
+        """``-J/n`` and its gradient."""
+        total = self.rows.total
+        constant = self.model.constant(theta, total)
+        eta, offset = self.model.scores(theta)
+        if not (np.isfinite(constant) and np.isfinite(eta).all() and np.isfinite(offset).all()):
+            return np.inf, np.zeros_like(theta)
+        likelihood, totals, sums = self._likelihood(eta, offset)
+        value = likelihood + constant
+        loss = self._violation(eta, offset)
+        if loss is not None:
+            value -= self.penalty * loss.value
+            totals, sums = self._subtract(loss, totals, sums)
+        gradient = self.model.gradient(theta, totals, sums, total)
+        return -value / total, -gradient / total
+
+    def shares(self, theta: Array) -> Array:
+        """Share of every component in the rows, by annealed posteriors."""
+        return self._likelihood(*self.model.scores(theta))[1] / self.rows.total
+
+    def component_scatter(self, theta: Array, component: int) -> Array:
+        """Scatter about ``m`` of the rows of a component, by posteriors, in units of its factor."""
+        eta, offset = self.model.scores(theta)
+        inward = self.rows.whitener @ self.model.factor_of(theta, component)
+        m = self.model.split(theta)[1][component]
+
+        def work(block: Any, weights: Array) -> tuple[tuple[Any, ...], tuple[()]]:
+            joint = self.model.features(self.rows.white(block)) @ eta + offset
+            joint *= self.inverse_temperature
+            posterior_rows(joint, weights)
+            gaps = (block - self.rows.mean) @ inward - m
+            share = joint[:, component]
+            return (share.sum(), (gaps * share[:, None]).T @ gaps), ()
+
+        (mass, scatter), _ = self.rows.source.map_reduce(work, aligned=(self.rows.weights,))
+        return np.asarray(scatter / max(float(mass), np.finfo(float).tiny))
+
+    def hessian_products(self, theta: Array, directions: Array) -> Array:
+        """Products of the Hessian of ``-J/n`` with directions of shape (p, n_parameters)."""
+        total = self.rows.total
+        eta, offset = self.model.scores(theta)
+        _, totals, sums = self._likelihood(eta, offset)
+        loss = self._violation(eta, offset)
+        if loss is not None:
+            totals, sums = self._subtract(loss, totals, sums)
+        at_once = max(1, DIRECTION_NUMBERS // (4000 * self.model.n_components))
+        products = []
+        for start in range(0, len(directions), at_once):
+            some = directions[start : start + at_once]
+            eta_change, offset_change = self.model.scores_change(theta, some)
+            totals_change, sums_change = self._likelihood_change(
+                eta, offset, eta_change, offset_change
+            )
+            if loss is not None:
+                features = self.model.features(self.rows.known_rows)
+                change = _product(features, eta_change) + offset_change
+                slope = self.penalty * loss.slope_change(change)
+                totals_change -= slope.sum(axis=0)
+                sums_change -= _sums(slope, features)
+            products.append(
+                self.model.gradient_change(
+                    theta, some, totals, sums, totals_change, sums_change, total
+                )
+            )
+        return -np.concatenate(products) / total
+
+    def hessian(self, theta: Array) -> Array:
+        """Return the whole Hessian of ``-J/n``."""
+        return self.hessian_products(theta, np.eye(self.model.n_parameters))
+
+    def _violation(self, eta: Array, offset: Array) -> Violation | None:
+        """Loss at these scores, or None when nothing is known or nothing is paid."""
+        if self.penalty == 0 or len(self.rows.known) == 0:
+            return None
+        scores = self.model.features(self.rows.known_rows) @ eta
+        scores += offset
+        return violation(scores, self.rows.known, self.sharpness)
+
+    def _subtract(self, loss: Violation, totals: Array, sums: Array) -> tuple[Array, Array]:
+        slope = self.penalty * loss.slope
+        features = self.model.features(self.rows.known_rows)
+        return totals - slope.sum(axis=0), sums - slope.T @ features
+
+    def _likelihood(self, eta: Array, offset: Array) -> tuple[float, Array, Array]:
+        """Annealed log-likelihood, and sums of posteriors and of the features by them."""
+        gamma = self.inverse_temperature
+
+        def of_tile(features: Array, weights: Array, eta: Array) -> tuple[Any, ...]:
+            joint = features @ eta
+            joint += offset
+            if gamma != 1:
+                joint *= gamma
+            likelihood = posterior_rows(joint, weights)
+            return likelihood, joint.sum(axis=0), joint.T @ features
+
+        likelihood, totals, sums = self._add_up(of_tile, eta)
+        return float(likelihood) / gamma, totals, sums
+
+    def _likelihood_change(
+        self, eta: Array, offset: Array, eta_change: Array, offset_change: Array
+    ) -> tuple[Array, Array]:
+        """Directional derivatives of the sums of posteriors."""
+        gamma = self.inverse_temperature
+        shape = eta_change.shape
+
+        def of_tile(features: Array, weights: Array, both: Array) -> tuple[Any, ...]:
+            flat = both.reshape(len(both), -1)
+            joint = gamma * (features @ flat[:, : shape[2]] + offset)
+            posterior_rows(joint, np.ones(len(joint)))
+            resp = joint[:, None, :]
+            change = _product(features, flat[:, shape[2] :].reshape(shape)) + offset_change
+            change -= np.sum(resp * change, axis=2, keepdims=True)
+            change *= gamma * resp * weights[:, None, None]
+            return change.sum(axis=0), _sums(change, features)
+
+        together = np.hstack((eta, eta_change.reshape(len(eta), -1)))
+        totals, sums = self._add_up(of_tile, together)
+        return totals, sums
+
+    def _add_up(self, of_tile: Callable[..., tuple[Any, ...]], eta: Array) -> tuple[Any, ...]:
+        """Add what a function of features, weights and ``η`` gives for all tiles of rows.
+
+        Its last result is linear in the features. White rows are never made for a linear model:
+        the parameters go to the rows.
+        """
+        model: Any = self.model
+        rows = self.rows
+        inner = rows.whitener @ eta if model.is_linear else eta
+
+        def work(block: Any, weights: Array) -> tuple[tuple[Any, ...], tuple[()]]:
+            sums: list[Any] | None = None
+            for start, stop in feature_tiles(model, block):
+                if model.is_linear:
+                    features = block[start:stop] - rows.mean
+                else:
+                    features = model.features(rows.white(block[start:stop]))
+                parts = of_tile(features, weights[start:stop], inner)
+                sums = (
+                    list(parts)
+                    if sums is None
+                    else [a + b for a, b in zip(sums, parts, strict=True)]
+                )
+            return tuple(sums or ()), ()
+
+        *totals, sums = rows.source.map_reduce(work, aligned=(rows.weights,))[0]
+        return (*totals, sums @ rows.whitener if model.is_linear else sums)
+
+
+def _product(features: Array, change: Array) -> Array:
+    """``T @ change`` for changes of shape (F, p, k): of shape (n, p, k)."""
+    flat = features @ change.reshape(len(change), -1)
+    return np.asarray(flat.reshape(len(features), *change.shape[1:]))
+
+
+def _sums(change: Array, features: Array) -> Array:
+    """``Σ_i change_i T_i`` of shape (p, k, F)."""
+    flat = change.reshape(len(change), -1).T @ features
+    return np.asarray(flat.reshape(*change.shape[1:], -1))

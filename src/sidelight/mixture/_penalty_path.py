@@ -1,0 +1,128 @@
+"""Choose the price of a violation by constraints that the fit does not see (Law 2006, 5.6.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.constraints import Constraints
+
+Array = npt.NDArray[Any]
+
+#: Prices go up by this factor, from the first to the last.
+FIRST, FACTOR, LAST = 0.1, 10**0.5, 1e6
+
+#: The search ends after so many prices that were no better than the best.
+PATIENCE = 4
+
+
+class Labelled(Protocol):
+    """A fit that knows the labels of the rows."""
+
+    @property
+    def labels(self) -> Array:
+        """Component of every row."""
+
+
+Fit = TypeVar("Fit", bound=Labelled)
+
+
+@dataclass(frozen=True)
+class PenaltyChoice(Generic[Fit]):
+    """The fit that was chosen, its price, and what every price gave.
+
+    ``path`` has one line per price: the price, the violated constraints among those held out, and
+    among those of the fit.
+    """
+
+    fit: Fit
+    penalty: float
+    path: Array
+
+
+def train_and_validate(
+    known: Constraints, n_components: int, rng: np.random.RandomState
+) -> tuple[Constraints, Constraints]:
+    """Split the pairs; a few of them serve as both. Labels and groups stay with the fit.
+
+    Fewer than ``3 k``: all for both; up to ``6 k``: ``3 k`` drawn for each, which overlap; more:
+    halves.
+    """
+    m, least = known.n_constraints, 3 * n_components
+    if m < least:
+        return known, known
+    order = rng.permutation(m)
+    if m <= 2 * least:
+        train, validation = order[:least], order[-least:]
+    else:
+        train, validation = order[: m // 2], order[m // 2 :]
+    return _some_pairs(known, train, rest=True), _some_pairs(known, validation, rest=False)
+
+
+def _some_pairs(known: Constraints, chosen: Array, *, rest: bool) -> Constraints:
+    """Constraints with these pairs only, counted over must-links, then cannot-links."""
+    n_must = len(known.must_link)
+    must, cannot = np.sort(chosen[chosen < n_must]), np.sort(chosen[chosen >= n_must]) - n_must
+    pairs = Constraints(
+        n_samples=known.n_samples,
+        labels=known.labels if rest else None,
+        groups=known.groups if rest else None,
+    )
+    return pairs | Constraints(
+        known.must_link[must],
+        known.cannot_link[cannot],
+        n_samples=known.n_samples,
+        must_link_weight=known.must_link_weight[must],
+        cannot_link_weight=known.cannot_link_weight[cannot],
+    )
+
+
+def choose_penalty(
+    fit_at: Callable[[Constraints, float, Fit | None], Fit],
+    known: Constraints,
+    n_components: int,
+    rng: np.random.RandomState,
+) -> PenaltyChoice[Fit]:
+    """Raise the price until held-out constraints are no longer kept better.
+
+    ``fit_at(constraints, penalty, before)`` fits; ``before`` is the fit at the price before, to
+    start from as well. The best price violates the fewest held-out pairs, then the fewest of the
+    fit, then is the lowest; price 0 takes part. It is then used with all constraints, unless the
+    fit to the training pairs alone violates no more of all of them.
+    """
+    train, validation = train_and_validate(known, n_components, rng)
+    best: Fit | None = None
+    before: Fit | None = None
+    best_penalty, fewest, since = 0.0, (0, 0), 0
+    path: list[tuple[float, int, int]] = []
+    enough = known.n_samples / max(train.n_constraints, 1)
+    for penalty in prices():
+        before = fit_at(train, penalty, before)
+        violated = (validation.violations(before.labels).n, train.violations(before.labels).n)
+        path.append((penalty, *violated))
+        if best is None or violated < fewest:
+            best, best_penalty, fewest, since = before, penalty, violated, 0
+        else:
+            since += 1
+        # Taken by itself the rule of the source ends before prices matter: a price that is small
+        # beside the log-likelihood that is at stake changes nothing.
+        if fewest == (0, 0) or (since >= PATIENCE and penalty >= enough):
+            break
+    assert best is not None
+    everything = fit_at(known, best_penalty, best)
+    if known.violations(everything.labels).n < known.violations(best.labels).n:
+        best = everything
+    return PenaltyChoice(best, best_penalty, np.array(path))
+
+
+def prices() -> Iterator[float]:
+    """0, then 0.1 times powers of √10."""
+    yield 0.0
+    penalty = FIRST
+    while penalty <= LAST:
+        yield penalty
+        penalty *= FACTOR

@@ -1,0 +1,306 @@
+"""Clustering and projection at the same time, from constraints (Law 2006, section 5.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from sidelight.base import MethodTags
+from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
+from sidelight.mixture._discriminative_base import (
+    Search,
+    _DiscriminativeBase,
+    symmetric_inverse_root,
+)
+from sidelight.mixture._discriminative_objective import WhiteRows
+from sidelight.mixture._em import EMResult, HeldPosterior
+from sidelight.mixture._factor_models import FactorModel, TiedModel
+from sidelight.mixture._gaussian import GaussianComponents
+
+Array = npt.NDArray[Any]
+
+
+class ProjectedDiscriminativeMixture(_DiscriminativeBase):
+    """Clusters and the few directions that show them, found together from constraints.
+
+    The rows are made white and projected, ``z = Fᵀ W (x - mean)``; there they are a mixture of
+    Gaussians with a common precision. Maximises over ``F``, weights and means::
+
+        J = Σ_i log Σ_j α_j N(z_i; m_j, I)  +  n/2 log det FᵀF  -  λ · violated
+
+    with the smooth count of :class:`DiscriminativeMixture`. The likelihood part looks for
+    directions in which the rows are clustered, as discriminant analysis does for known classes; the
+    constraints say which clusters. For clusters of any shape, put kernel PCA in front.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of clusters ``k``.
+    n_directions : int, default=2
+        Number of directions; at most that of the features.
+    penalty : float, "auto" or "validate", default="auto"
+        ``λ``: log-likelihood (in nats) paid for a violated statement of weight 1; see
+        :class:`DiscriminativeMixture`.
+    solver : {"lbfgs", "cg", "newton"}, default="lbfgs"
+        Quasi-Newton, conjugate gradient, or line-search Newton with the exact Hessian.
+    sharpness : sequence of float, default=(0.25, 1.0, 4.0)
+        ``τ`` of the stages, smooth ones first.
+    inverse_temperature : sequence of float, default=(1.0,)
+        ``γ`` of stages before these.
+    tol : float, default=1e-4
+        The last stage ends when the gradient has fallen to this fraction of that at its start.
+    reg_covar : float, default=1e-6
+        Added to the variances of the features before they are made white: directions without
+        variance do not attract.
+    max_iter : int, default=500
+        At most this many iterations per stage.
+    n_init : int, default=15
+        Number of random starts, of which the best is kept.
+    means_init : array of shape (n_components, n_features), default=None
+        Means to start from, in the space of the rows, instead of random rows.
+    random_state : int, RandomState or None, default=None
+        Source of chance.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    projection_ : ndarray of shape (n_features, n_directions)
+        ``W F``: clusters have unit covariance in ``(X - mean_) @ projection_``; the first
+        direction separates the means most.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the rows.
+    weights_ : ndarray of shape (n_components,)
+        Mixing weights.
+    means_ : ndarray of shape (n_components, n_directions)
+        Means of the projected clusters.
+    covariances_, precisions_, precisions_cholesky_ : ndarray of shape (n_directions, n_directions)
+        Their common covariance, which is the identity.
+    labels_ : ndarray of int32, shape (n_samples,)
+        Most probable cluster of every row; the same as ``predict(X)``.
+    penalty_, penalty_path_, n_starts_at_best_ : float, ndarray, int
+        As in :class:`DiscriminativeMixture`.
+    lower_bound_, lower_bounds_ : float, ndarray
+        ``J`` per row at the end and along the last stage; never falls.
+    objective_, history_ : float, ndarray
+        Their negatives.
+    n_iter_ : int
+        Number of iterations of the best start.
+    converged_ : bool
+        Whether the last stage ended before ``max_iter``.
+    n_violations_ : int
+        Number of stated constraints that the labels violate.
+
+    Notes
+    -----
+    Law (2006), section 5.5. The density is that of the projected white rows: ``score`` and ``bic``
+    compare numbers of clusters for the same number of directions only. With as many features as
+    rows a projection that keeps every constraint nearly always exists and means little: reduce the
+    features first.
+
+    Examples
+    --------
+    >>> from sidelight.datasets import make_four_gaussians
+    >>> from sidelight.evaluation import clustering_accuracy
+    >>> from sidelight.mixture import ProjectedDiscriminativeMixture
+    >>> data = make_four_gaussians(random_state=0)
+    >>> model = ProjectedDiscriminativeMixture(n_components=2, n_directions=1, random_state=0)
+    >>> labels = model.fit_predict(data.data, constraints=data.constraints)
+    >>> clustering_accuracy(data.target, labels) > 0.95
+    True
+    >>> model.transform(data.data).shape
+    (400, 1)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_directions: int = 2,
+        penalty: Any = "auto",
+        solver: str = "lbfgs",
+        sharpness: Sequence[float] = (0.25, 1.0, 4.0),
+        inverse_temperature: Sequence[float] = (1.0,),
+        tol: float = 1e-4,
+        reg_covar: float = 1e-6,
+        max_iter: int = 500,
+        n_init: int = 15,
+        means_init: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_directions = n_directions
+        self.penalty = penalty
+        self.solver = solver
+        self.sharpness = sharpness
+        self.inverse_temperature = inverse_temperature
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.means_init = means_init
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="projected-discriminative-mixture",
+            family="mixture",
+            summary="clusters and a projection that shows them, from constraints",
+            knowledge=("must-link", "cannot-link", "labels", "groups"),
+            enforcement="soft",
+            source="Law 2006, section 5.5",
+            complexity="O((n + m) k d) per evaluation for m constraints, O(n + m d) memory",
+            monotone=True,
+            out_of_core=True,
+        )
+
+    def _check_choices(self) -> None:
+        super()._check_choices()
+        if not isinstance(self.n_directions, (int, np.integer)) or self.n_directions < 1:
+            raise ValueError(
+                f"n_directions must be a whole number above 0, got {self.n_directions!r}."
+            )
+
+    def _whitener(self, covariance: Array) -> Array:
+        return symmetric_inverse_root(covariance)
+
+    def _model(self, rows: WhiteRows, added: float) -> FactorModel:
+        d = len(rows.mean)
+        return TiedModel(self.n_components, d, min(self.n_directions, d))
+
+    def _first(self, rows: WhiteRows, model: Any, rng: np.random.RandomState) -> Array:
+        means = self._first_means(rows, rng)
+        directions = np.linalg.qr(rng.standard_normal((model.n_features, model.rank)))[0]
+        if model.rank == model.n_features:
+            directions = np.eye(model.rank)
+        start: Array = model.start(means, directions)
+        return start
+
+    def _result(self, search: Search, largest_square: float) -> EMResult:
+        rows = search.rows
+        log_weights, _, factor = search.objective.model.moments(search.theta)
+        m = search.objective.model.split(search.theta)[1]
+        turn = _main_axes(m, np.exp(log_weights))
+        projection = rows.whitener @ factor @ turn
+        components = ProjectedGaussians(
+            rows.mean,
+            projection,
+            log_volume=0.5 * float(np.linalg.slogdet(factor.T @ factor)[1]),
+            inner=GaussianComponents(
+                means=m @ turn,
+                covariances=np.eye(len(turn)),
+                kind="tied",
+                origin=np.zeros(len(turn)),
+            ),
+        )
+        return search.result(components, log_weights, 0.0)
+
+    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
+        super()._keep_parameters(components.inner, dtype)
+        self.mean_ = components.mean.astype(dtype)
+        self.projection_ = components.projection.astype(dtype)
+
+    def _keep(
+        self,
+        result: EMResult,
+        source: RowSource,
+        constraints: Constraints,
+        held: HeldPosterior | None = None,
+    ) -> Self:
+        super()._keep(result, source, constraints, held)
+        self._n_features_out = self.projection_.shape[1]
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Project rows on the directions that show the clusters.
+
+        Parameters
+        ----------
+        X : array or RowSource of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_directions)
+            ``(X - mean_) @ projection_``, in the element type of the rows.
+        """
+        check_is_fitted(self)
+        source = self._check_source_rows(X, reset=False)
+        project = self._components.project
+
+        def work(block: Any) -> tuple[tuple[()], tuple[Array]]:
+            return (), (project(block).astype(source.dtype),)
+
+        return source.map_reduce(work)[1][0]
+
+
+@dataclass(frozen=True)
+class ProjectedGaussians:
+    """Gaussians of projected rows.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (d,)
+        Subtracted from the rows.
+    projection : ndarray of shape (d, r)
+        Directions.
+    log_volume : float
+        Added to log-densities: how much the projection stretches white rows.
+    inner : GaussianComponents
+        Components of the projected rows.
+    """
+
+    mean: Array
+    projection: Array
+    log_volume: float
+    inner: GaussianComponents
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return self.inner.n_components
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of means and projection."""
+        k, r = self.inner.means.shape
+        # A rotation of the projected rows changes nothing.
+        return k * r + self.projection.size - r * (r - 1) // 2
+
+    @property
+    def n_statistics(self) -> int:
+        """Numbers per row that are held at a time."""
+        return self.inner.n_statistics + len(self.mean)
+
+    def project(self, block: Any) -> Array:
+        """Projected rows."""
+        return np.asarray((block - self.mean) @ self.projection)
+
+    def features(self, block: Any) -> Array:
+        """Statistics of the projected rows."""
+        return self.inner.features(self.project(block))
+
+    def log_density(self, features: Array) -> Array:
+        """Log-densities of the projected rows."""
+        return self.inner.log_density(features) + self.log_volume
+
+    def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
+        """Draw projected rows."""
+        return self.inner.sample(component, n, rng)
+
+
+def _main_axes(m: Array, weights: Array) -> Array:
+    """Rotation to the axes along which the means differ most, each pointing one way."""
+    gaps = m - weights @ m
+    axes = np.linalg.eigh((gaps * weights[:, None]).T @ gaps)[1][:, ::-1]
+    along = gaps @ axes
+    largest = along[np.argmax(np.abs(along), axis=0), np.arange(axes.shape[1])]
+    return np.asarray(axes * np.where(largest < 0, -1.0, 1.0))
