@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from sidelight.constraints.feasibility import connected_parts
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 from sidelight.mixture._mrf_exact import FloatArray, Inference, IntArray
 from sidelight.mixture._mrf_plan import (
@@ -47,6 +48,9 @@ class ConstraintField:
     size : array-like of shape (n_nodes,), optional
         Number of rows of every node, 1 by default: how often its mixing weight counts in the
         prior, unless an ``exponent`` is given.
+    weight : array-like of shape (n_nodes,), optional
+        How often a node counts in ``log_z`` and in the prior, 1 by default: a connected part
+        counts as the average of its nodes. The marginals do not depend on it.
     inference : {"auto", "exact", "forest", "gibbs", "mean-field"}
         ``"auto"``: exact where possible, otherwise a spanning forest for parts with hard edges and
         mean field for the others, with a warning. ``"exact"``: an error there. The others apply
@@ -107,6 +111,7 @@ class ConstraintField:
         n_nodes: int,
         *,
         size: npt.ArrayLike | None = None,
+        weight: npt.ArrayLike | None = None,
         inference: str = "auto",
         budget: float = 1e6,
         length: npt.ArrayLike | None = None,
@@ -117,12 +122,17 @@ class ConstraintField:
             raise ValueError(f"inference must be one of {INFERENCE}, got {inference!r}.")
         self.n_nodes = n_nodes
         self.size = np.ones(n_nodes) if size is None else np.asarray(size, dtype=np.float64)
+        self.weight = np.ones(n_nodes) if weight is None else np.asarray(weight, dtype=np.float64)
         self._links, self._number, self._constant = canonical_links(
             n_nodes,
             np.asarray(edges, dtype=np.int64).reshape(-1, 2),
             np.asarray(coupling, dtype=np.float64).reshape(-1),
             None if length is None else np.asarray(length, dtype=np.float64),
         )
+        if weight is not None:
+            part = connected_parts(n_nodes, self._links.edges)[1]
+            of_part = np.bincount(part, self.weight * self.size) / np.bincount(part, self.size)
+            self.weight = of_part[part]
         self._choice = Choice(inference, budget, n_sweeps, check_random_state(random_state))
         self._plans: dict[int, list[Inference]] = {}
         self._prior: PriorModel | None = None
@@ -145,7 +155,7 @@ class ConstraintField:
     def marginals(self, logphi: npt.ArrayLike) -> tuple[FloatArray, float]:
         """Return ``p(y_i = l)`` of shape (n_nodes, k), and ``log Z``."""
         q, log_z, _ = self._infer(_check(logphi, self.n_nodes))
-        return q, float(log_z.sum()) + self._constant
+        return q, float(self.weight @ log_z) + self._constant
 
     def pair_marginals(self, logphi: npt.ArrayLike) -> FloatArray:
         """Probability that both ends of every edge, as given, have the same label."""
@@ -271,7 +281,7 @@ class ConstraintField:
         powers = self.size if exponent is None else np.asarray(exponent, dtype=np.float64)
         if self._prior is None or not self._prior.fits(k, powers):
             exact = exact_edges(self._links, self._plan(k))
-            self._prior = PriorModel(self._links, exact, k, powers, self._choice)
+            self._prior = PriorModel(self._links, exact, k, powers, self.weight, self._choice)
         return self._prior
 
 

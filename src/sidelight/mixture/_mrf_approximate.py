@@ -43,7 +43,7 @@ class _Neighbours:
 
 
 class _Approximation:
-    """What all approximations share: labels of high weight, and drawn ones."""
+    """What all approximations share: labels of high weight, drawn ones, a fresh mean field."""
 
     exact = False
 
@@ -54,6 +54,7 @@ class _Approximation:
         self._links = _Neighbours(region)
         self._n_sweeps = n_sweeps
         self._random_state = random_state
+        self._order = random_state.permutation(len(region.nodes))
 
     def _hard_edges(self) -> IntArray:
         return self._region.graph.edges[np.isneginf(self._region.coupling)]
@@ -66,17 +67,38 @@ class _Approximation:
         from sidelight._kernels.icm import icm_sweep
 
         cost = -logphi
-        nearest = cost.argmin(axis=1)
         hard = self._hard_edges()
-        labels = assign(cost, hard).labels if len(hard) else nearest.copy()
-        if len(hard) == len(self._region.coupling):
-            return labels
-        order = np.arange(len(labels))
-        repulsion = -self._links.coupling
-        links = (self._links.indptr, self._links.neighbors, repulsion)
+        if len(hard):
+            labels = assign(cost, hard).labels
+            if len(hard) == len(self._region.coupling):
+                return labels
+        else:
+            labels = self._ramp(logphi).argmax(axis=1)
+        nearest, order = cost.argmin(axis=1), np.arange(len(labels))
+        links = (self._links.indptr, self._links.neighbors, -self._links.coupling)
         while icm_sweep(cost, nearest, *links, labels, order):
             pass
         return labels
+
+    def _ramp(self, logphi: FloatArray) -> FloatArray:
+        """Let the couplings grow: a strong one would freeze the first labels it meets."""
+        top = logphi.max(axis=1, keepdims=True)
+        q = np.exp(logphi - top)
+        q /= q.sum(axis=1, keepdims=True)
+        strongest = min(np.abs(self._region.coupling).max(initial=0.0), _HARD)
+        limit = 1.0
+        while limit < strongest:
+            self._settle(logphi, q, limit, 2)
+            limit *= 2.0
+        self._settle(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
+        return q
+
+    def _settle(self, logphi: FloatArray, q: FloatArray, limit: float, sweeps: int) -> None:
+        from sidelight._kernels.field_sweeps import mean_field_sweeps
+
+        mean_field_sweeps(
+            logphi, *self._links.lists(), limit, self._order, q, _MEAN_FIELD_TOL, sweeps
+        )
 
     def draw(self, logphi: FloatArray, rng: np.random.RandomState) -> IntArray:
         """Labels at the end of a fresh chain."""
@@ -185,7 +207,6 @@ class MeanField(_Approximation):
 
     def __init__(self, region: Region, n_sweeps: int, random_state: np.random.RandomState) -> None:
         super().__init__(region, n_sweeps, random_state)
-        self._order = random_state.permutation(len(region.nodes))
         self._q: FloatArray | None = None
 
     def forget(self) -> None:
@@ -207,26 +228,6 @@ class MeanField(_Approximation):
         self._q = q.copy()
         ends = self._region.graph.edges
         return q, bound, np.einsum("el,el->e", q[ends[:, 0]], q[ends[:, 1]])
-
-    def _ramp(self, logphi: FloatArray) -> FloatArray:
-        """Let the couplings grow: a strong one would freeze the first labels it meets."""
-        top = logphi.max(axis=1, keepdims=True)
-        q = np.exp(logphi - top)
-        q /= q.sum(axis=1, keepdims=True)
-        strongest = min(np.abs(self._region.coupling).max(initial=0.0), _HARD)
-        limit = 1.0
-        while limit < strongest:
-            self._settle(logphi, q, limit, 2)
-            limit *= 2.0
-        self._settle(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
-        return q
-
-    def _settle(self, logphi: FloatArray, q: FloatArray, limit: float, sweeps: int) -> None:
-        from sidelight._kernels.field_sweeps import mean_field_sweeps
-
-        mean_field_sweeps(
-            logphi, *self._links.lists(), limit, self._order, q, _MEAN_FIELD_TOL, sweeps
-        )
 
     def _bound(self, logphi: FloatArray, q: FloatArray) -> FloatArray:
         from sidelight._kernels.field_sweeps import mean_field_bound

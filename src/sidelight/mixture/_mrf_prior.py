@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from sidelight.constraints.feasibility import connected_parts
-from sidelight.mixture._mrf_exact import FloatArray, Inference, IntArray
+from sidelight.mixture._mrf_exact import FloatArray, Inference
 from sidelight.mixture._mrf_plan import Choice, Links, make_plan
 
 # Moments match when they differ by no more than this share of the number of rows.
@@ -38,6 +38,7 @@ class PriorModel:
         exact: npt.NDArray[np.bool_],
         k: int,
         exponent: FloatArray,
+        weight: FloatArray,
         choice: Choice,
     ) -> None:
         self.k = k
@@ -45,9 +46,10 @@ class PriorModel:
         edges, coupling = links.edges[exact], links.coupling[exact]
         n_parts, part = connected_parts(links.n_nodes, edges)
         sizes = np.bincount(part, minlength=n_parts)[part]
-        single = _kinds(exponent[sizes == 1][:, None])
+        single = _kinds(exponent[sizes == 1][:, None], weight[sizes == 1])
         inside = sizes[edges[:, 0]]
-        pair = _kinds(_signatures(exponent[edges[inside == 2]], coupling[inside == 2]))
+        of_pair = edges[inside == 2]
+        pair = _kinds(_signatures(exponent[of_pair], coupling[inside == 2]), weight[of_pair[:, 0]])
         larger = np.flatnonzero(sizes > 2)
 
         n_single, n_pairs = len(single[1]), len(pair[1])
@@ -115,9 +117,9 @@ def _signatures(exponents: FloatArray, coupling: FloatArray) -> FloatArray:
     return np.column_stack([np.sort(exponents.reshape(-1, 2), axis=1), coupling])
 
 
-def _kinds(rows: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Distinct rows, and how often there is each."""
+def _kinds(rows: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Distinct rows, and the total weight of each."""
     if len(rows) == 0:
-        return rows, np.empty(0, np.int64)
-    kinds, number = np.unique(rows, axis=0, return_counts=True)
-    return kinds, number
+        return rows, np.empty(0)
+    kinds, which = np.unique(rows, axis=0, return_inverse=True)
+    return kinds, np.bincount(which.reshape(-1), weight)
