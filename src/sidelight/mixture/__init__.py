@@ -6,7 +6,12 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "_gaussian_mixture": ["GaussianMixture"],
+        "_multinomial": ["MultinomialMixture"],
+        "_bernoulli": ["BernoulliMixture"],
+        "_categorical": ["CategoricalMixture"],
+        "_von_mises_fisher": ["VonMisesFisherMixture"],
         "_greedy": ["GreedyMixture"],
+        "_penalized": ["PenalizedMixture"],
         "_discriminative": ["DiscriminativeMixture"],
         "_projected_discriminative": ["ProjectedDiscriminativeMixture"],
     },

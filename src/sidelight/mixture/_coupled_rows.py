@@ -1,0 +1,137 @@
+"""Rows whose components are tied to each other by pairs: their E-step and mixing weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels.icm import add_rows
+from sidelight.constraints import Constraints
+from sidelight.mixture._known_classes import known_classes
+from sidelight.mixture._mrf import ConstraintField
+
+Array = npt.NDArray[Any]
+
+
+class CoupledRows:
+    """Rows with couplings between them, rows that are one, and rows of known components.
+
+    Rows that certainly belong together (infinite couplings, groups) are contracted to one node of
+    the field; the mixing weight counts once for each of its rows.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (e, 2)
+        Rows that are coupled.
+    coupling : ndarray of shape (e,)
+        ``ρ`` of each pair; ``+inf`` and ``-inf`` are hard.
+    known : Constraints
+        Labels and groups, which are certain; its pairs do not count.
+    n_components : int
+        Number of components.
+    sample_weight : ndarray of shape (n_rows,) or None
+        Weights of the rows.
+    inference, n_sweeps, random_state
+        As in :class:`ConstraintField`.
+
+    Attributes
+    ----------
+    rows : ndarray
+        Positions of the rows that are not independent, or of a known component; ascending.
+    field : ConstraintField
+        Their nodes and couplings.
+    components : ndarray of shape (n_rows,)
+        Component of all rows whose class is known, -1 for the others.
+    classes : ndarray
+        Known class that each of the first components stands for.
+    """
+
+    def __init__(
+        self,
+        pairs: Array,
+        coupling: Array,
+        known: Constraints,
+        n_components: int,
+        sample_weight: Array | None,
+        *,
+        inference: str,
+        n_sweeps: int,
+        random_state: Any,
+    ) -> None:
+        certain = _certain(pairs, coupling, known)
+        certain.check_feasible(n_components)
+        self.components, self.classes = known_classes(certain, n_components)
+
+        linked = np.isposinf(coupling)
+        joined = Constraints(pairs[linked], n_samples=known.n_samples, groups=known.groups)
+        node, size = joined.components(), joined.closure().sizes
+        ends = node[pairs[~linked]]
+        held = (size > 1)[node] | (self.components >= 0)
+        is_node = np.zeros(len(size), dtype=bool)
+        is_node[ends.ravel()] = True
+        self.rows = np.flatnonzero(held | is_node[node])
+        nodes, self._node = np.unique(node[self.rows], return_inverse=True)
+        number = np.full(len(size), -1, np.int64)
+        number[nodes] = np.arange(len(nodes))
+
+        self._known = np.full(len(nodes), -1, np.int64)
+        self._known[self._node] = self.components[self.rows]
+        self._weight = None if sample_weight is None else sample_weight[self.rows].astype(float)
+        rows_of = np.bincount(self._node, minlength=len(nodes))
+        self.field = ConstraintField(
+            number[ends],
+            coupling[~linked],
+            len(nodes),
+            size=rows_of,
+            weight=None
+            if self._weight is None
+            else np.bincount(self._node, self._weight) / rows_of,
+            inference=inference,
+            n_sweeps=n_sweeps,
+            random_state=random_state,
+        )
+
+    def _potentials(self, log_density: Array, log_weights: Array) -> Array:
+        """Log-weight of every node in every component."""
+        logphi = self.field.size[:, None] * log_weights
+        add_rows(logphi, self._node, log_density)
+        labelled = np.flatnonzero(self._known >= 0)
+        own = logphi[labelled, self._known[labelled]]
+        logphi[labelled] = -np.inf
+        logphi[labelled, self._known[labelled]] = own
+        return logphi
+
+    def posterior(self, log_density: Array, log_weights: Array) -> tuple[Array, float]:
+        """Responsibilities of the rows, times their weights, and their log-likelihood."""
+        q, log_z = self.field.marginals(self._potentials(log_density, log_weights))
+        resp = q[self._node]
+        if self._weight is not None:
+            resp *= self._weight[:, None]
+        return resp, log_z - self.field.prior_counts(log_weights)[1]
+
+    def weights(self, free: Array, held: Array, log_weights: Array) -> Array:
+        """Mixing weights under which the prior expects as many rows as there are."""
+        return self.field.mixing_weights(free + held, log_weights, free=float(free.sum()))
+
+    def labels(self, log_density: Array, log_weights: Array) -> Array:
+        """Most probable components of the rows together."""
+        return self.field.map(self._potentials(log_density, log_weights))[self._node]
+
+
+def _certain(pairs: Array, coupling: Array, known: Constraints) -> Constraints:
+    """What must hold: hard pairs, labels, groups; with the names of rows and classes."""
+    named = pairs if known.ids is None else known.ids[pairs]
+    labels = None
+    if known.labels is not None:
+        labels = np.full(known.n_samples, None, dtype=object)
+        labels[known.labels >= 0] = known.label_names[known.labels[known.labels >= 0]]
+    return Constraints(
+        named[np.isposinf(coupling)],
+        named[np.isneginf(coupling)],
+        n_samples=known.n_samples,
+        labels=labels,
+        groups=known.groups,
+        ids=known.ids,
+    )
