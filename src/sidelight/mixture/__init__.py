@@ -14,5 +14,7 @@ __getattr__, __dir__, __all__ = attach(
         "_penalized": ["PenalizedMixture"],
         "_discriminative": ["DiscriminativeMixture"],
         "_projected_discriminative": ["ProjectedDiscriminativeMixture"],
+        "_mml": ["MMLMixture"],
+        "_feature_saliency": ["FeatureSaliencyMixture"],
     },
 )

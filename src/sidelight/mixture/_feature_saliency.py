@@ -1,0 +1,336 @@
+"""Clusters, their number and the features that matter, found together (Law 2006, chapter 4)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from sidelight.base import MethodTags, check_weights
+from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
+from sidelight.mixture._componentwise import Search
+from sidelight.mixture._em import LEAST_WEIGHT
+from sidelight.mixture._known_classes import known_classes
+from sidelight.mixture._message_length import MessageLengthMixture
+from sidelight.mixture._saliency import SaliencyComponents
+from sidelight.mixture._separation import Separation, class_weights_of
+
+Array = npt.NDArray[Any]
+
+#: A feature whose deviation is below this part of its mean is constant up to rounding.
+CONSTANT = 1e-12
+
+
+class FeatureSaliencyMixture(MessageLengthMixture):
+    """Mixture that finds its number of components and how much every feature matters to them.
+
+    A feature is relevant with probability ``ρ_l``, its *saliency*; otherwise it follows a common
+    density ``q_l`` that does not know of components:
+
+        p(y) = Σ_j α_j Π_l [ ρ_l N(y_l; μ_jl, σ²_jl) + (1 - ρ_l) N(y_l; μ_l, σ²_l) ].
+
+    Fitted is the model of least message length ``-log p(Y) + (k+d)/2 log n + Σ_lj log(n α_j ρ_l) +
+    Σ_l log(n (1-ρ_l))``: components that hold too few rows vanish, and saliencies go to 0 and 1
+    (Law 2006, section 4.3.3). Starting from many components the weakest is removed by and by, and
+    the best model on the way is kept. Standardising the features first is not needed: the start
+    and the criterion do not depend on their scales.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of components to start from, more than there are clusters; unless told, 20 or as
+        many as the rows can support.
+    min_components : int, default=1
+        Fewer components are not tried.
+    feature_saliency : bool, default=True
+        Whether saliencies are found; without, all features are relevant: the method of Figueiredo
+        and Jain with diagonal covariances.
+    count_features : {"all", "salient"}, default="all"
+        Features that count for the ``d`` rows which a component has to hold: all, as published, or
+        those whose saliency is not 0; then the message length never rises between removals.
+    post_process : {"auto", True, False}, default="auto"
+        Whether saliencies are changed in the end such that rows tell the components, or known
+        classes of them, apart as clearly as possible (sections 4.3.4 and 4.5.4), which raises their
+        contrast. ``"auto"``: if there are labels.
+    tol : float, default=1e-6
+        Stop when a sweep over the components changes the message length by less, per row.
+    reg_covar : float, default=1e-6
+        Variances do not fall below this part of the variance of the feature.
+    max_iter : int, default=500
+        At most this many sweeps per number of components.
+    n_init : int, default=1
+        Number of starts, of which the shortest message is kept.
+    random_state : int, RandomState or None, default=None
+        Source of chance: rows that the first components start from.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    saliencies_ : ndarray of shape (n_features,)
+        Probability ``ρ`` that a feature is relevant.
+    n_components_ : int
+        Number of components found.
+    weights_ : ndarray of shape (n_components_,)
+        Mixing weights.
+    means_, covariances_ : ndarray of shape (n_components_, n_features)
+        Means and variances of the components; those of all rows where the saliency is 0.
+    common_means_, common_variances_ : ndarray of shape (n_features,)
+        The common density.
+    message_length_ : float
+        Message length of the model, before post-processing.
+    message_lengths_ : ndarray
+        Message length of the best model for every number of components that was reached.
+    n_components_tried_ : ndarray of int
+        These numbers.
+    class_weights_ : ndarray of shape (n_classes, n_components_)
+        Probability of every known class in the components, if there are labels and they were used.
+    classes_ : ndarray
+        The known classes.
+    labels_ : ndarray of int32, shape (n_samples,)
+        Most probable component of every row.
+    objective_, history_ : float, ndarray
+        Message length per row, and its path since the last component or feature was removed.
+    lower_bound_, lower_bounds_ : float, ndarray
+        Their negatives.
+    n_iter_ : int
+        Number of sweeps over the components.
+    converged_ : bool
+        Whether the message length stood still.
+    n_violations_ : int
+        Number of stated constraints that the labels violate.
+
+    See Also
+    --------
+    MMLMixture : The number of components alone, with any covariances.
+
+    Notes
+    -----
+    Law (2006), Clustering, Dimensionality Reduction, and Side Information, chapter 4. Features are
+    taken as independent inside a component, so redundant features both remain salient; the
+    post-processing may drop one. A saliency is not a p-value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.mixture import FeatureSaliencyMixture
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 4))
+    >>> X[:100, 0] += 6
+    >>> X[:200, 1] += 6
+    >>> model = FeatureSaliencyMixture(random_state=0).fit(X)
+    >>> model.n_components_, model.get_support().tolist()
+    (3, [True, True, False, False])
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        min_components: int = 1,
+        feature_saliency: bool = True,
+        count_features: str = "all",
+        post_process: Any = "auto",
+        tol: float = 1e-6,
+        reg_covar: float = 1e-6,
+        max_iter: int = 500,
+        n_init: int = 1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.min_components = min_components
+        self.feature_saliency = feature_saliency
+        self.count_features = count_features
+        self.post_process = post_process
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="feature-saliency",
+            family="mixture",
+            summary="Mixture that finds the number of components and the features that matter",
+            knowledge=("labels",),
+            enforcement="soft",
+            source="Law 2006, chapter 4",
+            complexity="O(n k d) per sweep, O(n k) memory",
+            needs_n_clusters=False,
+            out_of_core=True,
+        )
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Fit the mixture to the rows.
+
+        Parameters
+        ----------
+        X : array or RowSource of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown; a class may consist of several components.
+        constraints : Constraints, default=None
+            Labels are used, also where must-links pass them on; other pairs are only counted.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows: a row of weight 2 counts as two.
+
+        Returns
+        -------
+        self : FeatureSaliencyMixture
+            The fitted mixture.
+        """
+        source = self._check_source_rows(X, reset=True)
+        row_weights = check_weights(sample_weight, source)
+        known = self._check_constraints(constraints, y, source.n_rows)
+        self._check_loop()
+        self._check_choices()
+        n = float(source.n_rows if row_weights is None else row_weights.sum())
+        k = self._start_size(source.n_rows, n, float(source.n_features))
+        whole = self._whole_data(source, row_weights)
+
+        def run(rng: np.random.RandomState) -> Search:
+            rows = rng.choice(source.n_rows, size=k, replace=False)
+            start = replace(
+                whole,
+                means=np.asarray(source.take(rows), dtype=np.float64),
+                variances=np.repeat(np.maximum(whole.variances / 10, whole.floor), k, axis=0),
+            ).with_saliencies(whole.saliencies)
+            return self._search(source, start, row_weights)
+
+        search = self._best_search(run)
+        labels, classes = known_classes(known, source.n_rows)
+        self.classes_ = classes
+        processed = None
+        if self.post_process is True or (self.post_process == "auto" and len(classes) > 1):
+            processed = self._post_process(source, search, labels, row_weights)
+        return self._keep_search(search, source, known, n, processed)
+
+    def _check_choices(self) -> None:
+        if self.count_features not in ("all", "salient"):
+            raise ValueError(
+                f"count_features must be 'all' or 'salient', got {self.count_features!r}."
+            )
+        if not (self.post_process == "auto" or isinstance(self.post_process, bool)):
+            raise ValueError(
+                f"post_process must be 'auto', True or False, got {self.post_process!r}."
+            )
+        if not self.reg_covar > 0:
+            raise ValueError(f"reg_covar must be above 0, got {self.reg_covar!r}.")
+
+    def _whole_data(self, source: RowSource, row_weights: Array | None) -> SaliencyComponents:
+        """One component: the data as a whole."""
+        mean, variance = feature_moments(source, row_weights)
+        constant = variance <= (CONSTANT * np.abs(mean)) ** 2
+        floor = self.reg_covar * np.where(constant, 1.0, variance)
+        variance = np.maximum(variance, floor)
+        if np.any(constant) and self.feature_saliency:
+            warnings.warn(
+                f"Constant features cannot tell clusters apart and get the saliency 0: "
+                f"{np.flatnonzero(constant).tolist()}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return SaliencyComponents(
+            means=mean[None],
+            variances=variance[None],
+            common_means=mean,
+            common_variances=variance,
+            saliencies=np.where(constant, 0.0, 0.5)
+            if self.feature_saliency
+            else np.ones_like(mean),
+            whole_means=mean,
+            whole_variances=variance,
+            floor=floor,
+            learn=self.feature_saliency,
+            counted=self.count_features,
+        )
+
+    def _post_process(
+        self, source: RowSource, search: Search, labels: Array, row_weights: Array | None
+    ) -> tuple[SaliencyComponents, Array]:
+        """Saliencies that tell components or classes apart, and the mixture that goes with them."""
+        stage = search.best
+        log_weights = np.log(np.maximum(stage.weights, LEAST_WEIGHT))
+        n_classes = len(self.classes_)
+        if n_classes > 1:
+            labelled = np.flatnonzero(labels >= 0)
+            joint = stage.components.log_density(source.take(labelled)) + log_weights
+            self.class_weights_ = class_weights_of(
+                softmax(joint, axis=1), labels[labelled], n_classes
+            )
+        else:
+            labels = np.full(source.n_rows, -1)
+        separation = Separation(
+            source,
+            stage.components,
+            log_weights,
+            self.class_weights_ if n_classes > 1 else np.eye(len(log_weights)),
+            labels,
+            np.ones(source.n_rows) if row_weights is None else row_weights,
+        )
+        saliencies, _ = separation.maximize(stage.components.saliencies)
+        fixed = replace(stage.components.with_saliencies(saliencies), learn=False, counted="none")
+        refit = self._search(
+            source, fixed, row_weights, weights=stage.weights, min_components=len(stage.weights)
+        )
+        return refit.best.components, refit.best.weights
+
+    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
+        self.saliencies_ = components.saliencies.astype(dtype)
+        self.means_ = components.means.astype(dtype)
+        self.covariances_ = components.variances.astype(dtype)
+        self.common_means_ = components.common_means.astype(dtype)
+        self.common_variances_ = components.common_variances.astype(dtype)
+
+    @property
+    def feature_saliency_(self) -> Array:
+        """The saliencies, under the name of the parameter."""
+        return self.saliencies_
+
+    def get_support(self, threshold: float = 0.5) -> Array:
+        """Say which features are relevant.
+
+        Parameters
+        ----------
+        threshold : float, default=0.5
+            Least saliency of a relevant feature.
+
+        Returns
+        -------
+        support : ndarray of bool, shape (n_features,)
+            Mask of the features whose saliency is at least ``threshold``.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.saliencies_ >= threshold)
+
+
+def feature_moments(source: RowSource, row_weights: Array | None) -> tuple[Array, Array]:
+    """Mean and variance of every feature."""
+    weights = np.ones(source.n_rows) if row_weights is None else np.asarray(row_weights, float)
+    (sums,), _ = source.map_reduce(
+        lambda block, w: ((w @ np.asarray(block, np.float64),), ()), aligned=(weights,)
+    )
+    mean = sums / weights.sum()
+
+    def squares(block: Any, w: Array) -> tuple[tuple[Array], tuple[()]]:
+        return (w @ (np.asarray(block, np.float64) - mean) ** 2,), ()
+
+    (spread,), _ = source.map_reduce(squares, aligned=(weights,))
+    return mean, spread / weights.sum()

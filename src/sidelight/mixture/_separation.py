@@ -1,0 +1,162 @@
+"""Saliencies that tell the components apart (Law 2006, sections 4.3.4 and 4.5.4).
+
+With all other parameters fixed, maximise over the saliencies
+
+    J(ρ) = Σ_i log r_{i,t_i},   r_ic = Σ_j β_cj w_ij,
+
+where ``w_ij`` is the posterior of component ``j``, ``β_cj`` the probability of class ``c`` in it,
+and ``t_i`` the known class of a row or else its most probable one. Without labels every component
+is its own class.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from sidelight.engine import RowSource
+from sidelight.mixture._saliency import SaliencyComponents
+
+Array = npt.NDArray[Any]
+
+#: Saliencies stay this far from 0 and 1 while they are searched: slopes are finite there.
+MARGIN = 1e-6
+
+#: So often the classes of the rows are looked at again.
+MAX_ROUNDS = 20
+
+
+class Separation:
+    """How well components, or classes of them, are told apart by the rows.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows.
+    components : SaliencyComponents
+        Densities; their saliencies are replaced.
+    log_weights : ndarray of shape (k,)
+        Logarithms of the mixing weights.
+    class_weights : ndarray of shape (C, k)
+        ``β``; the identity if every component stands for itself.
+    known : ndarray of shape (n,)
+        Known class of every row, -1 where unknown.
+    row_weights : ndarray of shape (n,)
+        Weights of the rows.
+    """
+
+    def __init__(
+        self,
+        source: RowSource,
+        components: SaliencyComponents,
+        log_weights: Array,
+        class_weights: Array,
+        known: Array,
+        row_weights: Array,
+    ) -> None:
+        self._source = source
+        self._components = components
+        self._log_weights = log_weights
+        self._class_weights = class_weights
+        self._known = known
+        self._row_weights = row_weights
+
+    def classes(self, saliencies: Array) -> Array:
+        """Known class of every row, or the most probable one."""
+        components = self._components.with_saliencies(saliencies)
+
+        def work(block: Any, known: Array) -> tuple[tuple[()], tuple[Array]]:
+            posterior = softmax(components.log_density(block) + self._log_weights, axis=1)
+            probable = np.argmax(posterior @ self._class_weights.T, axis=1)
+            return (), (np.where(known >= 0, known, probable),)
+
+        return self._source.map_reduce(work, aligned=(self._known,))[1][0]
+
+    def value_and_slope(self, saliencies: Array, classes: Array) -> tuple[float, Array]:
+        """``J`` and its gradient, with the classes held fixed; 0 for saliencies of 0 or 1.
+
+        The slope of ``log w_ij`` is that of the log-density of ``j`` minus its mean over ``w_i``;
+        the former is ``(σ_ijl - ρ_l) / (ρ_l (1 - ρ_l))``, where ``σ`` is the posterior probability
+        that the feature is relevant. The mean over components of ``ρ_l`` cancels.
+        """
+        components = self._components.with_saliencies(saliencies)
+        mixed = components.mixed
+
+        def work(block: Any, of_rows: Array, weights: Array) -> tuple[tuple[Any, ...], tuple[()]]:
+            posterior = softmax(components.log_density(block) + self._log_weights, axis=1)
+            joint = self._class_weights[of_rows] * posterior
+            of_class = np.maximum(joint.sum(axis=1), np.finfo(np.float64).tiny)
+            excess = joint / of_class[:, None] - posterior
+            relevance = components.common_statistics(block, excess * weights[:, None])[0]
+            return (float(weights @ np.log(of_class)), relevance), ()
+
+        (value, relevance), _ = self._source.map_reduce(work, aligned=(classes, self._row_weights))
+        slope = np.zeros(len(saliencies))
+        rho = components.saliencies[mixed]
+        slope[mixed] = relevance / (rho * (1 - rho))
+        return float(value), slope
+
+    def maximize(self, saliencies: Array) -> tuple[Array, Array]:
+        """Return better saliencies, and ``J`` at the start and after every round.
+
+        Features of saliency 0 have no density of their own in the components and stay at 0.
+        """
+        open_features = np.flatnonzero(saliencies > 0)
+        best = saliencies.copy()
+        best[open_features] = np.clip(saliencies[open_features], MARGIN, 1 - MARGIN)
+        classes = self.classes(best)
+        path = [self.value_and_slope(best, classes)[0]]
+        for _ in range(MAX_ROUNDS):
+            best, value = self._ascend(best, open_features, classes)
+            new_classes = self.classes(best)
+            path.append(value)
+            if np.array_equal(new_classes, classes):
+                break
+            classes = new_classes
+        return self._rounded(best, classes), np.array(path)
+
+    def _ascend(self, start: Array, features: Array, classes: Array) -> tuple[Array, float]:
+        """Climb with the classes held fixed, within the bounds."""
+
+        def descent(chosen: Array) -> tuple[float, Array]:
+            saliencies = start.copy()
+            saliencies[features] = chosen
+            value, slope = self.value_and_slope(saliencies, classes)
+            return -value, -slope[features]
+
+        found = minimize(
+            descent,
+            start[features],
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(MARGIN, 1 - MARGIN)] * len(features),
+            options={"maxiter": 200},
+        )
+        reached = start.copy()
+        reached[features] = found.x
+        return reached, -float(found.fun)
+
+    def _rounded(self, saliencies: Array, classes: Array) -> Array:
+        """Put saliencies at the bounds to 0 and 1, unless that parts the classes less."""
+        rounded = saliencies.copy()
+        rounded[saliencies <= MARGIN] = 0.0
+        rounded[saliencies >= 1 - MARGIN] = 1.0
+        before, _ = self.value_and_slope(saliencies, classes)
+        after, _ = self.value_and_slope(rounded, classes)
+        return rounded if after >= before - 1e-6 * abs(before) else saliencies
+
+
+def class_weights_of(posterior: Array, classes: Array, n_classes: int) -> Array:
+    """``β_cj``: probability of class ``c`` in component ``j``, from labelled rows.
+
+    The labelled rows of a component vote; one vote more is spread as the classes are among all
+    labelled rows, which speaks for components that hold no labelled row.
+    """
+    votes = np.zeros((n_classes, posterior.shape[1]))
+    np.add.at(votes, classes, posterior)
+    votes += np.bincount(classes, minlength=n_classes)[:, None] / len(classes)
+    return np.asarray(votes / votes.sum(axis=0))
