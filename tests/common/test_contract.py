@@ -91,6 +91,10 @@ def knowledge_for(method: Any, y: np.ndarray, n: int = 60, seed: int = 1) -> Con
 
 ZERO_ROWS = "the data of this check has rows of zeros, which have no direction: a clear error"
 NEGATIVE = "the data of this check has negative values although the tags ask for positive ones"
+CONTINUOUS = "the data of this check is continuous: every number would be a category of its own"
+UNWEIGHTED = "a category that only rows of weight 0 have is still a category"
+NO_CLASSIFIER = "the check takes whatever has predict_proba for a classifier of its four classes"
+SPARSE = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
 ON_ZERO_ROWS = ("check_estimators_dtypes", "check_estimator_sparse_tag")
 EXPECTED_TO_FAIL = {
     "SphericalKMeans": dict.fromkeys(ON_ZERO_ROWS, ZERO_ROWS),
@@ -99,14 +103,20 @@ EXPECTED_TO_FAIL = {
         **dict.fromkeys(
             (
                 *ON_ZERO_ROWS,
-                "check_estimator_sparse_array",
-                "check_estimator_sparse_matrix",
+                *SPARSE,
                 "check_fit2d_1feature",
             ),
             ZERO_ROWS,
         ),
         "check_clustering": NEGATIVE,
     },
+    "BernoulliMixture": dict.fromkeys(SPARSE, NO_CLASSIFIER),
+    "MultinomialMixture": {"check_clustering": NEGATIVE, **dict.fromkeys(SPARSE, NO_CLASSIFIER)},
+    "CategoricalMixture": {
+        "check_clustering": CONTINUOUS,
+        "check_sample_weight_equivalence_on_dense_data": UNWEIGHTED,
+    },
+    "VonMisesFisherMixture": dict.fromkeys((*ON_ZERO_ROWS, *SPARSE), ZERO_ROWS),
 }
 
 

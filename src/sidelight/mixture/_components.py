@@ -38,6 +38,10 @@ class Components(Protocol):
     def n_statistics(self) -> int:
         """Numbers per row in :meth:`features`: how many rows are worked on at a time."""
 
+    @property
+    def log_prior(self) -> float:
+        """Logarithm of the prior density of the parameters, which is maximised with the rest."""
+
     def features(self, block: Any) -> Any:
         """Sufficient statistics ``T(x)`` of every row, as :meth:`log_density` takes them."""
 
@@ -60,6 +64,11 @@ class ExponentialFamily(ABC):
     @abstractmethod
     def _natural(self) -> tuple[Array, Array]:
         """``η`` of shape (F, k) and ``a`` of shape (k,)."""
+
+    @property
+    def log_prior(self) -> float:
+        """Nothing is known about the parameters unless a family says so."""
+        return 0.0
 
     @cached_property
     def natural(self) -> tuple[Array, Array]:

@@ -111,14 +111,15 @@ class Expectation:
     ) -> tuple[float, Statistics, Array | None]:
         """Return the log-likelihood, the statistics and the held rows' share of the totals."""
         block_pass = _Pass(components, log_weights)
-        (likelihood, *sums), _ = self.source.map_reduce(block_pass, aligned=(self.weights,))
+        (of_free, *sums), _ = self.source.map_reduce(block_pass, aligned=(self.weights,))
+        likelihood = float(of_free) + components.log_prior
         if self.held is None:
-            return float(likelihood), tuple(sums), None
+            return likelihood, tuple(sums), None
         features = components.features(self._held_block)
         resp, of_held = self.held.posterior(components.log_density(features), log_weights)
         of_rows = components.statistics(features, resp)
         return (
-            float(likelihood) + of_held,
+            likelihood + of_held,
             tuple(a + b for a, b in zip(sums, of_rows, strict=True)),
             of_rows[0],
         )

@@ -1,0 +1,213 @@
+"""Mixtures of multinomials for counts such as the words of documents (Book 2009, section 2.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import Tags
+
+from sidelight.base import MethodTags
+from sidelight.engine import RowSource
+from sidelight.exceptions import SidelightError
+from sidelight.mixture._components import ExponentialFamily, Statistics
+from sidelight.mixture._family_mixture import _FamilyMixture
+from sidelight.mixture._starts import rough_clusters
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class MultinomialComponents(ExponentialFamily):
+    """Logarithms of the probabilities of the words, for all components.
+
+    The multinomial coefficient of a row is left out: it is the same for all parameters.
+    """
+
+    log_probabilities: Array
+    alpha: float
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return len(self.log_probabilities)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free probabilities."""
+        k, n_words = self.log_probabilities.shape
+        return k * (n_words - 1)
+
+    @property
+    def n_statistics(self) -> int:
+        """Numbers per row: the counts."""
+        return int(self.log_probabilities.shape[1])
+
+    @property
+    def log_prior(self) -> float:
+        """``α Σ_sw log θ_sw``: as if every word had been seen α times in every component."""
+        return self.alpha * float(self.log_probabilities.sum())
+
+    def features(self, block: Any) -> Any:
+        """The counts themselves."""
+        return block if sparse.issparse(block) else np.asarray(block, dtype=np.float64)
+
+    def _natural(self) -> tuple[Array, Array]:
+        return self.log_probabilities.T, np.zeros(self.n_components)
+
+    def maximize(self, statistics: Statistics) -> Self:
+        """Shares of the words in each component, ``θ_sw ∝ α + Σ_n q_ns x_nw``."""
+        counts = statistics[1] + self.alpha
+        return replace(
+            self, log_probabilities=np.log(counts) - np.log(counts.sum(axis=1, keepdims=True))
+        )
+
+    def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
+        """Draw rows of one word each: how long a row is, the model does not say."""
+        probabilities = np.exp(self.log_probabilities[component])
+        return rng.multinomial(1, probabilities / probabilities.sum(), size=n).astype(np.float64)
+
+
+class MultinomialMixture(_FamilyMixture):
+    """Mixture of multinomials by EM, for counts: naive Bayes without (or with few) labels.
+
+    Maximises ``Σ_n w_n log Σ_s π_s Π_w θ_sw^{x_nw} + α Σ_sw log θ_sw`` over mixing weights ``π``
+    and probabilities of words ``θ`` (Book 2009, section 2.2); the multinomial coefficient, the same
+    for all parameters, is left out. Sparse counts stay sparse. Rows of a known class belong to the
+    component of that class.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of components ``k``.
+    alpha : float, default=0.01
+        Added to every count, which keeps words that a component has not seen possible.
+    tol : float, default=1e-5
+        Stop when an iteration gains less than this per row.
+    max_iter : int, default=200
+        At most this many iterations per start.
+    n_init : int, default=5
+        Number of starts, of which the best is kept.
+    init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
+        Rough clusters of the shares of the words to start from.
+    warm_start : bool, default=False
+        Start from the parameters of the last fit.
+    random_state : int, RandomState or None, default=None
+        Source of chance.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Mixing weights ``π``.
+    feature_log_prob_ : ndarray of shape (n_components, n_features)
+        ``log θ``.
+    labels_ : ndarray of int32, shape (n_samples,)
+        Most probable component of every row; that of its class where that is known.
+    classes_ : ndarray
+        Known class that each of the first components stands for.
+    lower_bound_, lower_bounds_ : float, ndarray
+        What is maximised, per row, at the end and at every iteration; never falls.
+    objective_, history_ : float, ndarray
+        Their negatives: what is minimised.
+    n_iter_ : int
+        Number of iterations of the best start.
+    converged_ : bool
+        Whether the gain fell to ``tol`` before ``max_iter``.
+    n_violations_ : int
+        Number of stated constraints that the labels violate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.mixture import MultinomialMixture
+    >>> counts = np.array([[5, 1, 0], [4, 0, 1], [0, 1, 6], [1, 0, 4]])
+    >>> MultinomialMixture(2, random_state=0).fit(counts, [-1, 0, -1, 1]).labels_
+    array([0, 0, 1, 1], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: float = 0.01,
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        n_init: int = 5,
+        init_params: str = "kmeans",
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="multinomial-mixture",
+            family="mixture",
+            summary="mixture of multinomials for counts such as words, with partial labels",
+            knowledge=("labels",),
+            enforcement="hard",
+            source="Book 2009, section 2.2",
+            complexity="O(nnz k) per iteration, O(n + k d) memory",
+            monotone=True,
+            sparse=True,
+            out_of_core=True,
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _whole_data(self, source: RowSource, k: int) -> MultinomialComponents:
+        if not self.alpha > 0:
+            raise ValueError(f"alpha must be above 0, got {self.alpha!r}.")
+        check_counts(source, type(self).__name__)
+        uniform = np.full((k, source.n_features), -np.log(source.n_features))
+        return MultinomialComponents(uniform, float(self.alpha))
+
+    def _rough(
+        self,
+        source: RowSource,
+        k: int,
+        rng: np.random.RandomState,
+        labels: Array,
+        sample_weight: Array | None,
+    ) -> Array:
+        return rough_clusters(
+            source, k, self.init_params, rng, sample_weight=sample_weight, labels=labels
+        )
+
+    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
+        self.feature_log_prob_ = components.log_probabilities.astype(dtype)
+
+
+def check_counts(source: RowSource, name: str) -> None:
+    """Refuse negative numbers, and say where the first one is."""
+
+    def least(block: Any) -> tuple[tuple[()], tuple[Array]]:
+        smallest = block.min(axis=1)
+        if sparse.issparse(smallest):
+            smallest = smallest.toarray()
+        return (), (np.asarray(smallest, dtype=np.float64).reshape(-1),)
+
+    smallest = source.map_reduce(least)[1][0]
+    bad = np.flatnonzero(smallest < 0)
+    if len(bad):
+        raise SidelightError(
+            f"Negative values in data passed to {name}: row {bad[0]} has {smallest[bad[0]]:g}; "
+            "counts are not negative."
+        )

@@ -1,0 +1,253 @@
+"""Mixtures of von Mises-Fisher distributions, for directions such as documents.
+
+p(x | s) = c_D(κ_s) exp(κ_s μ_sᵀ x),   ‖x‖ = ‖μ_s‖ = 1,
+log c_D(κ) = (D/2 - 1) log κ - (D/2) log 2π - log I_{D/2 - 1}(κ)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sidelight.base import MethodTags
+from sidelight.engine import RowSource, as_rows
+from sidelight.exceptions import SidelightError
+from sidelight.mixture._bessel import concentration, log_bessel
+from sidelight.mixture._components import ExponentialFamily, Statistics
+from sidelight.mixture._family_mixture import _FamilyMixture
+from sidelight.mixture._starts import rough_clusters
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class DirectionComponents(ExponentialFamily):
+    """Mean directions and concentrations of all components."""
+
+    directions: Array
+    concentrations: Array
+    largest: float
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return len(self.directions)
+
+    @property
+    def n_parameters(self) -> int:
+        """A point of the sphere and a concentration per component."""
+        k, d = self.directions.shape
+        return k * d
+
+    @property
+    def n_statistics(self) -> int:
+        """Numbers per row: the row."""
+        return int(self.directions.shape[1])
+
+    def features(self, block: Any) -> Any:
+        """The rows themselves."""
+        return block if sparse.issparse(block) else np.asarray(block, dtype=np.float64)
+
+    def _natural(self) -> tuple[Array, Array]:
+        d = self.directions.shape[1]
+        eta = (self.directions * self.concentrations[:, None]).T
+        return eta, log_normalizer(d, self.concentrations)
+
+    def maximize(self, statistics: Statistics) -> Self:
+        """Direction of the weighted sum; its length against the weight gives the concentration."""
+        totals, sums = statistics
+        lengths = np.linalg.norm(sums, axis=1)
+        fed = (totals > 0) & (lengths > 0)
+        safe = np.where(fed, lengths, 1.0)
+        directions = np.where(fed[:, None], sums / safe[:, None], self.directions)
+        mean_lengths = np.where(fed, lengths / np.where(fed, totals, 1.0), 0.0)
+        found = concentration(self.directions.shape[1], mean_lengths, self.largest)
+        return replace(
+            self,
+            directions=directions,
+            concentrations=np.where(totals > 0, found, self.concentrations),
+        )
+
+    def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
+        """Draw directions around one mean (Wood's rejection sampling)."""
+        mean, kappa = self.directions[component], float(self.concentrations[component])
+        d = len(mean)
+        if d == 1:
+            yes = rng.uniform(size=n) < 1 / (1 + np.exp(-2 * kappa * mean[0]))
+            return np.where(yes, 1.0, -1.0)[:, None]
+        cosines = _wood_cosines(d, kappa, n, rng)
+        sideways = rng.standard_normal((n, d))
+        sideways -= np.outer(sideways @ mean, mean)
+        sideways /= np.linalg.norm(sideways, axis=1, keepdims=True)
+        return cosines[:, None] * mean + np.sqrt(1 - cosines**2)[:, None] * sideways
+
+
+class VonMisesFisherMixture(_FamilyMixture):
+    """Mixture of von Mises-Fisher distributions by EM, for directions such as documents.
+
+    Maximises ``Σ_n w_n log Σ_s π_s c_D(κ_s) exp(κ_s μ_sᵀ x_n)`` over mixing weights ``π``, mean
+    directions ``μ`` and concentrations ``κ`` (Book 2009, section 8.3 uses it; Banerjee et al.
+    2005). Rows are brought to length 1 first; rows of zeros have no direction and are refused.
+    Sparse rows stay sparse. As all ``κ`` grow the responsibilities become those of spherical
+    k-means. Rows of a known class belong to the component of that class.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of components ``k``.
+    max_concentration : float, default=1e6
+        Concentrations stay below, also where all rows of a component are the same.
+    tol : float, default=1e-5
+        Stop when an iteration gains less than this per row.
+    max_iter : int, default=200
+        At most this many iterations per start.
+    n_init : int, default=5
+        Number of starts, of which the best is kept.
+    init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
+        Rough clusters of the directions to start from.
+    warm_start : bool, default=False
+        Start from the parameters of the last fit.
+    random_state : int, RandomState or None, default=None
+        Source of chance.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Mixing weights ``π``.
+    means_ : ndarray of shape (n_components, n_features)
+        Mean directions ``μ``.
+    concentrations_ : ndarray of shape (n_components,)
+        Concentrations ``κ``.
+    labels_ : ndarray of int32, shape (n_samples,)
+        Most probable component of every row; that of its class where that is known.
+    classes_ : ndarray
+        Known class that each of the first components stands for.
+    lower_bound_, lower_bounds_ : float, ndarray
+        Log-likelihood per row at the end and at every iteration; never falls.
+    objective_, history_ : float, ndarray
+        Their negatives: what is minimised.
+    n_iter_ : int
+        Number of iterations of the best start.
+    converged_ : bool
+        Whether the gain fell to ``tol`` before ``max_iter``.
+    n_violations_ : int
+        Number of stated constraints that the labels violate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.mixture import VonMisesFisherMixture
+    >>> X = np.array([[5.0, 0.1], [1.0, 0.0], [0.1, 3.0], [0.2, 9.0]])
+    >>> labels = VonMisesFisherMixture(2, random_state=0).fit(X).labels_
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        max_concentration: float = 1e6,
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        n_init: int = 5,
+        init_params: str = "kmeans",
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.max_concentration = max_concentration
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="von-mises-fisher-mixture",
+            family="mixture",
+            summary="mixture of von Mises-Fisher distributions for directions, with partial labels",
+            knowledge=("labels",),
+            enforcement="hard",
+            source="Banerjee, Dhillon, Ghosh, Sra 2005",
+            complexity="O(nnz k) per iteration, O(nnz + k d) memory",
+            monotone=True,
+            sparse=True,
+        )
+
+    def _check_source_rows(self, X: Any, *, reset: bool) -> RowSource:
+        """The rows, brought to length 1."""
+        rows: Any = self._check_rows(X, reset=reset)
+        lengths = row_lengths(rows)
+        zero = np.flatnonzero(lengths == 0)
+        if len(zero):
+            raise SidelightError(
+                f"Row {zero[0]} is all zeros (as are {len(zero) - 1} more), and zeros have no "
+                f"direction: {type(self).__name__} needs other values there, or leave them out."
+            )
+        scale = (1.0 / lengths).astype(rows.dtype)
+        if sparse.issparse(rows):
+            return as_rows(sparse.csr_array(sparse.diags_array(scale) @ rows))
+        return as_rows(rows * scale[:, None])
+
+    def _whole_data(self, source: RowSource, k: int) -> DirectionComponents:
+        if not self.max_concentration > 0:
+            raise ValueError(f"max_concentration must be above 0, got {self.max_concentration!r}.")
+        first = np.zeros((k, source.n_features))
+        first[:, 0] = 1.0
+        return DirectionComponents(first, np.ones(k), float(self.max_concentration))
+
+    def _rough(
+        self,
+        source: RowSource,
+        k: int,
+        rng: np.random.RandomState,
+        labels: Array,
+        sample_weight: Array | None,
+    ) -> Array:
+        return rough_clusters(
+            source, k, self.init_params, rng, sample_weight=sample_weight, labels=labels
+        )
+
+    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
+        self.means_ = components.directions.astype(dtype)
+        self.concentrations_ = components.concentrations.astype(dtype)
+
+
+def log_normalizer(d: int, kappa: Array) -> Array:
+    """``log c_D(κ)``; for ``κ = 0`` the sphere has the same density everywhere."""
+    order = d / 2 - 1
+    positive = np.maximum(kappa, 1e-12)
+    return order * np.log(positive) - (d / 2) * np.log(2 * np.pi) - log_bessel(order, positive)
+
+
+def row_lengths(rows: Any) -> Array:
+    """Lengths of dense or sparse rows, in float64."""
+    if sparse.issparse(rows):
+        squares = rows.astype(np.float64).multiply(rows.astype(np.float64))
+        return np.sqrt(np.asarray(squares.sum(axis=1)).reshape(-1))
+    return np.linalg.norm(np.asarray(rows, dtype=np.float64), axis=1)
+
+
+def _wood_cosines(d: int, kappa: float, n: int, rng: np.random.RandomState) -> Array:
+    """Cosines to the mean direction, by rejection from a Beta distribution."""
+    b = (d - 1) / (2 * kappa + np.sqrt(4 * kappa**2 + (d - 1) ** 2))
+    x0 = (1 - b) / (1 + b)
+    c = kappa * x0 + (d - 1) * np.log(1 - x0**2)
+    accepted = np.empty(0)
+    while len(accepted) < n:
+        z = rng.beta((d - 1) / 2, (d - 1) / 2, size=2 * n + 10)
+        w = (1 - (1 + b) * z) / (1 - (1 - b) * z)
+        good = kappa * w + (d - 1) * np.log(1 - x0 * w) - c >= np.log(rng.uniform(size=len(z)))
+        accepted = np.append(accepted, w[good])
+    return accepted[:n]
