@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sidelight._progress import fit_progress
@@ -21,7 +23,7 @@ from sidelight.mixture._discriminative_objective import Objective, WhiteRows
 from sidelight.mixture._em import EMResult
 from sidelight.mixture._factor_models import FactorModel
 from sidelight.mixture._gaussian_mixture import _GaussianBase
-from sidelight.mixture._lost_components import recover_lost
+from sidelight.mixture._lost_components import find_lost, recover_lost
 from sidelight.mixture._penalty_path import choose_penalty
 from sidelight.mixture._starts import data_moments
 from sidelight.mixture._violation_loss import statements
@@ -144,7 +146,19 @@ class _DiscriminativeBase(_GaussianBase):
             self.penalty_ = self._price(known)
             search = fit_at(known, self.penalty_, None)
         self.n_starts_at_best_ = search.n_at_best
+        self._warn_of_lost_components(search)
         return self._keep(self._result(search, largest), source, known)
+
+    def _warn_of_lost_components(self, search: Search) -> None:
+        lost = find_lost(search.objective, search.theta)
+        if lost is not None:
+            warnings.warn(
+                f"Component {lost[0]} is nearly empty or coincides with another, from the best of "
+                f"{self.n_init} starts: ask for fewer components, for more starts, or change "
+                "penalty.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _check_choices(self) -> None:
         if not self.reg_covar >= 0:
