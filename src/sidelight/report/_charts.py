@@ -52,6 +52,17 @@ class Box:
         return self.height - self.top - self.bottom
 
 
+@dataclass(frozen=True)
+class Shape:
+    """A Gaussian component as the picture shows it."""
+
+    cluster: int
+    mean: Array
+    covariance: Array
+
+
+DEVIATIONS = 2.0
+
 SCATTER = Box(width=800, height=452, left=16, right=16, top=14, bottom=16)
 SCATTER_WITH_TICKS = Box(width=800, height=452, left=44, right=16, top=14, bottom=30)
 SIZES = Box(width=420, height=142, left=6, right=6, top=20, bottom=22)
@@ -78,6 +89,7 @@ def scatter(
     cluster_names: Sequence[str],
     wrong_rows: npt.NDArray[np.bool_],
     description: str,
+    shapes: Sequence[Shape] = (),
 ) -> Scatter:
     """Draw the rows as points and the constraints as lines.
 
@@ -95,6 +107,8 @@ def scatter(
         Rows that a violated statement mentions: they are ringed.
     description : str
         What a reader who cannot see the picture is told.
+    shapes : sequence of Shape
+        Gaussian components, drawn as ellipses.
     """
     x_low, x_high = _frame(projection.xy[:, 0])
     y_low, y_high = _frame(projection.xy[:, 1])
@@ -107,8 +121,9 @@ def scatter(
     radius = 4.0 if len(x) <= 500 else 3.2 if len(x) <= 1500 else 2.4
     ends = _line_ends(links, x, y, gap=radius + 1.2)
     parts = [
-        _svg_start(box, "scatter", "The data with its clusters and constraints", description),
+        svg_start(box, "scatter", "The data with its clusters and constraints", description),
         _scatter_grid(box, projection.kind, (x_low, x_high), (y_low, y_high)),
+        _ellipses(box, shapes, (x_low, x_high), (y_low, y_high)),
         _lines("satisfied", "s", links, ~links.violated, ends),
         _casing(links, ends),
         _points(x, y, radius, clusters, classes, wrong_rows),
@@ -118,6 +133,33 @@ def scatter(
     ]
     n_beyond = int(np.count_nonzero((inside != projection.xy).any(axis=1)))
     return Scatter("".join(parts), n_beyond)
+
+
+def _ellipses(
+    box: Box,
+    shapes: Sequence[Shape],
+    x_range: tuple[float, float],
+    y_range: tuple[float, float],
+) -> str:
+    """Draw components at two standard deviations."""
+    scale = np.array(
+        [
+            box.inner_width / (x_range[1] - x_range[0]),
+            -box.inner_height / (y_range[1] - y_range[0]),
+        ]
+    )
+    parts = [f'<clipPath id="frame"><rect width="{box.width}" height="{box.height}"/></clipPath>']
+    parts.append('<g id="ellipses" clip-path="url(#frame)">')
+    for shape in shapes:
+        x, y = float(box.x(shape.mean[0], *x_range)), float(box.y(shape.mean[1], *y_range))
+        variances, directions = np.linalg.eigh(shape.covariance * np.outer(scale, scale))
+        radii = DEVIATIONS * np.sqrt(np.maximum(variances, 0.0))
+        angle = math.degrees(math.atan2(directions[1, 1], directions[0, 1]))
+        parts.append(
+            f'<ellipse class="k{shape.cluster}" rx="{radii[1]:.1f}" ry="{radii[0]:.1f}" '
+            f'transform="translate({x:.1f} {y:.1f}) rotate({angle:.1f})"/>'
+        )
+    return "".join(parts) + "</g>" if shapes else ""
 
 
 def size_bars(clusters: Partition, bounds: npt.NDArray[np.float64] | None = None) -> str:
@@ -130,7 +172,7 @@ def size_bars(clusters: Partition, bounds: npt.NDArray[np.float64] | None = None
     step = box.inner_width / n_bars
     width = min(step * 0.72, 54.0)
     told = ", ".join(f"{name}: {size}" for name, size in zip(clusters.names, sizes, strict=True))
-    parts = [_svg_start(box, "bars", "Rows in each cluster", told)]
+    parts = [svg_start(box, "bars", "Rows in each cluster", told)]
     base = box.height - box.bottom
     with_values = step >= 7.0 * len(f"{largest:,}")
     every = math.ceil(7.0 * max((len(name[:12]) for name in clusters.names), default=1) / step)
@@ -166,7 +208,7 @@ def _bound_marks(
     ]
 
 
-def objective_line(history: npt.NDArray[np.float64]) -> str:
+def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -> str:
     """Draw the objective by iteration; values that are not finite are left out."""
     iterations = np.flatnonzero(np.isfinite(history))
     values = history[iterations]
@@ -179,7 +221,7 @@ def objective_line(history: npt.NDArray[np.float64]) -> str:
         f"From {format_number(values[0])} to {format_number(values[-1])} "
         f"in {len(values)} recorded values."
     )
-    parts = [_svg_start(box, "curve", "Objective by iteration", told)]
+    parts = [svg_start(box, "curve", f"{title} by iteration", told)]
     for tick in nice_ticks(low, high, 3):
         height = float(box.y(tick, low, high))
         parts.append(
@@ -237,7 +279,7 @@ def _frame(values: Array) -> tuple[float, float]:
     return float(low - margin), float(high + margin)
 
 
-def _svg_start(box: Box, name: str, title: str, description: str) -> str:
+def svg_start(box: Box, name: str, title: str, description: str) -> str:
     return (
         f'<svg class="{name}" viewBox="0 0 {box.width} {box.height}" role="img" '
         f'aria-labelledby="{name}-title {name}-text"><title id="{name}-title">{escape(title)}'

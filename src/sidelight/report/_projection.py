@@ -35,6 +35,10 @@ class Projection:
     xy: Array
     titles: tuple[str, str]
     note: str
+    axes: Array
+    """Directions in the space of the features, one column per axis of the picture."""
+    origin: Array
+    """Where the picture has its zero, in the space of the features."""
 
 
 def project(
@@ -49,10 +53,13 @@ def project(
         values = _dense(taken)[:, 0]
         jitter = rng.uniform(-1.0, 1.0, len(values))
         note = "The only feature runs to the right; the height is random, to tell rows apart."
-        return Projection("strip", np.column_stack([values, jitter]), (feature_names[0], ""), note)
+        xy = np.column_stack([values, jitter])
+        axes = np.array([[1.0, 0.0]])
+        return Projection("strip", xy, (feature_names[0], ""), note, axes, np.zeros(1))
     if source.n_features == 2:
         titles = (feature_names[0], feature_names[1])
-        return Projection("plane", _dense(taken), titles, "The two features as they are.")
+        note = "The two features as they are."
+        return Projection("plane", _dense(taken), titles, note, np.eye(2), np.zeros(2))
     sample = _sample(source, rng)
     mean, axes, shares = leading_components(sample)
     xy = np.asarray(taken @ axes, dtype=np.float64) - mean @ axes
@@ -63,7 +70,7 @@ def project(
     if sample.shape[0] < source.n_rows:
         note += f" (computed from {sample.shape[0]:,} random rows)"
     titles = (f"1st component ({shares[0]:.0%})", f"2nd component ({shares[1]:.0%})")
-    return Projection("components", xy, titles, note + ".")
+    return Projection("components", xy, titles, note + ".", axes, mean)
 
 
 def leading_components(sample: Any) -> tuple[Array, Array, Array]:

@@ -121,7 +121,7 @@ def render_report(
     True
     """
     # Jinja2 and SciPy are imported when a report is made, not when this package is.
-    from sidelight.report import _sections
+    from sidelight.report import _mixtures, _sections
     from sidelight.report._run import make_run
     from sidelight.report._tables import settings_of, versions
 
@@ -138,6 +138,8 @@ def render_report(
         **_sections.picture_and_statements(run),
         **_sections.asked(run),
         **_sections.charts(run),
+        **_mixtures.certainty(run),
+        **_mixtures.saliency(run),
         **_sections.agreement(run),
         **_sections.features(run),
         "method_line": _sections.method_line(estimator),

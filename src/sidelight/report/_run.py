@@ -46,7 +46,9 @@ class Run:
     """A fitted estimator together with what it was given."""
 
     estimator: Any
+    given: RowSource
     source: RowSource
+    """The rows; gaps in those given are filled."""
     clusters: Partition
     known: Partition | None
     constraints: Constraints
@@ -99,6 +101,10 @@ class Run:
         mentioned[self.constraints.cannot_link.ravel()] = True
         return mentioned
 
+    def given_rows(self, rows: Codes) -> Any:
+        """Rows as the estimator was given them, with their gaps."""
+        return self.given.take(rows)
+
     def row_names(self, rows: Iterable[int]) -> list[str]:
         """Name rows the way the user does."""
         if self.ids is None:
@@ -122,7 +128,8 @@ def make_run(
             f"{type(estimator).__name__} has no labels_ yet; fit it before writing its report."
         )
     labels = np.asarray(labels)
-    source = as_rows(X)
+    given = as_rows(X)
+    source = _without_gaps(given, estimator)
     _check_length("X has", source.n_rows, len(labels))
     if constraints is None:
         constraints = Constraints(n_samples=len(labels))
@@ -134,6 +141,7 @@ def make_run(
         _check_length("labels_true covers", len(labels_true), len(labels))
     return Run(
         estimator=estimator,
+        given=given,
         source=source,
         clusters=_clusters(labels),
         known=None if labels_true is None else _known(labels_true),
@@ -142,6 +150,21 @@ def make_run(
         ids=constraints.ids if ids is None else ids,
         feature_names=_feature_names(feature_names, X, estimator, source.n_features),
     )
+
+
+def _without_gaps(given: RowSource, estimator: Any) -> RowSource:
+    """Fill values that were not measured, for the picture and the table of features."""
+    tags = getattr(estimator, "__sidelight_tags__", None)
+    if given.is_sparse or tags is None or not tags().missing:
+        return given
+    rows = given.take(np.arange(given.n_rows))
+    gaps = np.isnan(rows)
+    if not gaps.any():
+        return given
+    if hasattr(estimator, "impute"):
+        return as_rows(estimator.impute(rows))
+    means = rows.sum(axis=0, where=~gaps) / np.maximum((~gaps).sum(axis=0), 1)
+    return as_rows(np.where(gaps, means.astype(rows.dtype), rows))
 
 
 def shorten(text: str, limit: int = SHOWN_ID_LENGTH) -> str:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from sidelight.report._charts import objective_line, scatter, size_bars
 from sidelight.report._features import SHOW_ALL, feature_means
+from sidelight.report._mixtures import shapes
 from sidelight.report._palette import palette
 from sidelight.report._projection import project
 from sidelight.report._run import Partition, Run, count, shorten
@@ -92,6 +93,7 @@ def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Genera
         run.clusters.names if len(run.clusters.names) <= _MAX_GROUPS else (),
         wrong,
         asked_in_one_sentence(run),
+        shapes(run, projection),
     )
     n_colours = max(len(run.clusters.names), int(numbers.max(initial=-1)) + 1)
     return {
@@ -114,6 +116,8 @@ def _picture_notes(
     run: Run, links: Links, selection: Selection, projection_note: str, n_beyond: int
 ) -> list[str]:
     notes = [projection_note]
+    if run.source is not run.given:
+        notes.append("Values that were not measured are filled with what the model expects.")
     if len(selection.rows) < run.n_rows:
         first = "those that constraints mention first, then " if run.mentioned.any() else ""
         notes.append(
@@ -208,11 +212,15 @@ def charts(run: Run) -> Section:
     if bounds is not None:
         note += " Marks show the bounds."
     section: Section = {"sizes": Markup(size_bars(run.clusters, bounds)), "size_note": note.strip()}
-    history = np.asarray(getattr(run.estimator, "history_", ()), dtype=np.float64).ravel()
+    title, path = "Objective", getattr(run.estimator, "history_", ())
+    if hasattr(run.estimator, "lower_bounds_"):
+        title, path = "Log-likelihood per row", run.estimator.lower_bounds_
+    history = np.asarray(path, dtype=np.float64).ravel()
     finite = history[np.isfinite(history)]
     section["objective"] = None
     if len(finite):
-        section["objective"] = Markup(objective_line(history))
+        section["objective"] = Markup(objective_line(history, title))
+        section["objective_title"] = f"{title} by iteration"
         section["objective_note"] = (
             f"From {format_number(finite[0])} to {format_number(finite[-1])}."
         )

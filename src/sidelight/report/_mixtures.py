@@ -1,0 +1,180 @@
+"""What a mixture has to show: its components, how sure it is of each row, salient features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+
+from sidelight.report._charts import Box, Shape, svg_start
+from sidelight.report._projection import Projection
+from sidelight.report._run import Run, shorten
+
+Array = npt.NDArray[np.float64]
+
+MOST_ROWS = 20_000
+DOUBTFUL = 10
+SURE = 0.95
+BINS = 10
+MOST_FEATURES = 30
+
+CERTAINTY = Box(width=640, height=180, left=6, right=6, top=20, bottom=22)
+_BAR = 19.0
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A row between two clusters."""
+
+    name: str
+    first: int
+    first_share: float
+    second: int
+    second_share: float
+
+
+def shapes(run: Run, projection: Projection) -> list[Shape]:
+    """Gaussian components in the coordinates of the picture; nothing for other methods."""
+    estimator = run.estimator
+    means, covariances = (getattr(estimator, name, None) for name in ("means_", "covariances_"))
+    if means is None or covariances is None or projection.kind == "strip":
+        return []
+    means = np.asarray(means, np.float64)
+    if means.shape[1] != len(projection.origin):
+        return []
+    number = {name: code for code, name in enumerate(run.clusters.names)}
+    kind = getattr(estimator, "covariance_type", "full")
+    found = []
+    for s, mean in enumerate(means):
+        if str(s) in number:
+            covariance = _matrix(np.asarray(covariances, np.float64), kind, s, len(mean))
+            found.append(
+                Shape(
+                    cluster=number[str(s)],
+                    mean=(mean - projection.origin) @ projection.axes,
+                    covariance=projection.axes.T @ covariance @ projection.axes,
+                )
+            )
+    return found
+
+
+def _matrix(covariances: Array, kind: str, component: int, d: int) -> Array:
+    """Covariance of one component, whatever kind the mixture has."""
+    if kind == "tied":
+        return covariances
+    own = covariances[component]
+    return own if own.ndim == 2 else np.eye(d) * own
+
+
+def certainty(run: Run) -> dict[str, Any]:
+    """How sure the mixture is: largest responsibility of the rows, and the rows most in doubt."""
+    if not hasattr(run.estimator, "predict_proba") or len(run.clusters.names) < 2:
+        return {"certainty": None}
+    rng = np.random.default_rng(0)
+    rows = np.arange(run.n_rows)
+    if run.n_rows > MOST_ROWS:
+        rows = np.sort(rng.choice(run.n_rows, MOST_ROWS, replace=False))
+    resp = np.asarray(run.estimator.predict_proba(run.given_rows(rows)), np.float64)
+    if resp.shape[1] < 2:
+        return {"certainty": None}
+    order = np.argsort(-resp, axis=1, kind="stable")[:, :2]
+    largest = np.take_along_axis(resp, order, axis=1)
+    number = {name: code for code, name in enumerate(run.clusters.names)}
+    least = np.argsort(largest[:, 0], kind="stable")[:DOUBTFUL]
+    doubts = [
+        Doubt(
+            name,
+            number.get(str(order[row, 0]), -1),
+            float(largest[row, 0]),
+            number.get(str(order[row, 1]), -1),
+            float(largest[row, 1]),
+        )
+        for row, name in zip(least, run.row_names(rows[least]), strict=True)
+        if largest[row, 0] < SURE
+    ]
+    share = float(np.mean(largest[:, 0] >= SURE))
+    whose = "the rows" if len(rows) == run.n_rows else f"{len(rows):,} random rows"
+    return {
+        "certainty": Markup(_histogram(largest[:, 0], resp.shape[1])),
+        "certainty_note": f"{share:.0%} of {whose} belong to their cluster with {SURE:.0%} or more.",
+        "doubts": [
+            {
+                **vars(doubt),
+                "first_name": run.clusters.name(doubt.first),
+                "second_name": run.clusters.name(doubt.second),
+            }
+            for doubt in doubts
+        ],
+    }
+
+
+def _histogram(largest: Array, k: int) -> str:
+    """Draw how many rows have which largest responsibility, from 1/k to 1."""
+    edges = np.linspace(1.0 / k, 1.0, BINS + 1)
+    counts = np.histogram(np.clip(largest, edges[0], 1.0), bins=edges)[0]
+    box = CERTAINTY
+    base = box.height - box.bottom
+    step = box.inner_width / BINS
+    told = ", ".join(
+        f"{low:.0%} to {high:.0%}: {count}"
+        for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
+    )
+    parts = [svg_start(box, "sureness", "Rows by their largest responsibility", told)]
+    for number, count in enumerate(counts):
+        top = float(box.y(float(count), 0.0, float(max(counts.max(), 1))))
+        left = box.left + number * step + 1
+        parts.append(
+            f"<g><title>{edges[number]:.0%} to {edges[number + 1]:.0%}: {count:,} rows</title>"
+            f'<rect x="{left:.1f}" y="{min(top, base - 1):.1f}" width="{step - 2:.1f}" '
+            f'height="{max(base - top, 1):.1f}"/></g>'
+        )
+    for edge in (0, BINS // 2, BINS):
+        at = box.left + edge * step
+        anchor = {0: "start", BINS: "end"}.get(edge, "middle")
+        parts.append(
+            f'<text x="{at:.1f}" y="{base + 15:.1f}" style="text-anchor:{anchor}">'
+            f"{edges[edge]:.0%}</text>"
+        )
+    parts.append(f'<path class="axis" d="M{box.left} {base}H{box.width - box.right}"/></svg>')
+    return "".join(parts)
+
+
+def saliency(run: Run) -> dict[str, Any]:
+    """How much each feature matters, for methods that find out."""
+    saliencies = getattr(run.estimator, "feature_saliency_", None)
+    if saliencies is None:
+        return {"saliency": None}
+    values = np.asarray(saliencies, np.float64)
+    order = np.argsort(-values, kind="stable")
+    shown = order[:MOST_FEATURES]
+    note = "1: the feature tells clusters apart; 0: it looks the same in all of them."
+    if len(order) > len(shown):
+        note += f" The {len(shown)} most salient of {len(order):,} features."
+    return {
+        "saliency": Markup(_bars([run.feature_names[j] for j in shown], values[shown])),
+        "saliency_note": note,
+    }
+
+
+def _bars(names: list[str], values: Array) -> str:
+    """Draw horizontal bars from 0 to 1 with their names."""
+    width, left, right = 420.0, 130.0, 44.0
+    height = _BAR * len(names) + 6
+    box = Box(width, height, left, right, 3, 3)
+    told = ", ".join(f"{name}: {value:.2f}" for name, value in zip(names, values, strict=True))
+    parts = [svg_start(box, "saliencies", "Saliency of the features", told)]
+    for number, (name, value) in enumerate(zip(names, values, strict=True)):
+        y = 3 + number * _BAR
+        length = max(float(value) * box.inner_width, 1.0)
+        parts.append(
+            f"<g><title>{escape(name)}: {value:.3f}</title>"
+            f'<text class="left" x="{left - 8}" y="{y + 13:.1f}">{escape(shorten(name, 18))}</text>'
+            f'<rect x="{left}" y="{y + 3:.1f}" width="{length:.1f}" height="{_BAR - 6:.1f}"/>'
+            f'<text class="right" x="{left + length + 6:.1f}" y="{y + 13:.1f}">'
+            f"{value:.2f}</text></g>"
+        )
+    return "".join(parts) + "</svg>"
