@@ -100,7 +100,7 @@ def certainty(run: Run) -> dict[str, Any]:
     whose = "the rows" if len(rows) == run.n_rows else f"{len(rows):,} random rows"
     return {
         "certainty": Markup(_histogram(largest[:, 0], resp.shape[1])),
-        "certainty_note": f"{share:.0%} of {whose} belong to their cluster with {SURE:.0%} or more.",
+        "certainty_note": f"{share:.0%} of {whose} belong to their cluster by {SURE:.0%} or more.",
         "doubts": [
             {
                 **vars(doubt),
