@@ -102,6 +102,20 @@ def test_a_ladder_of_tables(k: int) -> None:
     np.testing.assert_allclose(engine.pair_marginals(logphi), truth.agree, atol=1e-12)
 
 
+def test_trees_need_no_tables() -> None:
+    rng = np.random.RandomState(0)
+    parent = [rng.randint(i) for i in range(1, 300)]
+    tree = rng.permutation(300)[np.column_stack([np.arange(1, 300), parent])]
+    engine = ConstraintField(tree, rng.randn(299), 301)
+    log_z = engine.marginals(rng.randn(301, 200))[1]  # a table of three would be too large
+    assert engine.methods(200) == {"forest": 301}
+    assert np.isfinite(log_z)
+    cycle = np.column_stack([np.arange(5000), np.roll(np.arange(5000), 1)])
+    ring = ConstraintField(cycle, np.full(5000, HARD), 5000, inference="exact")
+    assert ring.marginals(np.zeros((5000, 3)))[1] == pytest.approx(5000 * np.log(2))
+    assert ring.methods(3) == {"tables": 5000}
+
+
 def test_two_labels_with_hard_edges_need_no_tables() -> None:
     rng = np.random.RandomState(0)
     left, right = np.arange(40), np.arange(40, 80)
@@ -207,15 +221,16 @@ def test_prior_counts_are_the_slope_of_the_normaliser(field: Any, inference: str
 def test_alike_parts_of_the_prior_are_counted() -> None:
     """Pairs and singles are kept once with their number: the same as all of them."""
     rng = np.random.RandomState(0)
-    pairs = np.arange(12).reshape(-1, 2)
-    coupling = np.array([1.0, 1.0, -2.0, HARD, HARD, 1.0])
-    size = rng.randint(1, 3, 16)
-    weight = np.repeat(rng.rand(8), 2)
+    pairs = [*np.arange(12).reshape(-1, 2), (16, 17), (17, 18)]
+    coupling = np.array([1.0, 1.0, -2.0, HARD, HARD, 1.0, 0.5, HARD])
+    size = rng.randint(1, 3, 20)
+    weight = rng.rand(20)
     eta = np.log(rng.dirichlet(np.ones(3)))
-    engine = ConstraintField(pairs, coupling, 16, size=size, weight=weight)
+    engine = ConstraintField(pairs, coupling, 20, size=size, weight=weight)
     q, log_z = engine.marginals(size[:, None] * eta)
     counts, log_z_prior = engine.prior_counts(eta)
-    np.testing.assert_allclose(counts, (size * weight) @ q)
+    np.testing.assert_allclose(counts, (size * engine.weight) @ q)
+    assert engine.weight[0] == engine.weight[1] == np.average(weight[:2], weights=size[:2])
     assert log_z_prior == pytest.approx(log_z)
 
 

@@ -35,22 +35,28 @@ def reduce_sparse_nodes(
             after[e] = head[v]
             head[v] = e
     gone = np.zeros(n, np.bool_)
-    waiting = np.zeros(n, np.bool_)
-    stack = np.empty(n, np.int64)
-    height = 0
+    # Leaves before nodes of two neighbours, so that trees get no fill. A node that leaves puts at
+    # most two others on the stacks.
+    leaves, twos = np.empty(3 * n, np.int64), np.empty(3 * n, np.int64)
+    n_leaves, n_twos = 0, 0
     for v in range(n - 1, -1, -1):
-        if degree[v] <= 2:
-            stack[height] = v
-            height += 1
-            waiting[v] = True
+        if degree[v] <= 1:
+            leaves[n_leaves] = v
+            n_leaves += 1
+        elif degree[v] == 2:
+            twos[n_twos] = v
+            n_twos += 1
     order = np.empty(n, np.int64)
     separators = np.full((n, 2), -1, np.int64)
     n_left = 0
-    while height:
-        height -= 1
-        v = stack[height]
-        waiting[v] = False
-        if gone[v] or degree[v] > 2:
+    while n_leaves or n_twos:
+        if n_leaves:
+            n_leaves -= 1
+            v = leaves[n_leaves]
+        else:
+            n_twos -= 1
+            v = twos[n_twos]
+        if gone[v]:
             continue
         gone[v] = True
         order[n_left] = v
@@ -76,10 +82,12 @@ def reduce_sparse_nodes(
                     head[one] = used
                     used += 1
         for u in (a, b):
-            if u >= 0 and degree[u] <= 2 and not waiting[u]:
-                stack[height] = u
-                height += 1
-                waiting[u] = True
+            if u >= 0 and degree[u] == 1:
+                leaves[n_leaves] = u
+                n_leaves += 1
+            elif u >= 0 and degree[u] == 2:
+                twos[n_twos] = u
+                n_twos += 1
     core_indptr, core_neighbors = _alive(head, after, other, gone, degree)
     return order[:n_left], separators, core_indptr, core_neighbors
 

@@ -54,9 +54,7 @@ class PriorModel:
 
         n_single, n_pairs = len(single[1]), len(pair[1])
         self.exponent = np.concatenate([single[0][:, 0], pair[0][:, :2].ravel(), exponent[larger]])
-        self.number = np.concatenate(
-            [single[1], np.repeat(pair[1], 2), np.ones(len(larger), np.int64)]
-        )
+        self.number = np.concatenate([single[1], np.repeat(pair[1], 2), weight[larger]])
         where = np.full(links.n_nodes, -1, np.int64)
         where[larger] = n_single + 2 * n_pairs + np.arange(len(larger))
         pairs = n_single + np.arange(2 * n_pairs).reshape(-1, 2)
