@@ -1,5 +1,7 @@
 """The catalog is made from tags, nothing else."""
 
+import importlib
+
 import pytest
 
 from sidelight import catalog, cluster
@@ -8,11 +10,13 @@ from sidelight.exceptions import SidelightError
 
 
 def test_every_public_estimator_is_in_the_catalog_once():
+    packages = [importlib.import_module(f"sidelight.{family}") for family in catalog.FAMILIES]
     estimators = {
         public
-        for public in cluster.__all__
-        if isinstance(getattr(cluster, public), type)
-        and issubclass(getattr(cluster, public), ConstrainedEstimator)
+        for package in packages
+        for public in package.__all__
+        if isinstance(getattr(package, public), type)
+        and issubclass(getattr(package, public), ConstrainedEstimator)
     }
     found = [method.cls.__name__ for method in catalog.methods()]
     assert sorted(found) == sorted(estimators)
@@ -26,7 +30,12 @@ def test_filters_are_the_tags():
         assert catalog.methods(knowledge=kind) == expected
     hard = catalog.methods(enforcement="hard")
     assert {method.tags.enforcement for method in hard} == {"hard"}
-    assert catalog.methods(family="cluster") == catalog.methods()
+    families = [catalog.methods(family=family) for family in catalog.FAMILIES]
+    assert sum(families, ()) == catalog.methods()
+    kinds = {kind: catalog.methods(kind=kind) for kind in ("clusterer", "transformer")}
+    assert sorted(map(len, kinds.values())) == sorted(
+        [len(catalog.methods()) - len(kinds["clusterer"]), len(kinds["clusterer"])]
+    )
     assert catalog.methods(family="nothing") == ()
     with pytest.raises(SidelightError, match="must-link, cannot-link"):
         catalog.methods(knowledge="gossip")

@@ -58,6 +58,8 @@ class MethodTags:
         Whether rows may live on disk (:func:`sidelight.engine.open_rows`).
     missing : bool
         Whether NaN stands for a value that was not measured, which the method models.
+    kind : {"clusterer", "transformer"}
+        Whether it gives labels, or new features of the rows.
     """
 
     name: str
@@ -72,6 +74,7 @@ class MethodTags:
     sparse: bool = False
     out_of_core: bool = False
     missing: bool = False
+    kind: Literal["clusterer", "transformer"] = "clusterer"
 
     def __post_init__(self) -> None:
         unknown = set(self.knowledge) - set(KNOWLEDGE)
@@ -130,7 +133,11 @@ class ConstrainedEstimator(BaseEstimator):
     def _check_constraints(
         self, constraints: Constraints | None, y: Any, n_samples: int
     ) -> Constraints:
-        """Put everything that is known about the rows into one object."""
+        """Put everything that is known about the rows into one object.
+
+        A clusterer takes a ``y`` that labels every row for the truth, and ignores it; what makes
+        features learns from it.
+        """
         if constraints is None:
             known = Constraints(n_samples=n_samples)
         elif isinstance(constraints, Constraints):
@@ -150,7 +157,8 @@ class ConstrainedEstimator(BaseEstimator):
         if labels is None:
             return known
         stated = Constraints(labels=labels, ids=known.ids)
-        if stated.labels is not None and np.all(stated.labels >= 0):
+        is_clusterer = self.__sidelight_tags__().kind == "clusterer"
+        if is_clusterer and stated.labels is not None and np.all(stated.labels >= 0):
             warnings.warn(
                 "y labels every row, so nothing is left to cluster: it was taken for the truth "
                 "that the result will be compared with, and ignored. Mark unknown labels with -1, "

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sidelight.base import KNOWLEDGE, ConstrainedEstimator, MethodTags
 from sidelight.exceptions import SidelightError
 
-FAMILIES = ("cluster", "mixture")
+FAMILIES = ("cluster", "feature_selection", "manifold", "metric", "mixture")
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ def methods(
     knowledge: str | None = None,
     enforcement: str | None = None,
     family: str | None = None,
+    kind: str | None = None,
 ) -> tuple[Method, ...]:
     """All methods, or those that fit a description.
 
@@ -52,6 +53,8 @@ def methods(
         Only methods that treat it in this way.
     family : str, optional
         Only methods of this subpackage.
+    kind : {"clusterer", "transformer"}, optional
+        Only methods that give labels, or new features.
 
     Returns
     -------
@@ -75,6 +78,7 @@ def methods(
         if (knowledge is None or knowledge in method.tags.knowledge)
         and (enforcement is None or enforcement == method.tags.enforcement)
         and (family is None or family == method.tags.family)
+        and (kind is None or kind == method.tags.kind)
     )
 
 

@@ -31,7 +31,7 @@ from sidelight.exceptions import (
     SidelightError,
 )
 
-METHODS = catalog.methods()
+METHODS = catalog.methods(kind="clusterer")
 PAIRS = [m for m in METHODS if {"must-link", "cannot-link"} <= set(m.tags.knowledge)]
 HARD = [m for m in METHODS if m.tags.enforcement == "hard"]
 K = 4

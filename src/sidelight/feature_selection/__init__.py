@@ -1,0 +1,8 @@
+"""Features chosen by side information."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {},
+)

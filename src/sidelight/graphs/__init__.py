@@ -1,0 +1,8 @@
+"""Similarity graphs between rows: builders, Laplacians, cuts."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {},
+)

@@ -1,0 +1,10 @@
+"""Distances learned from side information."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "_rca": ["RCA"],
+    },
+)

@@ -1,0 +1,155 @@
+"""Relevant component analysis (Bar-Hillel, Hertz, Shental, Weinshall 2005; Book 2009, 17)."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from sidelight.base import MethodTags
+from sidelight.constraints import Constraints
+from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.metric._base import _MetricBase
+from sidelight.metric._scatter import chunklet_scatter, total_covariance
+
+Array = npt.NDArray[Any]
+
+
+class RCA(_MetricBase):
+    """Relevant component analysis: directions in which rows known to belong together differ shrink.
+
+    Chunklets are the must-link components with at least two rows (rows of one known class are one
+    chunklet). With their scatter ``C = (1/p) Σ_j Σ_{i∈j} (x_i - m_j)(x_i - m_j)ᵀ`` over ``p`` rows
+    the map is ``W = C^{-1/2}``: the within-chunklet covariance becomes the identity. Among all
+    ``A`` with ``det(A)`` fixed it gives the smallest distances within chunklets, and it is the
+    maximum likelihood estimate of a covariance common to them (Bar-Hillel et al. 2005). With
+    ``n_components`` the directions ``F`` of largest ``|Fᵀ S_t F| / |Fᵀ C F|`` are kept, ``S_t`` the
+    covariance of all rows. Cannot-links are not used.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of dimensions to keep; all of them unless told.
+    shrinkage : float, default=0.05
+        ``C`` is replaced by ``(1 - s) C + s tr(C)/d I``, which keeps directions that no chunklet
+        spans from being blown up; 0 gives the published method.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The map ``W``.
+    n_chunklets_ : int
+        Chunklets with at least two rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight import Constraints
+    >>> from sidelight.metric import RCA
+    >>> X = np.array([[0.0, 0.0], [4.0, 0.1], [0.0, 1.0], [4.0, 1.1], [2.0, 0.0]])
+    >>> known = Constraints(must_link=[(0, 1), (2, 3)], n_samples=5)  # differ in the first feature
+    >>> model = RCA().fit(X, constraints=known)
+    >>> near, far = model.pair_distance([(0, 1), (0, 2)], X)
+    >>> bool(near < far)
+    True
+    """
+
+    def __init__(self, n_components: int | None = None, *, shrinkage: float = 0.05) -> None:
+        self.n_components = n_components
+        self.shrinkage = shrinkage
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="rca",
+            family="metric",
+            summary="distance that shrinks where rows known to belong together differ",
+            knowledge=("must-link", "labels", "groups"),
+            enforcement="soft",
+            source="Bar-Hillel, Hertz, Shental, Weinshall 2005; Book 2009, chapter 17",
+            complexity="O(p d² + d³) time for p rows in chunklets, O(d²) memory",
+            needs_n_clusters=False,
+            kind="transformer",
+        )
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Learn the distance.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            What is known; must-links, groups and labels are used.
+
+        Returns
+        -------
+        self : RCA
+            The fitted metric.
+        """
+        rows: Any = self._check_rows(X, reset=True)
+        n, d = rows.shape
+        if not 0 <= self.shrinkage < 1:
+            raise ValueError(f"shrinkage must be in [0, 1), got {self.shrinkage!r}.")
+        kept = check_components(self.n_components, d)
+        known = self._check_constraints(constraints, y, n)
+        self._warn_of_contradictions(known)
+        component = known.closure(on_contradiction="keep").component
+        scatter, n_rows, self.n_chunklets_ = chunklet_scatter(rows, component)
+        if not self.n_chunklets_:
+            warnings.warn(
+                "No rows are known to belong together, so there is nothing to learn from: the "
+                "distance is the Euclidean one.",
+                ConstraintWarning,
+                stacklevel=2,
+            )
+            self._keep(np.eye(d)[:kept], rows.dtype)
+            return self
+        within = self._regularize(scatter / n_rows, n_rows - self.n_chunklets_)
+        values, directions = linalg.eigh(total_covariance(rows), within)
+        if kept == d:  # the map that turns the rows least
+            own, vectors = np.linalg.eigh(within)
+            self._keep((vectors / np.sqrt(own)) @ vectors.T, rows.dtype)
+        else:  # directions are orthonormal within chunklets already
+            self._keep(directions[:, np.argsort(-values, kind="stable")[:kept]].T, rows.dtype)
+        return self
+
+    def _regularize(self, within: Array, rank: int) -> Array:
+        """Shrink towards a multiple of the identity; refuse what stays singular."""
+        d = len(within)
+        scale = float(np.trace(within)) / d
+        if scale == 0:
+            warnings.warn(
+                "Rows known to belong together are all the same: no direction can be told from "
+                "another, and the distance is the Euclidean one.",
+                ConstraintWarning,
+                stacklevel=3,
+            )
+            return np.eye(d)
+        shrunk = (1 - self.shrinkage) * within + self.shrinkage * scale * np.eye(d)
+        if self.shrinkage == 0:
+            smallest = float(np.linalg.eigvalsh(within)[0])
+            if smallest <= 1e-12 * scale:
+                raise SidelightError(
+                    f"The chunklets span at most {rank} of {d} directions, so their scatter has no "
+                    "inverse; give more must-links, fewer features (PCA first), or shrinkage=0.05."
+                )
+        return shrunk
+
+
+def check_components(n_components: Any, d: int) -> int:
+    """Check a number of dimensions to keep: a whole number from 1 to the number of features."""
+    if n_components is None:
+        return d
+    if isinstance(n_components, bool) or not isinstance(n_components, Integral):
+        raise TypeError(f"n_components must be a whole number or None, got {n_components!r}.")
+    if not 1 <= int(n_components) <= d:
+        raise ValueError(
+            f"n_components={n_components} must be between 1 and the number of features, {d}."
+        )
+    return int(n_components)

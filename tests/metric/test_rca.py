@@ -1,0 +1,101 @@
+"""Relevant component analysis: whitening within chunklets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import linalg
+from sklearn.datasets import load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from sidelight import Constraints
+from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.metric import RCA
+from sidelight.metric._scatter import chunklet_scatter
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return X, y, Constraints.sample(y, 150, random_state=0)
+
+
+def within(rows: np.ndarray, component: np.ndarray) -> np.ndarray:
+    scatter, n, _ = chunklet_scatter(rows, component)
+    return scatter / n
+
+
+def test_scatter_is_the_definition(wine):
+    X, _, known = wine
+    component = known.components()
+    expected = np.zeros((13, 13))
+    n = chunklets = 0
+    for c in np.unique(component):
+        members = X[component == c]
+        if len(members) >= 2:
+            gaps = members - members.mean(axis=0)
+            expected += gaps.T @ gaps
+            n, chunklets = n + len(members), chunklets + 1
+    scatter, rows, count = chunklet_scatter(X, component)
+    np.testing.assert_allclose(scatter, expected, rtol=1e-9, atol=1e-7)
+    assert (rows, count) == (n, chunklets)
+
+
+@pytest.mark.parametrize("kept", [None, 4])
+def test_within_chunklets_the_covariance_becomes_the_identity(wine, kept):
+    X, _, known = wine
+    mapped = RCA(kept, shrinkage=0).fit(X, constraints=known).transform(X)
+    size = mapped.shape[1]
+    np.testing.assert_allclose(within(mapped, known.components()), np.eye(size), atol=1e-8)
+
+
+def test_distances_do_not_depend_on_a_linear_map_of_the_rows(wine):
+    X, _, known = wine
+    B = np.random.default_rng(0).normal(size=(13, 13)) + 3 * np.eye(13)
+    X = X / X.std(axis=0)
+    pairs = np.random.default_rng(1).integers(0, len(X), size=(200, 2))
+    one = RCA(shrinkage=0).fit(X, constraints=known).pair_distance(pairs, X)
+    other = RCA(shrinkage=0).fit(X @ B, constraints=known).pair_distance(pairs, X @ B)
+    np.testing.assert_allclose(one, other, rtol=1e-7)
+
+
+def test_classes_as_chunklets_span_what_lda_spans():
+    X, y = load_iris(return_X_y=True)
+    reduced = RCA(2, shrinkage=0).fit(X, y)
+    lda = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    angles = linalg.subspace_angles(reduced.components_.T, lda.scalings_[:, :2])
+    assert angles.max() < 1e-7
+
+
+def test_all_dimensions_kept_are_the_plain_distances(wine):
+    X, _, known = wine
+    plain = RCA(shrinkage=0).fit(X, constraints=known).get_mahalanobis_matrix()
+    kept = RCA(13, shrinkage=0).fit(X, constraints=known).get_mahalanobis_matrix()
+    np.testing.assert_allclose(plain, np.linalg.inv(within(X, known.components())), rtol=1e-6)
+    np.testing.assert_allclose(kept, plain)
+
+
+def test_the_metric_is_one_thing_seen_from_many_sides(wine):
+    X, _, known = wine
+    model = RCA().fit(X, constraints=known)
+    distance, A = model.get_metric(), model.get_mahalanobis_matrix()
+    gap = X[3] - X[90]
+    assert np.linalg.eigvalsh(A).min() > 0
+    expected = np.sqrt(gap @ A @ gap)
+    assert distance(X[3], X[90]) == pytest.approx(expected)
+    assert model.pair_distance(X[None, [3, 90]])[0] == pytest.approx(expected)
+    assert model.pair_score([(3, 90)], X)[0] == pytest.approx(-expected)
+    K = model.kernel(X[[3, 90]])
+    assert np.sqrt(K[0, 0] + K[1, 1] - 2 * K[0, 1]) == pytest.approx(expected)
+
+
+def test_too_few_chunklets():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 6))
+    few = Constraints(must_link=[(0, 1), (2, 3)], n_samples=20)
+    with pytest.raises(SidelightError, match="at most 2 of 6 directions"):
+        RCA(shrinkage=0).fit(X, constraints=few)
+    assert np.isfinite(RCA().fit(X, constraints=few).components_).all()
+    with pytest.warns(ConstraintWarning, match="Euclidean"):
+        model = RCA().fit(X, constraints=Constraints(n_samples=20))
+    np.testing.assert_array_equal(model.components_, np.eye(6))
