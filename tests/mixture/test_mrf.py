@@ -160,6 +160,32 @@ def test_clique_of_as_many_as_there_are_labels() -> None:
     np.testing.assert_allclose(q.sum(axis=0), 1.0)  # every label is used exactly once
 
 
+def test_large_cliques_by_sets_of_labels() -> None:
+    rng = np.random.RandomState(0)
+    clique = list(itertools.combinations(range(5), 2))
+    logphi = rng.randn(5, 6) * 2
+    logphi[0, 3] = -np.inf
+    truth = Enumeration(clique, [HARD] * 10, logphi)
+    engine = ConstraintField(clique, [HARD] * 10, 5, inference="exact")
+    q, log_z = engine.marginals(logphi)
+    assert engine.methods(6) == {"cliques": 5}
+    np.testing.assert_allclose(q, truth.q, atol=1e-12)
+    assert log_z == pytest.approx(truth.log_z)
+    best = weight_of(engine.map(logphi), clique, [HARD] * 10, logphi)
+    assert best == pytest.approx(truth.weight.max())
+    copies = 3000
+    many = (np.array(clique)[None] + 5 * np.arange(copies)[:, None, None]).reshape(-1, 2)
+    engine = ConstraintField(many, np.full(len(many), HARD), 5 * copies)
+    labels = engine.sample(np.tile(logphi, (copies, 1)), 0).reshape(copies, 5)
+    shares = np.stack([(labels == label).mean(axis=0) for label in range(6)], axis=1)
+    np.testing.assert_allclose(shares, truth.q, atol=2.5 / np.sqrt(copies))
+    # Ten of ten labels: a table would need 10^10 entries, there are 2^10 sets.
+    clique = list(itertools.combinations(range(10), 2))
+    q, _ = ConstraintField(clique, [HARD] * 45, 10).marginals(rng.randn(10, 10) * 50)
+    np.testing.assert_allclose(q.sum(axis=0), 1.0)
+    np.testing.assert_allclose(q.sum(axis=1), 1.0)
+
+
 def test_pair_in_closed_form() -> None:
     rng = np.random.RandomState(1)
     a, b = rng.dirichlet(np.ones(3), size=2)

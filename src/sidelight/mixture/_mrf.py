@@ -15,6 +15,7 @@ from sidelight.mixture._mrf_plan import (
     INFERENCE,
     Choice,
     canonical_links,
+    check_feasible,
     exact_edges,
     make_plan,
 )
@@ -32,9 +33,10 @@ class ConstraintField:
         \log p(y) = \sum_i \phi_{i y_i} + \sum_{(i,j)} \rho_{ij} [y_i = y_j] - \log Z .
 
     Every connected part is solved by the cheapest method that is exact: single nodes, pairs and
-    trees by sum-product; two labels and hard edges only, by comparing the two labelings; anything
-    else by variable elimination in order of least fill, if its largest table of ``k^(width + 1)``
-    entries fits the budget. What is wider is approximated, if that is allowed.
+    trees by sum-product; two labels and hard edges only, by comparing the two labelings; cliques
+    of hard edges by sets of labels; anything else by variable elimination in order of least fill,
+    if its largest table of ``k^(width + 1)`` entries fits the budget. What is wider is
+    approximated, if that is allowed.
 
     Parameters
     ----------
@@ -274,6 +276,7 @@ class ConstraintField:
 
     def _plan(self, k: int) -> list[Inference]:
         if k not in self._plans:
+            check_feasible(self._links, k)
             self._plans[k] = make_plan(self._links, k, self._choice)
         return self._plans[k]
 

@@ -21,6 +21,7 @@ from sidelight.mixture._mrf_approximate import (
     SpanningForest,
     spanning_forest,
 )
+from sidelight.mixture._mrf_cliques import Cliques, fewer_sets
 from sidelight.mixture._mrf_exact import (
     FloatArray,
     Inference,
@@ -95,30 +96,44 @@ class Choice:
     random_state: np.random.RandomState
 
 
-def make_plan(links: Links, k: int, choice: Choice) -> list[Inference]:
-    """Choose a method for every connected part; together they answer for every node once."""
-    hard = np.isneginf(links.coupling)
-    result = check_coloring(links.n_nodes, links.edges[hard], k)
+def check_feasible(links: Links, k: int) -> None:
+    """Raise where hard edges need more than ``k`` labels."""
+    result = check_coloring(links.n_nodes, links.edges[np.isneginf(links.coupling)], k)
     if result.answer == "no":
         raise infeasible(result)
+
+
+def make_plan(links: Links, k: int, choice: Choice) -> list[Inference]:
+    """Choose a method for every connected part; together they answer for every node once."""
     n_parts, part = connected_parts(links.n_nodes, links.edges)
     part_of_edge = part[links.edges[:, 0]]
+    size = np.bincount(part, minlength=n_parts)
     n_edges = np.bincount(part_of_edge, minlength=n_parts)
-    has_cycle = n_edges >= np.bincount(part, minlength=n_parts)
-    n_soft = np.bincount(part_of_edge[~hard], minlength=n_parts)
-    special = {
-        "forest": has_cycle,
-        "gibbs": n_edges > 0,
-        "mean-field": n_edges > 0,
-    }.get(choice.inference, has_cycle & (n_soft == 0) & (k == 2))
-    rest = links.region(np.flatnonzero(~special[part]), np.flatnonzero(~special[part_of_edge]))
+    all_hard = np.ones(n_parts, dtype=bool)
+    all_hard[part_of_edge[np.isfinite(links.coupling)]] = False
+
+    def take(some: npt.NDArray[np.bool_]) -> Region:
+        return links.region(np.flatnonzero(some[part]), np.flatnonzero(some[part_of_edge]))
+
+    none = np.zeros(n_parts, dtype=bool)
+    two, clique, approximate = none, none, none
+    if choice.inference == "forest":
+        approximate = n_edges >= size
+    elif choice.inference in ("gibbs", "mean-field"):
+        approximate = n_edges > 0
+    elif k == 2:
+        two = all_hard & (n_edges >= size)
+    else:
+        is_clique = all_hard & (2 * n_edges == size * (size - 1))
+        clique = is_clique & fewer_sets(size, k, choice.budget)
+    rest = take(~(two | clique | approximate))
     plan, wide = eliminate(rest, k, choice.budget)
-    if special.any():
-        chosen = links.region(np.flatnonzero(special[part]), np.flatnonzero(special[part_of_edge]))
-        if choice.inference in ("auto", "exact"):
-            plan.append(two_labelings(chosen))
-        else:
-            plan.append(_approximate(chosen, links, k, choice.inference, choice))
+    if two.any():
+        plan.append(two_labelings(take(two)))
+    if clique.any():
+        plan.append(Cliques(take(clique)))
+    if approximate.any():
+        plan.append(_approximate(take(approximate), links, k, choice.inference, choice))
     return plan + _widely(links, rest, wide, k, choice)
 
 
