@@ -69,8 +69,9 @@ class DiscriminativeMixture(_DiscriminativeBase):
         Added to the variances.
     max_iter : int, default=500
         At most this many iterations per stage.
-    n_init : int, default=15
+    n_init : int, default=5
         Number of starts, of which the best is kept; the landscape is rugged when ``λ`` is large.
+        The source uses 15.
     means_init : array of shape (n_components, n_features), default=None
         Means to start from instead of random rows; one start is then enough.
     random_state : int, RandomState or None, default=None
@@ -147,7 +148,7 @@ class DiscriminativeMixture(_DiscriminativeBase):
         tol: float = 1e-4,
         reg_covar: float = 1e-6,
         max_iter: int = 500,
-        n_init: int = 15,
+        n_init: int = 5,
         means_init: Any = None,
         random_state: Any = None,
         verbose: int = 0,

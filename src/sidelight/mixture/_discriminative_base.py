@@ -222,7 +222,10 @@ class _DiscriminativeBase(_GaussianBase):
 
     def _search(self, objective: Objective, seeds: Array, before: Search | None) -> Search:
         """Descend from every start, and from another fit when there is one; keep the best."""
-        stages = schedule(self.sharpness, self.inverse_temperature, self.tol)
+        # Without a loss, its sharpness makes no difference.
+        paid = objective.penalty > 0 and len(objective.rows.known) > 0
+        sharpness = self.sharpness if paid else self.sharpness[-1:]
+        stages = schedule(sharpness, self.inverse_temperature, self.tol)
         firsts = [
             self._first(objective.rows, objective.model, np.random.RandomState(seed))
             for seed in seeds

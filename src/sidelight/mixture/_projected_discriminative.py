@@ -60,7 +60,7 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
         variance do not attract.
     max_iter : int, default=500
         At most this many iterations per stage.
-    n_init : int, default=15
+    n_init : int, default=5
         Number of random starts, of which the best is kept.
     means_init : array of shape (n_components, n_features), default=None
         Means to start from, in the space of the rows, instead of random rows.
@@ -130,7 +130,7 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
         tol: float = 1e-4,
         reg_covar: float = 1e-6,
         max_iter: int = 500,
-        n_init: int = 15,
+        n_init: int = 5,
         means_init: Any = None,
         random_state: Any = None,
         verbose: int = 0,
