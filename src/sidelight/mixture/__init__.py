@@ -11,10 +11,12 @@ __getattr__, __dir__, __all__ = attach(
         "_categorical": ["CategoricalMixture"],
         "_von_mises_fisher": ["VonMisesFisherMixture"],
         "_greedy": ["GreedyMixture"],
+        "_accelerated": ["AcceleratedMixture"],
         "_penalized": ["PenalizedMixture"],
         "_discriminative": ["DiscriminativeMixture"],
         "_projected_discriminative": ["ProjectedDiscriminativeMixture"],
         "_mml": ["MMLMixture"],
         "_feature_saliency": ["FeatureSaliencyMixture"],
+        "_nonparametric": ["NonparametricMixture"],
     },
 )

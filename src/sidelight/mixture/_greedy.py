@@ -52,10 +52,10 @@ class GreedyMixture(_GaussianBase):
         mixture.
     n_candidates : int, default=10
         Candidates ``m`` per component and search.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        One matrix per component, one for all, variances per component and feature, or one
-        variance per component. With ``"tied"`` a new component is sought with a covariance of its
-        own, which all share when it joins.
+    covariance_type : {"full", "diag", "spherical"}, default="full"
+        One matrix per component, variances per component and feature, or one variance per
+        component. A covariance that all share cannot suit a mixture before and after a component
+        joins.
     tol : float, default=1e-5
         EM stops when an iteration gains less log-likelihood than this per row.
     reg_covar : float, default=1e-6
@@ -91,8 +91,7 @@ class GreedyMixture(_GaussianBase):
     lower_bound_ : float
         Log-likelihood per row at the end.
     lower_bounds_ : ndarray
-        The same at every iteration from the single Gaussian on; never falls, unless the covariance
-        is tied.
+        The same at every iteration from the single Gaussian on; never falls.
     objective_, history_ : float, ndarray
         Their negatives: what is minimised.
     n_iter_ : int
@@ -163,7 +162,7 @@ class GreedyMixture(_GaussianBase):
             enforcement="none",
             source="Verbeek 2004, section 3.2",
             complexity="O(n k d²) per iteration and O(n m d²) per search, O(n + k d²) memory",
-            monotone=self.covariance_type != "tied",
+            monotone=True,
             out_of_core=True,
         )
 
@@ -213,6 +212,11 @@ class GreedyMixture(_GaussianBase):
         return self._keep(_until(steps[:chosen]), source, known)
 
     def _check_search(self) -> None:
+        if self.covariance_type == "tied":
+            raise ValueError(
+                "covariance_type='tied' does not go with greedy search: a component joins with a "
+                "covariance of its own. Choose 'full', 'diag' or 'spherical'."
+            )
         if self.selection not in SELECTIONS:
             raise ValueError(f"selection must be 'bic', 'aic' or None, got {self.selection!r}.")
         for name in ("n_candidates", "n_init"):

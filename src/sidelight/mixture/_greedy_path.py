@@ -20,7 +20,7 @@ from sidelight.mixture._candidates import (
     join,
     partial_em,
 )
-from sidelight.mixture._em import EMResult, Expectation, em, log_joint_blocks, normalized_log
+from sidelight.mixture._em import EMResult, em, log_joint_blocks
 from sidelight.mixture._gaussian import GaussianComponents
 
 Array = npt.NDArray[Any]
@@ -71,7 +71,8 @@ def greedy_path(
 ) -> Iterator[Step]:
     """Yield mixtures of 1, 2, ... components until no candidate raises the likelihood.
 
-    ``whole`` is the Gaussian of all rows: one component of the wanted kind.
+    ``whole`` is the Gaussian of all rows: one component with a covariance of the wanted kind, which
+    is not shared.
     """
     weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
     components, log_weights = whole, np.zeros(1)
@@ -98,7 +99,7 @@ def greedy_path(
         best, tried = best_candidate(mixture, result, whole, n_candidates, rng)
         if best is None:
             return
-        components, log_weights = _inserted(mixture, result, best)
+        components, log_weights = _inserted(result, best)
 
 
 def current_mixture(source: RowSource, result: EMResult, weights: Array) -> CurrentMixture:
@@ -120,7 +121,7 @@ def best_candidate(
     rng: np.random.RandomState,
 ) -> tuple[Candidates | None, dict[str, int]]:
     """Find the component whose insertion raises the likelihood most; None where none does."""
-    drawn = draw_candidates(mixture, own_covariance(whole), result.log_weights, n_candidates, rng)
+    drawn = draw_candidates(mixture, whole, result.log_weights, n_candidates, rng)
     if not drawn:
         return None, {}
     grown = join(partial_em(mixture, drawn, max_iter=ROUGH_ITERATIONS, tol=ROUGH_TOL))
@@ -130,13 +131,6 @@ def best_candidate(
     best = replace(kept.pick(np.argmax(kept.gains, keepdims=True)), owner=0)
     (best,) = partial_em(mixture.everywhere(), [best], max_iter=FINE_ITERATIONS, tol=FINE_TOL)
     return (best if best.gains[0] > 0 else None), tried
-
-
-def own_covariance(whole: GaussianComponents) -> GaussianComponents:
-    """One component with a covariance that is not shared: candidates have their own."""
-    if whole.kind != "tied":
-        return whole
-    return replace(whole, kind="full", covariances=whole.covariances[None])
 
 
 def _sound(
@@ -173,27 +167,13 @@ def relative_width(components: GaussianComponents, whole: GaussianComponents) ->
     return widths
 
 
-def _inserted(
-    mixture: CurrentMixture, result: EMResult, new: Candidates
-) -> tuple[GaussianComponents, Array]:
+def _inserted(result: EMResult, new: Candidates) -> tuple[GaussianComponents, Array]:
     """Put the new component into the mixture."""
-    share = float(new.shares[0])
-    log_weights = np.append(result.log_weights + np.log1p(-share), np.log(share))
     old = result.components
-    k = old.n_components
-    of_old = np.repeat(old.covariances[None], k, axis=0) if old.kind == "tied" else old.covariances
-    joined = replace(
+    components = replace(
         old,
-        kind=new.components.kind,
         means=np.concatenate((old.means, new.components.means)),
-        covariances=np.concatenate((of_old, new.components.covariances)),
+        covariances=np.concatenate((old.covariances, new.components.covariances)),
     )
-    if old.kind != "tied":
-        return joined, log_weights
-    # The new component came with its own covariance: let all find theirs before they share one.
-    expectation = Expectation(mixture.source, sample_weight=mixture.weights)
-    _, sums, _ = expectation.visit(joined, log_weights)
-    moved = joined.maximize(sums)
-    weights = sums[0] / sums[0].sum()
-    shared = np.einsum("k,kij->ij", weights, moved.covariances)
-    return replace(old, means=moved.means, covariances=shared), normalized_log(weights)
+    share = float(new.shares[0])
+    return components, np.append(result.log_weights + np.log1p(-share), np.log(share))
