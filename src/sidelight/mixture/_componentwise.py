@@ -263,7 +263,7 @@ def revised_weight(weight: float, masses: Array, component: int, support: float,
         return float(mass / n)
     excess = mass - support
     if np.all(masses > support):
-        return float(excess / (n - len(masses) * support))
+        return float(excess / (masses - support).sum())
     published = excess / np.maximum(masses - support, 0.0).sum()
     target = published / (1 - weight + published)
     rest = n - mass - (len(masses) - 1) * support

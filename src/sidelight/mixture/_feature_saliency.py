@@ -45,8 +45,8 @@ class FeatureSaliencyMixture(MessageLengthMixture):
     Parameters
     ----------
     n_components : int, default=None
-        Number of components to start from, more than there are clusters; unless told, 20 or as
-        many as the rows can support.
+        Number of components to start from, far more than there are clusters; 30 unless told, or
+        as many as there are rows.
     min_components : int, default=1
         Fewer components are not tried.
     feature_saliency : bool, default=True
@@ -123,8 +123,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
     >>> from sidelight.mixture import FeatureSaliencyMixture
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 4))
-    >>> X[:100, 0] += 6
-    >>> X[:200, 1] += 6
+    >>> X[:, :2] += np.repeat([[0, 5], [5, 10], [10, 0]], 100, axis=0)
     >>> model = FeatureSaliencyMixture(random_state=0).fit(X)
     >>> model.n_components_, model.get_support().tolist()
     (3, [True, True, False, False])

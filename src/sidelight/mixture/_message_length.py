@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from numbers import Integral
@@ -23,7 +22,7 @@ from sidelight.mixture._em import LEAST_WEIGHT, EMResult
 Array = npt.NDArray[Any]
 
 #: Number of components to start from unless told.
-MANY = 20
+MANY = 30
 
 
 class MessageLengthMixture(_MixtureBase):
@@ -37,22 +36,25 @@ class MessageLengthMixture(_MixtureBase):
     n_init: int
 
     def _start_size(self, n_rows: int, n: float, support: float) -> int:
-        """Number of components to start from, after checks; ``n`` is the weight of all rows."""
+        """Number of components to start from, after checks; ``n`` is the weight of all rows.
+
+        It may exceed what the rows support: components go one at a time, and those that are left
+        are the better the more there were to choose from.
+        """
         least = check_n_clusters(self.min_components, n_rows, name="min_components")
-        if self.n_components is None:
-            supported = math.ceil(n / max(support, 1.0)) - 1
-            return min(n_rows, max(least, min(MANY, supported)))
-        k = check_n_clusters(self.n_components, n_rows, name="n_components")
-        if least > k:
-            raise ValueError(f"min_components={least} must not exceed n_components={k}.")
-        if n <= k * support:
+        if least > 1 and n <= least * support:
             warnings.warn(
-                f"{k} components start with {n / k:.3g} rows each, but need more than "
-                f"{support:g} to last: most will vanish at once. Start from fewer, use fewer "
-                "features, or give more rows.",
+                f"{n:g} rows are too few for {least} components, which need more than {support:g} "
+                "each: some are kept although they do not pay. Use fewer features or a smaller "
+                "min_components.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        if self.n_components is None:
+            return max(least, min(MANY, n_rows))
+        k = check_n_clusters(self.n_components, n_rows, name="n_components")
+        if least > k:
+            raise ValueError(f"min_components={least} must not exceed n_components={k}.")
         return k
 
     def _search(

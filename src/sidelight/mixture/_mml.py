@@ -38,8 +38,8 @@ class MMLMixture(MessageLengthMixture):
     Parameters
     ----------
     n_components : int, default=None
-        Number of components to start from, more than there are clusters; unless told, 20 or as
-        many as the rows can support.
+        Number of components to start from, far more than there are clusters; 30 unless told, or
+        as many as there are rows.
     min_components : int, default=1
         Fewer components are not tried.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"

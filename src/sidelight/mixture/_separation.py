@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from scipy.special import softmax
+from scipy.special import expit, logit, softmax
 
 from sidelight.engine import RowSource
 from sidelight.mixture._saliency import SaliencyComponents
@@ -120,31 +120,33 @@ class Separation:
         return self._rounded(best, classes), np.array(path)
 
     def _ascend(self, start: Array, features: Array, classes: Array) -> tuple[Array, float]:
-        """Climb with the classes held fixed, within the bounds."""
+        """Climb with the classes held fixed; log-odds of the saliencies make the slopes even."""
 
-        def descent(chosen: Array) -> tuple[float, Array]:
+        def at(log_odds: Array) -> Array:
             saliencies = start.copy()
-            saliencies[features] = chosen
-            value, slope = self.value_and_slope(saliencies, classes)
-            return -value, -slope[features]
+            saliencies[features] = expit(log_odds)
+            return saliencies
 
+        def descent(log_odds: Array) -> tuple[float, Array]:
+            saliencies = at(log_odds)
+            value, slope = self.value_and_slope(saliencies, classes)
+            return -value, -(slope * saliencies * (1 - saliencies))[features]
+
+        farthest = float(logit(1 - MARGIN))
         found = minimize(
             descent,
-            start[features],
+            logit(start[features]),
             jac=True,
             method="L-BFGS-B",
-            bounds=[(MARGIN, 1 - MARGIN)] * len(features),
-            options={"maxiter": 200},
+            bounds=[(-farthest, farthest)] * len(features),
         )
-        reached = start.copy()
-        reached[features] = found.x
-        return reached, -float(found.fun)
+        return at(found.x), -float(found.fun)
 
     def _rounded(self, saliencies: Array, classes: Array) -> Array:
         """Put saliencies at the bounds to 0 and 1, unless that parts the classes less."""
         rounded = saliencies.copy()
-        rounded[saliencies <= MARGIN] = 0.0
-        rounded[saliencies >= 1 - MARGIN] = 1.0
+        rounded[saliencies < 2 * MARGIN] = 0.0
+        rounded[saliencies > 1 - 2 * MARGIN] = 1.0
         before, _ = self.value_and_slope(saliencies, classes)
         after, _ = self.value_and_slope(rounded, classes)
         return rounded if after >= before - 1e-6 * abs(before) else saliencies
