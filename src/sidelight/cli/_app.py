@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sidelight.cli._errors import PROBLEM, USAGE, Commands
+from sidelight.cli._feature_commands import select, transform
 from sidelight.cli._options import (
     CannotLink,
     Clusters,
@@ -27,6 +25,7 @@ from sidelight.cli._options import (
     Seed,
     file_argument,
     file_option,
+    quick_imports,
     split_names,
 )
 
@@ -40,15 +39,6 @@ app = typer.Typer(
     epilog="Try `sidelight demo`. Exit codes: 0 fine, 1 a problem in data or constraints, 2 wrong "
     "usage, 130 interrupted.",
 )
-
-
-@contextlib.contextmanager
-def _quick_imports() -> Iterator[None]:
-    """End the pause of the garbage collector that ``main`` began, and spare what was imported."""
-    yield
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
 
 
 def _show_version(wanted: bool) -> None:
@@ -127,7 +117,7 @@ def cluster(
 
     Example: sidelight cluster customers.csv -k 4 --constraints known.csv -o labels.csv
     """
-    with _quick_imports():
+    with quick_imports():
         from sidelight.cli._cluster import Request, run
         from sidelight.cli._common import Screen
 
@@ -201,7 +191,7 @@ def ask(
 
     Example: sidelight ask customers.csv -k 4 --budget 50 -o labels.csv
     """
-    with _quick_imports():
+    with quick_imports():
         from sidelight.cli._ask import run
         from sidelight.cli._cluster import Request
 
@@ -234,7 +224,7 @@ def predict(
 
     Example: sidelight predict model.skops new.csv -o labels.csv
     """
-    with _quick_imports():
+    with quick_imports():
         from sidelight.cli._common import Screen
         from sidelight.cli._predict import run
 
@@ -259,7 +249,7 @@ def check(
 
     Exit code 1 if the constraints contradict each other or k clusters cannot satisfy them.
     """
-    with _quick_imports():
+    with quick_imports():
         from sidelight.cli._check import run
         from sidelight.cli._common import Screen
 
@@ -324,7 +314,7 @@ def sample(
 
     Example: sidelight sample iris.csv --label-column class -n 100 -o constraints.csv
     """
-    with _quick_imports():
+    with quick_imports():
         from sidelight.cli._common import Screen
         from sidelight.cli._sample import run
 
@@ -363,7 +353,7 @@ def evaluate(
 
     With constraints, also over the rows that no constraint mentions: the others were given away.
     """
-    with _quick_imports():
+    with quick_imports():
         from sidelight.cli._common import Screen
         from sidelight.cli._evaluate import run
 
@@ -392,7 +382,7 @@ def methods(
     as_json: Json = False,
 ) -> None:
     """List the methods."""
-    with _quick_imports():
+    with quick_imports():
         from sidelight.cli._common import Screen
         from sidelight.cli._methods import run
 
@@ -408,8 +398,12 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Run the main job on the bundled example and write its report."""
-    with _quick_imports():
+    with quick_imports():
         from sidelight.cli._common import Screen
         from sidelight.cli._demo import run
 
     run(output, Screen(as_json=as_json, quiet=quiet))
+
+
+app.command()(transform)
+app.command()(select)

@@ -91,7 +91,7 @@ def _talk(
     known = read_knowledge(data, constraints=request.constraints)
     method = choose_method(request.method, something_known=True)
     estimator = make_estimator(method, k=request.k, seed=request.seed, settings=())
-    X = _cluster._scale(data.X)[1] if request.standardize else data.X
+    X = _cluster.scale(data.X)[1] if request.standardize else data.X
     with Answers.open(answers_file, known=known) as answers:
         chooser = make_strategy(strategy, estimator)
         chooser.start(X, answers, request.k, request.seed)

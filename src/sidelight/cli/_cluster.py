@@ -89,8 +89,8 @@ def run(request: Request, screen: Screen) -> dict[str, Any]:
     return facts
 
 
-def fit_rows(request: Request, screen: Screen) -> Fit:
-    """Read the data and what is known, and fit."""
+def read_rows(request: Request, screen: Screen) -> tuple[Table, Constraints]:
+    """Read the data and what is known about it."""
     data = read_table(
         request.data,
         id_column=request.id_column,
@@ -108,6 +108,12 @@ def fit_rows(request: Request, screen: Screen) -> Fit:
     )
     for sentence in (*data.notes, *known.notes):
         screen.note(sentence)
+    return data, known
+
+
+def fit_rows(request: Request, screen: Screen) -> Fit:
+    """Read the data and what is known, and fit."""
+    data, known = read_rows(request, screen)
     method = choose_method(request.method, something_known=not known.is_empty)
     estimator = make_estimator(
         method,
@@ -116,8 +122,8 @@ def fit_rows(request: Request, screen: Screen) -> Fit:
         settings=request.settings,
         n_classes=len(known.label_names),
     )
-    _say_what_is_ignored(known, method, screen)
-    scaler, X = _scale(data.X) if request.standardize else (None, data.X)
+    say_what_is_ignored(known, method, screen)
+    scaler, X = scale(data.X) if request.standardize else (None, data.X)
     start = time.perf_counter()
     with screen.progress():
         estimator.fit(X, constraints=known)
@@ -125,7 +131,8 @@ def fit_rows(request: Request, screen: Screen) -> Fit:
     return Fit(estimator, method.name, scaler, X, data, known, seconds)
 
 
-def _say_what_is_ignored(known: Constraints, method: Any, screen: Screen) -> None:
+def say_what_is_ignored(known: Constraints, method: Any, screen: Screen) -> None:
+    """Name the kinds of knowledge that were given and that the method has no use for."""
     given = [KINDS.get(kind, kind) for kind, n in knowledge_facts(known).items() if n]
     ignored = [kind for kind in given if kind not in method.tags.knowledge]
     if ignored:
@@ -135,7 +142,7 @@ def _say_what_is_ignored(known: Constraints, method: Any, screen: Screen) -> Non
         )
 
 
-def _scale(X: Any) -> tuple[Any, Any]:
+def scale(X: Any) -> tuple[Any, Any]:
     """Standardise; sparse rows keep their zeros, so their mean stays."""
     from scipy import sparse
     from sklearn.preprocessing import StandardScaler

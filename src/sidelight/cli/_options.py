@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -69,3 +72,12 @@ def split_names(values: list[str] | None) -> list[str] | None:
     if values is None:
         return None
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+@contextlib.contextmanager
+def quick_imports() -> Iterator[None]:
+    """End the pause of the garbage collector that ``main`` began, and spare what was imported."""
+    yield
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()

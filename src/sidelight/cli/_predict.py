@@ -26,8 +26,13 @@ def run(
     check_readable(data_path)
     model = load_model(model_path)
     if not hasattr(model.estimator, "predict"):
-        raise SidelightError(f"{model.method} cannot assign new rows to its clusters.")
-    data = _read_like(model, data_path, id_column)
+        hint = (
+            f"; `sidelight transform {data_path} --model {model_path}` gives its features"
+            if hasattr(model.estimator, "transform")
+            else ""
+        )
+        raise SidelightError(f"{model.method} cannot assign new rows to clusters{hint}.")
+    data = read_like(model, data_path, id_column)
     for sentence in data.notes:
         screen.note(sentence)
     labels = model.predict(data)
@@ -54,7 +59,7 @@ def run(
     screen.result(facts)
 
 
-def _read_like(model: Model, path: Path, id_column: str | None) -> Table:
+def read_like(model: Model, path: Path, id_column: str | None) -> Table:
     """Read a table in the way the data of the model was read."""
     if table_format(path) == "libsvm":
         data = read_table(path, zero_based=model.zero_based)

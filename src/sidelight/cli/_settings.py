@@ -51,7 +51,7 @@ def make_estimator(
     parameters = parse_settings(settings, method)
     known = method.cls().get_params()
     number = next((name for name in ("n_clusters", "n_components") if name in known), None)
-    if number is not None:
+    if number is not None and (k is not None or method.tags.kind == "clusterer"):
         if k is None and method.tags.needs_n_clusters:
             hint = f" (the labels know {n_classes} classes)" if n_classes else ""
             raise UsageError(
@@ -66,4 +66,17 @@ def make_estimator(
 
 def choose_method(name: str | None, *, something_known: bool) -> Method:
     """The method by its name, or the usual one."""
-    return catalog.get(name or ("pckmeans" if something_known else "kmeans"))
+    method = catalog.get(name or ("pckmeans" if something_known else "kmeans"))
+    if method.tags.kind != "clusterer":
+        raise UsageError(
+            f"{method.name} makes features, not clusters: `sidelight {command_for(method)} DATA "
+            f"-m {method.name}`."
+        )
+    return method
+
+
+def command_for(method: Method) -> str:
+    """Name the command that a method belongs to."""
+    if method.tags.kind == "clusterer":
+        return "cluster"
+    return "select" if method.tags.family == "feature_selection" else "transform"

@@ -11,6 +11,7 @@ __getattr__, __dir__, __all__ = attach(
         "_labels": ["read_labels", "write_labels"],
         "_pairs": ["read_pairs"],
         "_table": ["Table", "read_table"],
+        "_write_table": ["write_table"],
     },
 )
 
@@ -21,3 +22,4 @@ if TYPE_CHECKING:
     from sidelight.io._pairs import read_pairs as read_pairs
     from sidelight.io._table import Table as Table
     from sidelight.io._table import read_table as read_table
+    from sidelight.io._write_table import write_table as write_table

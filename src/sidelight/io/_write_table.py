@@ -1,0 +1,93 @@
+"""Write a table of rows: what ``read_table`` reads again."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sidelight.exceptions import SidelightError
+from sidelight.io._atomic import atomic_write
+from sidelight.io._formats import open_text, table_format
+
+
+def write_table(
+    path: str | os.PathLike[str],
+    X: Any,
+    feature_names: Sequence[str],
+    *,
+    ids: npt.ArrayLike | None = None,
+    others: Mapping[str, npt.ArrayLike] | None = None,
+) -> None:
+    """Write rows with their ids, as CSV, Parquet or NPY by the suffix.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``, or ``.npy`` (the numbers alone); replaced in
+        one step when complete.
+    X : array or CSR matrix of shape (n_rows, n_features)
+        The numbers; sparse rows are written dense.
+    feature_names : sequence of str
+        Names of the columns.
+    ids : array-like of shape (n_rows,), optional
+        Ids of the rows, in front as the column ``id``.
+    others : dict of str to array-like, optional
+        More columns, such as labels, at the end.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sidelight.io import write_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "rows.csv"
+    ...     write_table(file, [[1.5, 2.0]], ["size", "weight"], ids=["ann"])
+    ...     print(file.read_text())
+    id,size,weight
+    ann,1.5,2.0
+    <BLANKLINE>
+    """
+    rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    columns: dict[str, Any] = {} if ids is None else {"id": np.asarray(ids)}
+    columns.update(zip(feature_names, rows.T, strict=True))
+    columns.update({name: np.asarray(values) for name, values in (others or {}).items()})
+    kind = check_table_path(path)
+    with atomic_write(path) as temporary:
+        if kind == "npy":
+            np.save(temporary, rows)
+        elif kind == "parquet":
+            _write_parquet(columns, temporary)
+        else:
+            _write_csv(columns, temporary)
+
+
+def check_table_path(path: str | os.PathLike[str]) -> str:
+    """Check that a table can be kept in such a file, and tell its format."""
+    kind = table_format(Path(path))
+    if kind == "libsvm":
+        raise SidelightError(
+            f"Tables are written as .csv, .csv.gz, .tsv, .parquet or .npy, not as {path}."
+        )
+    return kind
+
+
+def _write_parquet(columns: dict[str, Any], path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(columns), path)
+
+
+def _write_csv(columns: dict[str, Any], path: Path) -> None:
+    between = "\t" if ".tsv" in path.suffixes else ","
+    with open_text(path, "w") as file:
+        writer = csv.writer(file, delimiter=between, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))

@@ -1,0 +1,83 @@
+"""``sidelight transform`` and ``sidelight select``."""
+
+import numpy as np
+import pytest
+
+from sidelight import Constraints, catalog
+from sidelight.io import read_table
+from sidelight.metric import RCA
+
+TRUTH = ("--truth-column", "variety")
+
+
+def test_transform_matches_the_library_and_carries_ids_and_classes(orchard, run):
+    data, links = orchard
+    ended = run("transform", data, "-m", "rca", "-d", 2, "-c", links, *TRUTH, "-o", "mapped.csv")
+    assert ended.code == 0
+    table = read_table(data, truth_column="variety")
+    known = Constraints.read(links, ids=table.ids)
+    expected = RCA(n_components=2).fit(table.X, constraints=known).transform(table.X)
+    mapped = read_table("mapped.csv", truth_column="variety")
+    np.testing.assert_allclose(mapped.X, expected)
+    assert mapped.ids.tolist() == table.ids.tolist()
+    assert mapped.truth.tolist() == table.truth.tolist()
+    assert mapped.feature_names == ("rca0", "rca1")
+
+
+@pytest.mark.parametrize("kind", [".parquet", ".npy", ".tsv", ".csv.gz"])
+def test_a_saved_map_gives_the_same_features_in_any_format(orchard, run, kind):
+    data, links = orchard
+    fitted = ("transform", data, "-m", "rca", "-c", links, "--drop", "variety", "--standardize")
+    assert run(*fitted, "--save", "map.skops", "-o", "first.csv").code == 0
+    assert run("transform", data, "--model", "map.skops", "-o", f"again{kind}").code == 0
+    np.testing.assert_allclose(read_table(f"again{kind}").X, read_table("first.csv").X)
+
+
+def test_json_has_the_rows_when_nothing_is_written(orchard, run):
+    data, links = orchard
+    facts = run("transform", data, "-m", "rca", "-c", links, "--drop", "variety", "--json").json
+    assert facts["command"] == "transform"
+    assert np.array(facts["rows"]).shape == (240, 6)
+    assert len(facts["ids"]) == 240
+
+
+def test_the_right_command_is_named(orchard, run):
+    data, _ = orchard
+    ended = run("cluster", data, "-k", 3, "-m", "rca", "--drop", "variety")
+    assert ended.code == 2
+    assert "sidelight transform DATA -m rca" in ended.err
+    ended = run("transform", data, "-m", "kmeans", "--drop", "variety")
+    assert ended.code == 2
+    assert "sidelight cluster DATA -m kmeans" in ended.err
+    ended = run("transform", data)
+    assert ended.code == 2
+    assert "rca" in ended.err
+    assert run("transform", data, "-m", "rca", "-o", "map.libsvm", *TRUTH).code == 1
+
+
+def test_predict_points_to_transform(orchard, run):
+    data, links = orchard
+    run("transform", data, "-m", "rca", "-c", links, "--drop", "variety", "--save", "map.skops")
+    ended = run("predict", "map.skops", data)
+    assert ended.code == 1
+    assert "sidelight transform" in ended.err
+
+
+def selectors():
+    return [m.name for m in catalog.methods(family="feature_selection")]
+
+
+@pytest.mark.parametrize("method", selectors())
+def test_select_keeps_the_best_columns_under_their_names(orchard, run, method):
+    data, links = orchard
+    ended = run(
+        "select", data, "-m", method, "-n", 3, "-c", links, *TRUTH, "-o", "few.csv", "--json"
+    )
+    assert ended.code == 0, ended.err
+    facts = ended.json
+    best = sorted(facts["ranking"], key=facts["ranking"].get)[:3]
+    assert sorted(facts["selected"]) == sorted(best)
+    few, all_of = read_table("few.csv", truth_column="variety"), read_table(data, drop=["variety"])
+    assert list(few.feature_names) == [n for n in all_of.feature_names if n in best]
+    chosen = [all_of.feature_names.index(name) for name in few.feature_names]
+    np.testing.assert_allclose(few.X, all_of.X[:, chosen])
