@@ -124,6 +124,7 @@ EXPECTED_TO_FAIL = {
     "ProjectedDiscriminativeMixture": {
         "check_sample_weight_equivalence_on_dense_data": OTHER_START
     },
+    "NonparametricMixture": dict.fromkeys(SPARSE, NO_CLASSIFIER),
     "VonMisesFisherMixture": dict.fromkeys((*ON_ZERO_ROWS, *SPARSE), ZERO_ROWS),
 }
 
