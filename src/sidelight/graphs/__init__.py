@@ -1,8 +1,25 @@
 """Similarity graphs between rows: builders, Laplacians, cuts."""
 
+from typing import TYPE_CHECKING
+
 from sidelight._lazy import attach
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
-    {},
+    {
+        "_build": ["full_graph", "neighbor_graph", "percentile_distance"],
+        "_cuts": ["Cuts", "cut_values"],
+        "_laplacian": ["check_graph", "degrees", "laplacian", "normalized_graph"],
+    },
 )
+
+if TYPE_CHECKING:
+    from sidelight.graphs._build import full_graph as full_graph
+    from sidelight.graphs._build import neighbor_graph as neighbor_graph
+    from sidelight.graphs._build import percentile_distance as percentile_distance
+    from sidelight.graphs._cuts import Cuts as Cuts
+    from sidelight.graphs._cuts import cut_values as cut_values
+    from sidelight.graphs._laplacian import check_graph as check_graph
+    from sidelight.graphs._laplacian import degrees as degrees
+    from sidelight.graphs._laplacian import laplacian as laplacian
+    from sidelight.graphs._laplacian import normalized_graph as normalized_graph
