@@ -17,6 +17,7 @@ __getattr__, __dir__, __all__ = attach(
             "make_rings",
             "make_wide_gaussians",
         ],
+        "_separated": ["make_separated_gaussians"],
         "_waveform": ["make_waveform"],
         "_documents": ["make_two_factor_documents"],
         "_images": ["make_mondrian", "make_texture_mosaic"],
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from sidelight.datasets._expression import make_expression_curves as make_expression_curves
     from sidelight.datasets._images import make_mondrian as make_mondrian
     from sidelight.datasets._images import make_texture_mosaic as make_texture_mosaic
+    from sidelight.datasets._separated import make_separated_gaussians as make_separated_gaussians
     from sidelight.datasets._uci import list_uci as list_uci
     from sidelight.datasets._uci import load_uci as load_uci
     from sidelight.datasets._waveform import make_waveform as make_waveform
