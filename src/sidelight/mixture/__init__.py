@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = attach(
         "_von_mises_fisher": ["VonMisesFisherMixture"],
         "_greedy": ["GreedyMixture"],
         "_accelerated": ["AcceleratedMixture"],
+        "_chunklet": ["ChunkletMixture"],
         "_penalized": ["PenalizedMixture"],
         "_discriminative": ["DiscriminativeMixture"],
         "_projected_discriminative": ["ProjectedDiscriminativeMixture"],

@@ -1,0 +1,305 @@
+"""Gaussian mixtures under equivalence constraints (Shental et al.; Book 2009, chapter 3)."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.base import MethodTags, check_n_clusters, check_weights
+from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
+from sidelight.mixture._chunklet_rows import INFERENCE, NORMALIZER, SAMPLING, ChunkletRows
+from sidelight.mixture._chunklet_starts import complying_clusters
+from sidelight.mixture._em import EMResult, em
+from sidelight.mixture._gaussian import GaussianComponents
+from sidelight.mixture._gaussian_mixture import _GaussianBase, given_parameters
+from sidelight.mixture._starts import components_of_clusters
+
+Array = npt.NDArray[Any]
+
+
+class ChunkletMixture(_GaussianBase):
+    r"""Gaussian mixture in which every constraint holds: EM over the labellings that comply.
+
+    Must-link components ("chunklets") ``X_j`` come from one component of the mixture as a whole,
+    and cannot-links ``C`` keep chunklets apart. Maximised is the likelihood of the rows given that
+    everything holds,
+
+    .. math::
+
+        L = \log \frac{
+            \sum_z \prod_j \pi_{z_j}^{e_j} \prod_{i \in X_j} N(x_i; \mu_{z_j}, \Sigma_{z_j})
+            \prod_{(j, j') \in C} [z_j \ne z_{j'}]}{
+            \sum_z \prod_j \pi_{z_j}^{e_j} \prod_{(j, j') \in C} [z_j \ne z_{j'}]} ,
+
+    with ``e_j = |X_j|`` where rows are drawn one by one and linked afterwards, and ``e_j = 1``
+    where every chunklet is one draw. The E-step sums over the labellings that comply, by messages
+    between chunklets; the M-step is that of any mixture, except that the mixing weights are those
+    under which the prior expects the counts of the posterior. The knowledge ends up in the
+    parameters, and new rows are judged by the plain mixture.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components ``k``.
+    sampling : {"points", "chunklets"}, default="points"
+        How must-linked rows came about. ``"points"``: rows were drawn independently, and some were
+        found to belong together, as when people are shown random pairs. ``"chunklets"``: groups
+        were drawn, as tracks of one object are; a group then counts once in the mixing weights.
+    inference : {"auto", "exact", "forest"}, default="auto"
+        How cannot-links are summed over. ``"auto"``: exactly, by messages on trees and tables of
+        up to a million entries elsewhere; parts too entangled for that keep a spanning forest of
+        their shortest links, with a warning. ``"exact"``: an error there. ``"forest"``: a spanning
+        forest wherever there is a cycle.
+    normalizer : {"exact", "pseudo"}, default="exact"
+        Denominator of the likelihood, on which the mixing weights depend. ``"exact"``: that of the
+        E-step. ``"pseudo"``: only cannot-links that share no chunklet count in it (the source's
+        pseudo-likelihood, kept to where it is sound), which costs next to nothing.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        One matrix per component, one for all, variances per component and feature, or one
+        variance per component.
+    tol : float, default=1e-5
+        Stop when an iteration gains less log-likelihood than this per row.
+    reg_covar : float, default=1e-6
+        Added to the variances, which keeps components from collapsing onto single rows.
+    max_iter : int, default=200
+        At most this many iterations per start.
+    n_init : int, default=1
+        Number of starts, of which the best is kept.
+    init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
+        Rough clusters to start from, in which every constraint holds: constrained k-means (once
+        from the chunklets, otherwise from k-means++), a single step of it from k-means++ or random
+        rows, or random ones.
+    weights_init, means_init, precisions_init : array, default=None
+        Parameters to start from, shaped like the fitted ones; what is not given comes from the
+        rough clusters.
+    warm_start : bool, default=False
+        Start from the parameters of the last fit.
+    random_state : int, RandomState or None, default=None
+        Source of chance.
+    verbose : int, default=0
+        Show progress.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+        Mixing weights ``π``.
+    means_ : ndarray of shape (n_components, n_features)
+        Means.
+    covariances_, precisions_, precisions_cholesky_ : ndarray
+        Covariances, their inverses and factors of these, shaped as in scikit-learn.
+    labels_ : ndarray of int32, shape (n_samples,)
+        Most probable components of all rows together; every constraint holds. :meth:`predict`
+        tells what the mixture says about each row alone.
+    classes_ : ndarray
+        Known class that each of the first components stands for.
+    inference_ : dict of str to int
+        How many chunklets (single rows under cannot-links included) each method of inference
+        answered for.
+    n_dropped_ : int
+        Number of cannot-links between chunklets that the sums left out.
+    lower_bound_ : float
+        Log-likelihood ``L`` per row at the end.
+    lower_bounds_ : ndarray
+        The same at every iteration; never falls.
+    objective_, history_ : float, ndarray
+        Their negatives: what is minimised.
+    n_iter_ : int
+        Number of iterations of the best start.
+    converged_ : bool
+        Whether the gain fell to ``tol`` before ``max_iter``.
+    n_violations_ : int
+        Number of stated constraints that the labels violate: 0.
+
+    See Also
+    --------
+    PenalizedMixture : Weighs every pair; its limit of infinite weights is this one.
+    sidelight.cluster.COPKMeans : The limit of components of vanishing width.
+
+    Notes
+    -----
+    Shental, Bar-Hillel, Hertz, Weinshall, Gaussian mixture models with equivalence constraints,
+    chapter 3 of Basu, Davidson, Wagstaff (eds.), Constrained Clustering (2009). The mixing weights
+    are found by matching moments instead of the chapter's gradient networks. Hard constraints
+    should be certain: a few wrong ones can make the result worse than without any.
+
+    Examples
+    --------
+    Two rows of two blobs each; the pairs ask for left and right, not for above and below:
+
+    >>> import numpy as np
+    >>> from sidelight import Constraints
+    >>> from sidelight.mixture import ChunkletMixture
+    >>> rng = np.random.default_rng(0)
+    >>> corner = np.repeat([[-1, -1.2], [-1, 1.2], [1, -1.2], [1, 1.2]], 30, axis=0)
+    >>> X = corner + rng.normal(0, 0.3, (120, 2))
+    >>> known = Constraints([(0, 30), (1, 31), (60, 90)], [(0, 60), (31, 91)], n_samples=120)
+    >>> model = ChunkletMixture(n_components=2, random_state=0).fit(X, constraints=known)
+    >>> len(set(model.labels_[:60])), len(set(model.labels_[60:])), model.n_violations_
+    (1, 1, 0)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        sampling: str = "points",
+        inference: str = "auto",
+        normalizer: str = "exact",
+        covariance_type: str = "full",
+        tol: float = 1e-5,
+        reg_covar: float = 1e-6,
+        max_iter: int = 200,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.sampling = sampling
+        self.inference = inference
+        self.normalizer = normalizer
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="chunklet-mixture",
+            family="mixture",
+            summary="Gaussian mixture in which every constraint holds",
+            knowledge=("must-link", "cannot-link", "labels", "groups"),
+            enforcement="hard",
+            source="Shental et al., in Book 2009, chapter 3",
+            complexity="O(n k d²) per iteration; cannot-links linear on trees, k^(width + 1) else",
+            monotone=True,
+            out_of_core=True,
+        )
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Fit the mixture to the rows such that everything known about them holds.
+
+        Parameters
+        ----------
+        X : array or RowSource of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            Must-links, cannot-links, labels and groups; the weights of pairs do not matter.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows. Rows that constraints tie together are repeated by their average
+            weight.
+
+        Returns
+        -------
+        self : ChunkletMixture
+            The fitted mixture.
+
+        Raises
+        ------
+        InconsistentConstraints
+            If the constraints contradict themselves.
+        InfeasibleConstraints
+            If ``n_components`` are too few for the cannot-links.
+        """
+        source = self._check_source_rows(X, reset=True)
+        k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
+        self._check_loop()
+        self._check_gaussian()
+        self._check_choices()
+        weights = check_weights(sample_weight, source)
+        known = self._check_constraints(constraints, y, source.n_rows)
+        held = ChunkletRows(
+            known,
+            k,
+            source,
+            weights,
+            sampling=self.sampling,
+            inference=self.inference,
+            normalizer=self.normalizer,
+        )
+        self.classes_ = held.classes
+        whole = self._whole_data(source, k, weights)
+
+        starts = count()
+
+        def run(rng: np.random.RandomState) -> EMResult:
+            components, log_weights = self._begin(
+                source, whole, rng, weights, held, known, first=next(starts) == 0
+            )
+            return em(
+                source,
+                components,
+                log_weights,
+                sample_weight=weights,
+                held=held if len(held.rows) else None,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                description=type(self).__name__,
+                verbose=self.verbose,
+            )
+
+        self._keep(self._best_start(self.n_init, run), source, known, held)
+        self.inference_ = held.field.methods(k)
+        self.n_dropped_ = held.field.n_dropped(k)
+        return self
+
+    def _check_choices(self) -> None:
+        for name, choices in (
+            ("sampling", SAMPLING),
+            ("inference", INFERENCE),
+            ("normalizer", NORMALIZER),
+        ):
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(map(repr, choices))}, got "
+                    f"{getattr(self, name)!r}."
+                )
+
+    def _begin(
+        self,
+        source: RowSource,
+        whole: GaussianComponents,
+        rng: np.random.RandomState,
+        sample_weight: Array | None,
+        held: ChunkletRows,
+        known: Constraints,
+        *,
+        first: bool,
+    ) -> tuple[Any, Array]:
+        """Components and mixing weights of rough clusters in which every constraint holds."""
+        given = self.means_init is not None and self.precisions_init is not None
+        if len(held.rows) == 0 or given or (self.warm_start and hasattr(self, "_components")):
+            return self._start(
+                source, whole, rng, sample_weight=sample_weight, labels=held.components
+            )
+        components: Any
+        clusters = complying_clusters(source, held, known, self.init_params, rng, first=first)
+        components, log_weights = components_of_clusters(source, whole, clusters, sample_weight)
+        return given_parameters(
+            components, log_weights, self.weights_init, self.means_init, self.precisions_init
+        )
