@@ -335,8 +335,8 @@ class AcceleratedMixture(_GaussianBase):
             )
         if len(result.leaves) < k:
             self._warn(
-                f"There are only {len(result.leaves)} cells of different rows for "
-                f"n_components={k} components; ask for fewer."
+                f"There are only {len(result.leaves)} cells for n_components={k} components, so "
+                "that some are the same; ask for fewer, or allow more cells if rows differ."
             )
         elif (same := _alike(found)) is not None:
             self._warn(
