@@ -25,7 +25,7 @@ from sidelight.mixture._components import Components, Statistics
 Array = npt.NDArray[Any]
 
 #: Statistics of a tile of rows should stay in the cache between the two products.
-TILE_BYTES = 2**20
+TILE_BYTES = 2**19
 
 #: A mixing weight never falls below this, so that its logarithm is a number.
 LEAST_WEIGHT = 1e-300

@@ -2,9 +2,9 @@
 
     log p(x | s) = -½ [ D log 2π + log|Σ_s| + (x - μ_s)ᵀ Σ_s⁻¹ (x - μ_s) ]
 
-is linear in ``y`` and the products ``y_i y_j`` of ``y = x - origin``. That is fast but cancels when
-a component is tiny beside the spread of the data; then differences to the means are taken instead
-(:mod:`sidelight.mixture._gaussian_local`).
+is linear in ``y`` and the products ``y_i y_j`` of ``y = x - origin``. That is fast unless there are
+many features, but cancels when a component is tiny beside the spread of the data; in both cases
+differences to the means are taken instead (:mod:`sidelight.mixture._gaussian_local`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
+from scipy.linalg.lapack import dtrtri
 
-from sidelight._kernels.mixture import centred_products
+from sidelight._kernels.mixture import product_columns
 from sidelight.mixture import _gaussian_local as local
 from sidelight.mixture._components import ExponentialFamily, Statistics
 
@@ -31,6 +31,9 @@ STARVED = 10 * np.finfo(np.float64).eps
 
 #: Products of centred rows lose this many units of rounding against the density at most.
 CANCELLATION = 1e9
+
+#: With more features than this, products of all pairs outgrow the cache.
+MOST_FEATURES = 48
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,15 @@ class GaussianComponents(ExponentialFamily):
     def n_statistics(self) -> int:
         """Numbers per row in :meth:`features`."""
         d = self.means.shape[1]
-        return d * (d + 3) // 2 if self.kind in ("full", "tied") else 2 * d
+        if self.kind in ("full", "tied") and not self.is_local:
+            return d * (d + 3) // 2
+        return 2 * d
 
     @cached_property
     def is_local(self) -> bool:
-        """Whether a component is so small beside the data that products would cancel."""
+        """Whether differences to the means are taken, since products would cancel or be many."""
+        if self.kind in ("full", "tied") and self.means.shape[1] > MOST_FEATURES:
+            return True
         return self.largest_square * float(np.max(self.precisions)) > CANCELLATION
 
     @cached_property
@@ -103,9 +110,9 @@ class GaussianComponents(ExponentialFamily):
     def precision_factors(self) -> Array:
         """``F`` with ``F Fᵀ = Σ⁻¹``, as scikit-learn's ``precisions_cholesky_``."""
         if self.kind == "full":
-            return np.array([_inverse_factor(factor) for factor in self.factors])
+            return np.array([dtrtri(factor, lower=1)[0].T for factor in self.factors])
         if self.kind == "tied":
-            return _inverse_factor(self.factors)
+            return np.ascontiguousarray(dtrtri(self.factors, lower=1)[0].T)
         return 1.0 / self.factors
 
     @cached_property
@@ -122,9 +129,9 @@ class GaussianComponents(ExponentialFamily):
         if self.is_local:
             return rows - self.origin
         if self.kind in ("full", "tied"):
-            features = np.empty((n, d + d * (d + 1) // 2))
-            centred_products(rows, self.origin, features)
-            return features
+            features = np.empty((d * (d + 3) // 2, n))
+            product_columns(rows, self.origin, features)
+            return features.T
         centred = rows - self.origin
         squares = centred * centred
         if self.kind == "spherical":
@@ -171,12 +178,23 @@ class GaussianComponents(ExponentialFamily):
         if self.is_local:
             gaps = local.squared_distances(features, self.means - self.origin, self)
             return self.log_normalizers - 0.5 * gaps
+        if self.kind == "tied":  # the quadratic part is the same for all components
+            d = self.means.shape[1]
+            eta, offset = self.natural
+            log_density: Array = features[:, :d] @ eta[:d]
+            log_density += offset
+            log_density += (features[:, d:] @ eta[d:, 0])[:, None]
+            return log_density
         return super().log_density(features)
 
     def statistics(self, features: Array, resp: Array) -> Statistics:
         """Sums of responsibilities, and of the rows and their products weighted by them."""
         if self.is_local:
             return local.moments(features, resp, self.means - self.origin, self.kind)
+        if self.kind == "tied":
+            d = self.means.shape[1]
+            common = features[:, d:].T @ resp.sum(axis=1)
+            return resp.sum(axis=0), (features[:, :d].T @ resp).T, common
         return super().statistics(features, resp)
 
     def maximize(self, statistics: Statistics) -> Self:
@@ -190,23 +208,33 @@ class GaussianComponents(ExponentialFamily):
             return self._from_moments(
                 totals, first / safe, second / safe.reshape(shape), self.means
             )
+        if self.kind == "tied":
+            _, first, second = statistics
+            second = _symmetric(second[None], d)[0] / totals.sum()
+            return self._from_moments(totals, first / safe, second, self.origin)
         sums = statistics[1]
         first, second = sums[:, :d] / safe, sums[:, d:] / safe
-        if self.kind in ("full", "tied"):
+        if self.kind == "full":
             second = _symmetric(second, d)
         return self._from_moments(totals, first, second, self.origin)
 
     def _from_moments(self, totals: Array, first: Array, second: Array, centre: Array) -> Self:
-        """Components from the moments of the rows about ``centre``."""
+        """Components from the moments of the rows about ``centre``.
+
+        The second moments are those of each component; of tied ones also those of all rows.
+        """
         fed = totals > STARVED
         means = np.where(fed[:, None], centre + first, self.means)
         d = means.shape[1]
         added = self.reg_covar + self.noise
-        if self.kind in ("full", "tied"):
+        if self.kind == "tied":
+            if second.ndim == 3:
+                second = np.einsum("k,kij->ij", totals, second) / totals.sum()
+            scatter = second - (first * (totals / totals.sum())[:, None]).T @ first
+            scatter[np.arange(d), np.arange(d)] += added
+        elif self.kind == "full":
             scatter = second - first[:, :, None] * first[:, None, :]
-            if self.kind == "tied":
-                scatter = np.einsum("k,kij->ij", totals, scatter) / totals.sum()
-            scatter[..., np.arange(d), np.arange(d)] += added
+            scatter[:, np.arange(d), np.arange(d)] += added
         elif self.kind == "diag":
             scatter = np.maximum(second - first**2, 0.0) + added
         else:
@@ -217,9 +245,9 @@ class GaussianComponents(ExponentialFamily):
     def _acceptable(self, covariances: Array, fed: Array) -> Array:
         """Keep the old covariance of a component whose new one is singular or has no rows."""
         if self.kind == "tied":
-            return covariances if _is_positive(covariances) else self.covariances
+            return covariances if _are_positive(covariances[None])[0] else self.covariances
         if self.kind == "full":
-            good = fed & np.array([_is_positive(matrix) for matrix in covariances])
+            good = fed & _are_positive(covariances)
             return np.where(good[:, None, None], covariances, self.covariances)
         least = np.finfo(np.float64).tiny
         good = covariances > least
@@ -259,7 +287,7 @@ def one_gaussian(
     """``k`` copies of the Gaussian of the whole data: what the first M-step starts from."""
     d = len(mean)
     matrix = covariance + (reg_covar + noise) * np.eye(d)
-    if not _is_positive(matrix):  # constant features, and nothing was added
+    if not _are_positive(matrix[None])[0]:  # constant features, and nothing was added
         matrix = matrix + max(float(np.trace(matrix)) / d, 1.0) * 1e-9 * np.eye(d)
     variances = np.diagonal(matrix)
     covariances = {
@@ -288,16 +316,15 @@ def _symmetric(packed: Array, d: int) -> Array:
     return matrices
 
 
-def _is_positive(matrix: Array) -> bool:
-    """Whether the matrix has a Cholesky factor that is not lost in rounding."""
+def _are_positive(matrices: Array) -> Array:
+    """Whether each matrix has a Cholesky factor that is not lost in rounding."""
     try:
-        diagonal = np.diagonal(np.linalg.cholesky(matrix))
+        pivots = np.diagonal(np.linalg.cholesky(matrices), axis1=1, axis2=2)
     except np.linalg.LinAlgError:
-        return False
-    smallest = float(diagonal.min())
-    return smallest > 0 and smallest**2 > 1e-15 * float(np.diagonal(matrix).max())
-
-
-def _inverse_factor(factor: Array) -> Array:
-    inverse: Array = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
-    return inverse.T
+        if len(matrices) == 1:
+            return np.zeros(1, dtype=bool)
+        return np.concatenate([_are_positive(matrix[None]) for matrix in matrices])
+    largest = np.diagonal(matrices, axis1=1, axis2=2).max(axis=1)
+    smallest = pivots.min(axis=1)
+    good: Array = (smallest > 0) & (smallest**2 > 1e-15 * largest)
+    return good

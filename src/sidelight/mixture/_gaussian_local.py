@@ -1,6 +1,6 @@
-"""Gaussian components by differences to their means: for components tiny beside the data.
+"""Gaussian components by differences to their means: for tiny components, or many features.
 
-Slower than products about a common origin, and precise however small a component is.
+Precise however small a component is beside the data, and without all products of features.
 """
 
 from __future__ import annotations
@@ -9,8 +9,13 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg.blas import dtrmm
+from scipy.spatial.distance import cdist
 
 Array = npt.NDArray[Any]
+
+#: Rows without responsibility are left out when they are more than this share.
+IDLE = 0.3
 
 
 class Scales(Protocol):
@@ -25,15 +30,21 @@ class Scales(Protocol):
 
 def squared_distances(rows: Array, means: Array, scales: Scales) -> Array:
     """``(x - μ_s)ᵀ Σ_s⁻¹ (x - μ_s)`` of every row and component."""
+    factors = scales.precision_factors
+    if scales.kind == "tied":
+        return cdist(_whitened(rows.copy(), factors), means @ factors, "sqeuclidean")
     squares = np.empty((len(rows), len(means)))
     for s, mean in enumerate(means):
-        factor = scales.precision_factors
-        if scales.kind in ("full", "tied"):
-            scaled = (rows - mean) @ (factor[s] if scales.kind == "full" else factor)
-        else:
-            scaled = (rows - mean) * factor[s]
+        gaps = rows - mean
+        scaled = _whitened(gaps, factors[s]) if scales.kind == "full" else gaps * factors[s]
         squares[:, s] = np.einsum("nd,nd->n", scaled, scaled)
     return squares
+
+
+def _whitened(rows: Array, factor: Array) -> Array:
+    """``rows @ factor`` for an upper triangular factor, in the place of the rows."""
+    product: Array = dtrmm(1.0, factor.T, rows.T, lower=1, overwrite_b=1)
+    return product.T
 
 
 def moments(rows: Array, resp: Array, means: Array, kind: str) -> tuple[Array, Array, Array]:
@@ -42,12 +53,16 @@ def moments(rows: Array, resp: Array, means: Array, kind: str) -> tuple[Array, A
     first = np.empty((k, d))
     second = np.empty((k, *{"full": (d, d), "tied": (d, d), "diag": (d,)}.get(kind, (1,))))
     for s, mean in enumerate(means):
-        gaps = rows - mean
-        weighted = gaps * resp[:, s, None]
-        first[s] = weighted.sum(axis=0)
+        weights, mine = resp[:, s], rows
+        busy = np.flatnonzero(weights)
+        if len(busy) < (1 - IDLE) * len(rows):
+            weights, mine = weights[busy], rows[busy]
+        gaps = mine - mean
+        first[s] = weights @ gaps
         if kind in ("full", "tied"):
-            second[s] = weighted.T @ gaps
+            gaps *= np.sqrt(weights)[:, None]
+            second[s] = gaps.T @ gaps  # half the work of a product of two different matrices
         else:
-            squares = np.einsum("nd,nd->d", weighted, gaps)
+            squares = weights @ (gaps * gaps)
             second[s] = squares if kind == "diag" else squares.sum()
     return resp.sum(axis=0), first, second
