@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sidelight import Constraints, catalog, engine
@@ -47,8 +47,11 @@ def blobs() -> tuple[np.ndarray, np.ndarray]:
     return X - X.min() + 1.0, y
 
 
-def knowledge_for(y: np.ndarray, n: int = 80, seed: int = 1) -> Constraints:
-    return Constraints.sample(y, n, random_state=seed)
+def knowledge_for(method: Any, y: np.ndarray, n: int = 80, seed: int = 1) -> Constraints:
+    """Some side information of the kinds that the method takes; true to the classes."""
+    if {"must-link", "cannot-link"} & set(method.tags.knowledge):
+        return Constraints.sample(y, n, random_state=seed)
+    return Constraints.from_labels(np.where(np.arange(len(y)) % 3 == 0, y, -1))
 
 
 @parametrize_with_checks(
@@ -66,7 +69,7 @@ def test_scikit_learn_estimator_checks(estimator: Any, check: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_precision_is_kept(method: Any, dtype: Any, blobs: Any) -> None:
     X, y = blobs
-    model = make(method).fit(X.astype(dtype), constraints=knowledge_for(y))
+    model = make(method).fit(X.astype(dtype), constraints=knowledge_for(method, y))
     mapped = model.transform(X.astype(dtype))
     assert mapped.dtype == dtype
     assert mapped.shape[0] == len(X)
@@ -79,7 +82,7 @@ def test_clone_and_pickle(method: Any, blobs: Any) -> None:
     X, y = blobs
     model = make(method)
     assert clone(model).get_params() == model.get_params()
-    model.fit(X, constraints=knowledge_for(y))
+    model.fit(X, constraints=knowledge_for(method, y))
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.transform(X), model.transform(X))
 
@@ -87,7 +90,7 @@ def test_clone_and_pickle(method: Any, blobs: Any) -> None:
 @named(METHODS)
 def test_same_seed_and_any_number_of_threads(method: Any, blobs: Any) -> None:
     X, y = blobs
-    known = knowledge_for(y)
+    known = knowledge_for(method, y)
     results = []
     for n_threads in (1, 2, 3):
         with engine.threads(n_threads):
@@ -100,7 +103,7 @@ def test_same_seed_and_any_number_of_threads(method: Any, blobs: Any) -> None:
 def test_sparse_equals_dense(method: Any, blobs: Any) -> None:
     X, y = blobs
     thinned = np.where(np.random.default_rng(0).uniform(size=X.shape) < 0.4, 0.0, X)
-    known = knowledge_for(y)
+    known = knowledge_for(method, y)
     dense = make(method).fit(thinned, constraints=known).transform(thinned)
     for kind in (sparse.csr_matrix, sparse.csr_array):
         thin = make(method).fit(kind(thinned), constraints=known).transform(kind(thinned))
@@ -111,7 +114,7 @@ def test_sparse_equals_dense(method: Any, blobs: Any) -> None:
 @named(METHODS)
 def test_tables_in(method: Any, blobs: Any) -> None:
     X, y = blobs
-    known = knowledge_for(y)
+    known = knowledge_for(method, y)
     names = [f"feature {j}" for j in range(X.shape[1])]
     plain = make(method).fit(X, constraints=known).transform(X)
     for table in (pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)):
@@ -123,12 +126,12 @@ def test_tables_in(method: Any, blobs: Any) -> None:
 @named(METHODS)
 def test_metadata_routing_carries_constraints(method: Any, blobs: Any) -> None:
     X, y = blobs
-    known = knowledge_for(y)
+    known = knowledge_for(method, y)
     with sklearn.config_context(enable_metadata_routing=True):
         step = make(method).set_fit_request(constraints=True)
         last = KMeans(3, random_state=0).set_fit_request(constraints=True)
-        pipeline = make_pipeline(StandardScaler(), step, last).fit(X, constraints=known)
-    scaled = StandardScaler().fit_transform(X)
+        pipeline = make_pipeline(MinMaxScaler((1, 2)), step, last).fit(X, constraints=known)
+    scaled = MinMaxScaler((1, 2)).fit_transform(X)
     direct = make(method).fit(scaled, constraints=known).transform(scaled)
     labels = KMeans(3, random_state=0).fit(direct).labels_
     np.testing.assert_array_equal(pipeline[-1].labels_, labels)
@@ -149,7 +152,7 @@ def test_bad_numbers_are_located(method: Any, bad: float, blobs: Any) -> None:
     X = blobs[0].copy()
     X[17, 2] = bad
     with pytest.raises(ValueError, match=r"(?s)(NaN|infinity).*row 17, column 2"):
-        make(method).fit(X, constraints=knowledge_for(blobs[1]))
+        make(method).fit(X, constraints=knowledge_for(method, blobs[1]))
 
 
 @named(METHODS)
@@ -160,14 +163,14 @@ def test_constant_features_and_duplicated_rows_give_finite_features(method: Any)
     y = np.repeat(rng.integers(0, 2, 20), 2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = make(method).fit(X, constraints=Constraints.sample(y, 40, random_state=0))
-    assert np.isfinite(np.asarray(model.transform(X))).all()
+        model = make(method).fit(np.abs(X), constraints=knowledge_for(method, y, n=40))
+    assert np.isfinite(np.asarray(model.transform(np.abs(X)))).all()
 
 
 @named(PAIRS)
 def test_order_of_the_rows_does_not_matter(method: Any, blobs: Any) -> None:
     X, y = blobs
-    known = knowledge_for(y)
+    known = knowledge_for(method, y)
     order = np.random.default_rng(0).permutation(len(X))
     one = make(method).fit(X, constraints=known)
     other = make(method).fit(X[order], constraints=known[order])

@@ -4,5 +4,13 @@ from sidelight._lazy import attach
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
-    {},
+    {
+        "_filters": [
+            "ConstraintScore",
+            "FisherScore",
+            "GiniScore",
+            "LaplacianScore",
+            "VarianceScore",
+        ],
+    },
 )

@@ -1,0 +1,521 @@
+"""Selectors by a score of each feature on its own (Hamad, part 3; Book 2009, section 7.2.2)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import Tags
+
+from sidelight.base import MethodTags
+from sidelight.constraints import Constraints
+from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.feature_selection._base import _ScoreSelector
+from sidelight.feature_selection._scores import (
+    fisher_scores,
+    gini_scores,
+    graph_sums,
+    laplacian_scores,
+    pair_sums,
+    variances,
+)
+from sidelight.graphs import neighbor_graph
+
+Array = npt.NDArray[Any]
+
+
+class VarianceScore(_ScoreSelector):
+    """Keeps the features of largest variance ``V_r = (1/n) Σ_i (x_ir - μ_r)²``.
+
+    The simplest baseline (Hamad, part 3): it knows nothing, and it sees the units of the features.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        How many to keep, or which share; half of them unless told.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Variances; the larger the better.
+    ranking_ : ndarray of int, shape (n_features,)
+        1 for the best feature.
+    support_ : ndarray of bool, shape (n_features,)
+        Which features are kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.feature_selection import VarianceScore
+    >>> VarianceScore(1).fit(np.array([[0.0, 5.0], [0.1, 9.0]])).get_support()
+    array([False,  True])
+    """
+
+    def __init__(self, n_features_to_select: int | float | None = None) -> None:
+        self.n_features_to_select = n_features_to_select
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="variance-score",
+            family="feature_selection",
+            summary="features of largest variance, the baseline",
+            knowledge=(),
+            enforcement="none",
+            source="Hamad, part 3",
+            complexity="O(n d) time, O(d) memory",
+            needs_n_clusters=False,
+            sparse=True,
+            kind="transformer",
+        )
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Score the features.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : object
+            Ignored.
+        constraints : Constraints, default=None
+            Not used.
+
+        Returns
+        -------
+        self : VarianceScore
+            The fitted selector.
+        """
+        rows: Any = self._check_rows(X, reset=True)
+        self._check_constraints(constraints, None, rows.shape[0])
+        self._keep(variances(rows), larger_is_better=True)
+        return self
+
+
+class FisherScore(_ScoreSelector):
+    """Keeps the features that tell known classes apart best.
+
+    ``F_r = Σ_w n_w (μ_wr - μ_r)² / Σ_w n_w σ²_wr`` over the labelled rows (Hamad, part 3): the
+    variance between classes over that within, ``(c - 1)/(n - c)`` times the F of an analysis of
+    variance. Must-links and groups pass labels on.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        How many to keep, or which share; half of them unless told.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        ``F``; the larger the better, NaN for features that do not vary.
+    ranking_ : ndarray of int, shape (n_features,)
+        1 for the best feature.
+    support_ : ndarray of bool, shape (n_features,)
+        Which features are kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from sidelight.feature_selection import FisherScore
+    >>> X, y = load_iris(return_X_y=True)
+    >>> np.round(FisherScore().fit(X, y).scores_, 4)
+    array([ 1.6226,  0.6688, 16.0566, 13.0613])
+    """
+
+    def __init__(self, n_features_to_select: int | float | None = None) -> None:
+        self.n_features_to_select = n_features_to_select
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="fisher-score",
+            family="feature_selection",
+            summary="features that tell known classes apart",
+            knowledge=("labels",),
+            enforcement="soft",
+            source="Hamad, part 3",
+            complexity="O(n d) time, O(c d) memory for c classes",
+            needs_n_clusters=False,
+            sparse=True,
+            kind="transformer",
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Score the features.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            Labels are used, also where must-links pass them on.
+
+        Returns
+        -------
+        self : FisherScore
+            The fitted selector.
+        """
+        rows: Any = self._check_rows(X, reset=True)
+        known = self._check_constraints(constraints, y, rows.shape[0])
+        self._keep(fisher_scores(rows, classes_of(known, self)), larger_is_better=True)
+        return self
+
+
+class LaplacianScore(_ScoreSelector):
+    """Keeps the features that vary little between neighbours and much otherwise.
+
+    ``LS_r = f̃'Lf̃ / f̃'Df̃`` with ``f̃ = f - Σ d_i f_i / Σ d_i`` on a graph of nearest neighbours
+    (He, Cai, Niyogi 2005; Hamad, part 3). Must-linked rows are joined with weight 1, cannot-linked
+    ones are not joined.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        How many to keep, or which share; half of them unless told.
+    n_neighbors : int, default=5
+        Neighbours of a row in the graph.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        ``LS``, between 0 and 2; the smaller the better, NaN for features that do not vary.
+    ranking_ : ndarray of int, shape (n_features,)
+        1 for the best feature.
+    support_ : ndarray of bool, shape (n_features,)
+        Which features are kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.feature_selection import LaplacianScore
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([np.repeat([0.0, 5.0], 30), rng.normal(size=60)])
+    >>> LaplacianScore(1).fit(X).get_support()
+    array([ True, False])
+    """
+
+    def __init__(
+        self, n_features_to_select: int | float | None = None, *, n_neighbors: int = 5
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_neighbors = n_neighbors
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="laplacian-score",
+            family="feature_selection",
+            summary="features that vary little between neighbours",
+            knowledge=("must-link", "cannot-link"),
+            enforcement="soft",
+            source="He, Cai, Niyogi 2005; Hamad, part 3",
+            complexity="O(n log n d + n m d) time, O(n m) memory for m neighbours",
+            needs_n_clusters=False,
+            sparse=True,
+            kind="transformer",
+        )
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Score the features.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : object
+            Ignored.
+        constraints : Constraints, default=None
+            Stated pairs edit the graph.
+
+        Returns
+        -------
+        self : LaplacianScore
+            The fitted selector.
+        """
+        rows: Any = self._check_rows(X, reset=True)
+        known = self._check_constraints(constraints, None, rows.shape[0])
+        graph = edit_graph(neighbor_graph(rows, self.n_neighbors), known)
+        self._keep(laplacian_scores(rows, graph), larger_is_better=False)
+        return self
+
+
+class ConstraintScore(_ScoreSelector):
+    """Keeps the features in which must-linked rows are close and cannot-linked rows are far.
+
+    With ``f'L^M f = Σ_ML w (f_i - f_j)²`` and ``f'L^C f`` likewise (Zhang, Chen, Zhou 2008;
+    Kalakech et al. 2011; Hamad, part 3), ``method`` is
+
+    - "ratio": ``f'L^M f / f'L^C f``, the smaller the better;
+    - "difference": ``f'L^M f - λ f'L^C f``, likewise; it sees the units of the features;
+    - "laplacian*constraint": the ratio times the Laplacian score, which also uses the rows that
+      nothing is known about;
+    - "locality": ``f'L^b f / f'L^w f``, the larger the better, where neighbours and (much more)
+      must-linked rows are joined in ``w`` and cannot-linked ones in ``b``.
+
+    Known classes give all pairs of their rows, without forming them.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        How many to keep, or which share; half of them unless told.
+    method : str, default="ratio"
+        One of the four above.
+    weight : float, default=0.1
+        ``λ`` of "difference".
+    n_neighbors : int, default=5
+        Neighbours of a row in the graph of the last two.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Scores, see above.
+    ranking_ : ndarray of int, shape (n_features,)
+        1 for the best feature.
+    support_ : ndarray of bool, shape (n_features,)
+        Which features are kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight import Constraints
+    >>> from sidelight.feature_selection import ConstraintScore
+    >>> X = np.array([[0.0, 3.0], [0.1, 9.0], [5.0, 3.1], [5.2, 8.0]])
+    >>> known = Constraints(must_link=[(0, 1)], cannot_link=[(0, 2), (1, 3)], n_samples=4)
+    >>> ConstraintScore(1).fit(X, constraints=known).get_support()
+    array([ True, False])
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        method: str = "ratio",
+        weight: float = 0.1,
+        n_neighbors: int = 5,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.method = method
+        self.weight = weight
+        self.n_neighbors = n_neighbors
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="constraint-score",
+            family="feature_selection",
+            summary="features in which must-links are short and cannot-links long",
+            knowledge=("must-link", "cannot-link", "labels"),
+            enforcement="soft",
+            source="Zhang, Chen, Zhou 2008; Kalakech et al. 2011; Hamad, part 3",
+            complexity="O(m d) time for m pairs, O(d) memory",
+            needs_n_clusters=False,
+            sparse=True,
+            kind="transformer",
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Score the features.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            Stated pairs and labels; at least two rows must be known to be apart.
+
+        Returns
+        -------
+        self : ConstraintScore
+            The fitted selector.
+        """
+        methods = ("ratio", "difference", "laplacian*constraint", "locality")
+        if self.method not in methods:
+            raise ValueError(f"method must be one of {', '.join(methods)}, got {self.method!r}.")
+        rows: Any = self._check_rows(X, reset=True)
+        known = self._check_constraints(constraints, y, rows.shape[0])
+        together, apart = constraint_sums(rows, known)
+        if apart is None:
+            nothing = "requires y to be passed, but the target y is None: " * known.is_empty
+            one = ", only rows of 1 class" if known.has_labels else ""
+            raise SidelightError(
+                f"{nothing}{type(self).__name__} compares rows that belong together with rows that "
+                f"do not, but no two rows are known to be apart{one}: give cannot-links, or labels "
+                "of two classes (y), or use LaplacianScore."
+            )
+        if self.method == "difference":
+            self._keep(together - self.weight * apart, larger_is_better=False)
+            return self
+        if self.method == "locality":
+            within = edit_graph(neighbor_graph(rows, self.n_neighbors), known, must_link=100.0)
+            self._keep(_safe_ratio(apart, graph_sums(rows, within)), larger_is_better=True)
+            return self
+        scores = _safe_ratio(together, apart)
+        if self.method == "laplacian*constraint":
+            scores = scores * laplacian_scores(rows, neighbor_graph(rows, self.n_neighbors))
+        self._keep(scores, larger_is_better=False)
+        return self
+
+
+class GiniScore(_ScoreSelector):
+    """Keeps the words whose presence is skewed over known classes (Book 2009, section 7.2.2).
+
+    With ``f_i`` occurrences of a word in class ``i`` of ``n_i`` words, its share of class ``i`` is
+    ``p_i = (f_i/n_i) / Σ_j (f_j/n_j)`` and its index ``g = 1 - sqrt(Σ_i p_i²)``: 0 for a word of
+    one class only, ``1 - 1/√K`` for one spread evenly over ``K`` classes.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        How many to keep, or which share; half of them unless told.
+    min_df : int, default=1
+        Words in fewer rows come last (7 in the book).
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        ``g``; the smaller the better, NaN for words that do not occur (or in too few rows).
+    ranking_ : ndarray of int, shape (n_features,)
+        1 for the best feature.
+    support_ : ndarray of bool, shape (n_features,)
+        Which features are kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.feature_selection import GiniScore
+    >>> counts = np.array([[3, 1], [2, 1], [0, 1], [0, 2]])
+    >>> GiniScore(1).fit(counts, [0, 0, 1, 1]).get_support()
+    array([ True, False])
+    """
+
+    def __init__(self, n_features_to_select: int | float | None = None, *, min_df: int = 1) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.min_df = min_df
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="gini-score",
+            family="feature_selection",
+            summary="words whose presence is skewed over known classes",
+            knowledge=("labels",),
+            enforcement="soft",
+            source="Book 2009, section 7.2.2",
+            complexity="O(nnz) time, O(K d) memory for K classes",
+            needs_n_clusters=False,
+            sparse=True,
+            kind="transformer",
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Score the words.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Counts.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            Labels are used, also where must-links pass them on.
+
+        Returns
+        -------
+        self : GiniScore
+            The fitted selector.
+        """
+        rows: Any = self._check_rows(X, reset=True)
+        values = rows.data if sparse.issparse(rows) else rows
+        if values.size and float(values.min()) < 0:
+            raise SidelightError("Negative values in data passed to GiniScore: counts are not.")
+        known = self._check_constraints(constraints, y, rows.shape[0])
+        scores = gini_scores(rows, classes_of(known, self))
+        present = np.asarray((rows > 0).sum(axis=0)).reshape(-1)
+        self._keep(np.where(present < self.min_df, np.nan, scores), larger_is_better=False)
+        return self
+
+
+def classes_of(known: Constraints, selector: Any) -> Array:
+    """Known class of every row, also through must-links; -1 where unknown."""
+    if not known.has_labels:
+        raise SidelightError(
+            f"requires y to be passed, but the target y is None: {type(selector).__name__} needs "
+            "known classes, -1 where unknown (on the command line --label-column)."
+        )
+    closure = known.closure(on_contradiction="keep")
+    classes: Array = closure.component_label[closure.component]
+    if len(np.unique(classes[classes >= 0])) < 2:
+        raise SidelightError(
+            f"{type(selector).__name__} compares classes, but y knows only 1 class; give rows of "
+            "two classes at least."
+        )
+    return classes
+
+
+def constraint_sums(rows: Any, known: Constraints) -> tuple[Array, Array | None]:
+    """``f'L^M f`` and ``f'L^C f`` of every feature; None when no rows are known to be apart.
+
+    Pairs of labelled rows are counted without forming them: all pairs of a class of ``n`` rows have
+    ``n²`` times its variance, all pairs of labelled rows that of all of them.
+    """
+    together = pair_sums(rows, known.must_link, known.must_link_weight)
+    apart = pair_sums(rows, known.cannot_link, known.cannot_link_weight)
+    is_known = len(known.cannot_link) > 0
+    if known.labels is not None:
+        labelled = np.flatnonzero(known.labels >= 0)
+        codes = known.labels[labelled]
+        within = np.zeros(rows.shape[1])
+        for code in np.unique(codes):
+            members = rows[labelled[codes == code]]
+            within += members.shape[0] ** 2 * variances(members)
+        together = together + within
+        if len(np.unique(codes)) > 1:
+            is_known = True
+            every = len(labelled) ** 2 * variances(rows[labelled])
+            apart = apart + np.maximum(every - within, 0.0)
+    return together, apart if is_known else None
+
+
+def edit_graph(W: Any, known: Constraints, *, must_link: float = 1.0) -> sparse.csr_array:
+    """Join must-linked rows, part cannot-linked ones."""
+    if known.is_empty:
+        return sparse.csr_array(W)
+    edited = sparse.lil_array(W)
+    for value, pairs in ((must_link, known.must_link), (0.0, known.cannot_link)):
+        if len(pairs):
+            edited[pairs[:, 0], pairs[:, 1]] = value
+            edited[pairs[:, 1], pairs[:, 0]] = value
+    result = sparse.csr_array(edited)
+    result.eliminate_zeros()
+    return result
+
+
+def _safe_ratio(part: Array, whole: Array) -> Array:
+    """``part / whole``; infinite over 0, NaN where the feature does not vary at all."""
+    if not np.any(whole > 0):
+        warnings.warn(
+            "No feature tells the rows apart that are known to be apart.",
+            ConstraintWarning,
+            stacklevel=3,
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return part / whole

@@ -1,0 +1,118 @@
+"""Scores of single features, as functions of arrays (Hamad, part 3).
+
+Every score is a sum over rows, pairs or edges, taken for all features at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sidelight.graphs import degrees
+
+Array = npt.NDArray[Any]
+
+#: Pairs whose differences are taken at a time.
+PAIR_BLOCK = 4096
+
+
+def variances(rows: Any) -> Array:
+    """``(1/n) Σ_i (x_ir - μ_r)²``; large values are better."""
+    if sparse.issparse(rows):
+        mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).reshape(-1)
+        squares = rows.astype(np.float64)
+        squares = np.asarray(squares.multiply(squares).sum(axis=0)).reshape(-1)
+        return np.maximum(squares / rows.shape[0] - mean**2, 0.0)
+    return np.asarray(np.var(np.asarray(rows, dtype=np.float64), axis=0))
+
+
+def fisher_scores(rows: Any, classes: Array) -> Array:
+    """``Σ_w n_w (μ_wr - μ_r)² / Σ_w n_w σ²_wr`` over labelled rows; large values are better."""
+    known = np.flatnonzero(classes >= 0)
+    codes = np.unique(classes[known], return_inverse=True)[1]
+    X = rows[known]
+    sizes = np.bincount(codes)
+    member = sparse.csr_array(
+        (np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(len(sizes), len(codes))
+    )
+    means = _dense(member @ X) / sizes[:, None]
+    overall = sizes @ means / sizes.sum()
+    between = sizes @ (means - overall) ** 2
+    within = np.maximum(variances(X) * len(codes) - between, 0.0)
+    return _ratio(between, within)
+
+
+def pair_sums(rows: Any, pairs: Array, weights: Array) -> Array:
+    """``Σ_(i,j) w_ij (x_ir - x_jr)²``: the quadratic form of the pairs' Laplacian."""
+    total = np.zeros(rows.shape[1])
+    for start in range(0, len(pairs), PAIR_BLOCK):
+        block = pairs[start : start + PAIR_BLOCK]
+        gaps = rows[block[:, 0]] - rows[block[:, 1]]
+        gaps = gaps.astype(np.float64)
+        squares = gaps.multiply(gaps) if sparse.issparse(gaps) else gaps * gaps
+        total += np.asarray(weights[start : start + PAIR_BLOCK] @ squares).reshape(-1)
+    return total
+
+
+def graph_sums(rows: Any, W: sparse.csr_array) -> Array:
+    """``f'Lf = ½ Σ_ij W_ij (f_i - f_j)²`` of every feature."""
+    degree = degrees(W)
+    if sparse.issparse(rows):
+        X = rows.astype(np.float64)
+        own = np.asarray(degree @ X.multiply(X)).reshape(-1)
+        across = np.asarray((W @ X).multiply(X).sum(axis=0)).reshape(-1)
+    else:
+        X = np.asarray(rows, dtype=np.float64)
+        X = X - X.mean(axis=0)  # L does not see a shift, rounding does
+        own, across = degree @ X**2, np.einsum("nd,nd->d", W @ X, X)
+    return np.maximum(own - across, 0.0)
+
+
+def laplacian_scores(rows: Any, W: sparse.csr_array) -> Array:
+    """``f̃'Lf̃ / f̃'Df̃`` with ``f̃ = f - Σ d_i f_i / Σ d_i``; small values are better."""
+    degree = degrees(W)
+    total = degree.sum()
+    if sparse.issparse(rows):
+        X = rows.astype(np.float64)
+        mean = np.asarray(degree @ X).reshape(-1) / total
+        spread = np.asarray(degree @ X.multiply(X)).reshape(-1) - total * mean**2
+    else:
+        X = np.asarray(rows, dtype=np.float64)
+        X = X - X.mean(axis=0)
+        mean = degree @ X / total
+        spread = degree @ X**2 - total * mean**2
+    return _ratio(graph_sums(rows, W), np.maximum(spread, 0.0))
+
+
+def gini_scores(counts: Any, classes: Array) -> Array:
+    """``1 - sqrt(Σ_i p_i²)`` of every word; small values are better, NaN for words without any.
+
+    ``p_i`` is the share of class ``i`` in the word's presence ``f_i / n_i`` relative to the size
+    ``n_i`` of the class.
+    """
+    known = np.flatnonzero(classes >= 0)
+    codes = np.unique(classes[known], return_inverse=True)[1]
+    k = int(codes.max()) + 1
+    member = sparse.csr_array(
+        (np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(k, len(codes))
+    )
+    f = _dense(member @ counts[known])
+    n = f.sum(axis=1)
+    present = f[n > 0] / n[n > 0, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = present / present.sum(axis=0)
+    return 1.0 - np.sqrt(np.sum(p**2, axis=0))
+
+
+def _ratio(part: Array, whole: Array) -> Array:
+    """``part / whole``; infinite where only the denominator is 0, NaN where both are."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return part / whole
+
+
+def _dense(matrix: Any) -> Array:
+    dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+    return np.asarray(dense, dtype=np.float64)
