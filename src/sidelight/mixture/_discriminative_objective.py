@@ -98,6 +98,11 @@ class Objective:
     sharpness: float = 4.0
     inverse_temperature: float = 1.0
 
+    @cached_property
+    def known_features(self) -> Array:
+        """Features of the rows that something is known about."""
+        return self.model.features(self.rows.known_rows)
+
     def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
         """``-J/n`` and its gradient."""
         total = self.rows.total
@@ -152,11 +157,10 @@ class Objective:
                 eta, offset, eta_change, offset_change
             )
             if loss is not None:
-                features = self.model.features(self.rows.known_rows)
-                change = _product(features, eta_change) + offset_change
+                change = _product(self.known_features, eta_change) + offset_change
                 slope = self.penalty * loss.slope_change(change)
                 totals_change -= slope.sum(axis=0)
-                sums_change -= _sums(slope, features)
+                sums_change -= _sums(slope, self.known_features)
             products.append(
                 self.model.gradient_change(
                     theta, some, totals, sums, totals_change, sums_change, total
@@ -172,14 +176,13 @@ class Objective:
         """Loss at these scores, or None when nothing is known or nothing is paid."""
         if self.penalty == 0 or len(self.rows.known) == 0:
             return None
-        scores = self.model.features(self.rows.known_rows) @ eta
+        scores = self.known_features @ eta
         scores += offset
         return violation(scores, self.rows.known, self.sharpness)
 
     def _subtract(self, loss: Violation, totals: Array, sums: Array) -> tuple[Array, Array]:
         slope = self.penalty * loss.slope
-        features = self.model.features(self.rows.known_rows)
-        return totals - slope.sum(axis=0), sums - slope.T @ features
+        return totals - slope.sum(axis=0), sums - slope.T @ self.known_features
 
     def _likelihood(self, eta: Array, offset: Array) -> tuple[float, Array, Array]:
         """Annealed log-likelihood, and sums of posteriors and of the features by them."""

@@ -187,31 +187,36 @@ def violation(scores: Array, known: Statements, sharpness: float) -> Violation:
         w_il = g_i s_il log s_il - s_il (Aᵀ diag(price) log t)_il ,   loss = Σ w + offset
         ∂loss/∂log q_il = τ (w_il - s_il Σ_j w_ij)
     """
-    log_sharp = log_posteriors(scores, sharpness)
-    sharp = np.exp(log_sharp)
+    sharp, log_sharp = posteriors(scores, sharpness)
     mixed = np.maximum(known.incidence @ sharp, TINY)
-    terms = known.pull[:, None] * log_sharp
-    terms -= known.transposed @ (known.price[:, None] * np.log(mixed))
+    log_mixed = np.log(mixed)
+    log_mixed *= known.price[:, None]
+    terms = log_sharp
+    terms *= known.pull[:, None]
+    terms -= known.transposed @ log_mixed
     terms *= sharp
     of_row = terms.sum(axis=1, keepdims=True)
     value = float(of_row.sum()) + known.offset
-    slope = sharpness * (terms - sharp * of_row)
+    slope = terms - sharp * of_row
+    slope *= sharpness
     return Violation(value, slope, known, sharpness, sharp, mixed, terms)
 
 
 def divergences(scores: Array, known: Statements, sharpness: float) -> Array:
     """Jensen-Shannon divergence of every statement, in nats."""
-    log_sharp = log_posteriors(scores, sharpness)
-    sharp = np.exp(log_sharp)
+    sharp, log_sharp = posteriors(scores, sharpness)
     mixed = known.incidence @ sharp
     entropy_of_mean = -np.sum(mixed * np.log(np.maximum(mixed, TINY)), axis=1)
     mean_of_entropies = -(known.incidence @ np.sum(sharp * log_sharp, axis=1))
     return np.asarray(entropy_of_mean - mean_of_entropies)
 
 
-def log_posteriors(scores: Array, sharpness: float) -> Array:
-    """``log softmax(τ log q)`` of every row."""
-    sharpened = sharpness * scores
-    sharpened -= sharpened.max(axis=1, keepdims=True)
-    sharpened -= np.log(np.exp(sharpened).sum(axis=1, keepdims=True))
-    return np.asarray(sharpened)
+def posteriors(scores: Array, sharpness: float) -> tuple[Array, Array]:
+    """``s = softmax(τ log q)`` of every row, and its logarithm."""
+    logs = sharpness * scores
+    logs -= logs.max(axis=1, keepdims=True)
+    sharp = np.exp(logs)
+    mass = sharp.sum(axis=1, keepdims=True)
+    sharp /= mass
+    logs -= np.log(mass)
+    return sharp, logs
