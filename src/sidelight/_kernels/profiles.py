@@ -11,6 +11,8 @@ from sidelight._kernels import kernel
 
 Array = npt.NDArray[Any]
 
+#: The share of a profile off a row never falls below this.
+LEAST_ROOM = 1e-12
 #: More than enough: the steps are Newton's, and halve the bracket where these leave it.
 MAX_STEPS = 200
 
@@ -77,3 +79,32 @@ def solve_profile(pull: Array, counts: Array, curvature: float, profile: Array) 
     for i in range(n):
         profile[i] /= total
     return theta
+
+
+@kernel
+def solve_profiles(profiles: Array, pulled: Array, labels: Array, curvature: float) -> Array:
+    """Return the profiles that maximise the bound of the leave-one-out likelihood.
+
+    Parameters
+    ----------
+    profiles, pulled : ndarray of shape (n, s, k)
+        Present profiles of ``s`` starts, and ``Kᵀ`` times the weights of the rows.
+    labels : ndarray of shape (n, s)
+        Component of every row in every start.
+    curvature : float
+        ``2 λ``.
+    """
+    n, n_starts, k = profiles.shape
+    out = np.empty_like(profiles)
+    pull, counts, profile = np.empty(n), np.empty(n), np.empty(n)
+    for start in range(n_starts):
+        for component in range(k):
+            for i in range(n):
+                present = profiles[i, start, component]
+                counts[i] = present * pulled[i, start, component]
+                pull[i] = 0.0
+                if labels[i, start] == component:
+                    pull[i] = 1.0 / max(1.0 - present, LEAST_ROOM)
+            solve_profile(pull, counts, curvature, profile)
+            out[:, start, component] = profile
+    return out

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.special import logsumexp
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
@@ -101,13 +100,12 @@ class SparseKernel:
 class BlockRows(RowSource):
     """An ``n x n`` matrix of which ``compute(start, stop)`` makes some rows."""
 
-    def __init__(self, n: int, compute: Callable[[int, int], Array], *, keep: bool) -> None:
+    def __init__(self, n: int, compute: Callable[[int, int], Array]) -> None:
         self.n_rows = self.n_features = n
         self.dtype = np.dtype(np.float64)
         self._compute = compute
         height = max(1, BLOCK_CELLS // n)
         self._blocks = [(start, min(start + height, n)) for start in range(0, n, height)]
-        self._kept = np.concatenate([compute(*block) for block in self._blocks]) if keep else None
 
     @property
     def blocks(self) -> list[tuple[int, int]]:
@@ -117,14 +115,11 @@ class BlockRows(RowSource):
     def take(self, rows: npt.ArrayLike) -> Array:
         """Return the rows at these positions."""
         positions = np.asarray(rows, dtype=np.intp)
-        return np.concatenate([self._some(i, i + 1) for i in positions])
+        return np.concatenate([self._compute(i, i + 1) for i in positions])
 
     def _read(self, task: tuple[int, ...]) -> Iterator[Array]:
         for number in task:
-            yield self._some(*self._blocks[number])
-
-    def _some(self, start: int, stop: int) -> Array:
-        return self._compute(start, stop) if self._kept is None else self._kept[start:stop]
+            yield self._compute(*self._blocks[number])
 
 
 class Distances:
@@ -186,38 +181,52 @@ def dense_kernel(
     scale = -0.5 / bandwidth**2
     height = max(1, TILE_CELLS // n)
 
-    def logs(start: int, stop: int) -> Array:
-        tile = distances.between(start, stop)
-        tile *= scale
-        return tile
-
-    def tiles(start: int, stop: int) -> Iterator[tuple[int, int]]:
+    def tiles(start: int, stop: int) -> Iterator[tuple[slice, Array]]:
+        """Logarithms of some rows of the kernel, as many at a time as fit the cache."""
         for first in range(start, stop, height):
-            yield first, min(first + height, stop)
+            last = min(first + height, stop)
+            tile = distances.between(first, last)
+            tile *= scale
+            yield slice(first - start, last - start), tile
 
     def reduced(function: Callable[[Array], Array]) -> Array:
-        def rows(block: Array) -> tuple[tuple[()], tuple[Array]]:
-            return (), (function(block),)
+        def values(start: int, stop: int) -> Array:
+            return np.concatenate([function(tile) for _, tile in tiles(start, stop)])[:, None]
 
-        _, (values,) = BlockRows(n, logs, keep=False).map_reduce(rows)
-        return values
+        return _all_rows(BlockRows(n, values))[:, 0]
 
     # The kernel is symmetric: sums of rows are sums of columns.
     log_columns = np.zeros(n)
     if normalize:
-        log_columns = _finite(reduced(lambda block: logsumexp(block, axis=1)))
-    log_scale = _finite(reduced(lambda block: (block - log_columns).max(axis=1)))
+        log_columns = _finite(reduced(_log_sums))
+    log_scale = _finite(reduced(lambda tile: (tile - log_columns).max(axis=1)))
 
     def compute(start: int, stop: int) -> Array:
         out = np.empty((stop - start, n))
-        for first, last in tiles(start, stop):
-            tile = logs(first, last)
+        for rows, tile in tiles(start, stop):
             tile -= log_columns
-            tile -= log_scale[first:last, None]
-            np.exp(tile, out=out[first - start : last - start])
+            tile -= log_scale[start:stop][rows, None]
+            np.exp(tile, out=out[rows])
         return out
 
-    return DenseKernel(BlockRows(n, compute, keep=n <= kept_rows), log_scale, log_columns)
+    blocks = BlockRows(n, compute)
+    if n <= kept_rows:
+        kept = _all_rows(blocks)
+        blocks = BlockRows(n, lambda start, stop: kept[start:stop])
+    return DenseKernel(blocks, log_scale, log_columns)
+
+
+def _all_rows(blocks: BlockRows) -> Array:
+    return blocks.map_reduce(lambda block: ((), (block,)))[1][0]
+
+
+def _log_sums(logs: Array) -> Array:
+    """``log Σ_j exp(logs_ij)`` of every row, in place."""
+    largest = _finite(logs.max(axis=1))
+    logs -= largest[:, None]
+    np.exp(logs, out=logs)
+    with np.errstate(divide="ignore"):
+        return largest + np.log(logs.sum(axis=1))
 
 
 def neighbour_distances(rows: Any, n_neighbors: int) -> sparse.csr_array:
@@ -276,7 +285,7 @@ def given_kernel(matrix: Any, *, normalize: bool) -> DenseKernel | SparseKernel:
     largest = scaled.max(axis=1)
     largest = np.where(largest > 0, largest, 1.0)
     scaled /= largest[:, None]
-    blocks = BlockRows(len(scaled), lambda start, stop: scaled[start:stop], keep=False)
+    blocks = BlockRows(len(scaled), lambda start, stop: scaled[start:stop])
     return DenseKernel(blocks, np.log(largest), np.log(columns))
 
 

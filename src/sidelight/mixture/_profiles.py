@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
-from sidelight._kernels.profiles import solve_profile
+from sidelight._kernels.profiles import LEAST_ROOM, solve_profiles
 from sidelight._progress import fit_progress
 from sidelight.mixture._kernel_rows import Kernel
 
@@ -28,8 +28,6 @@ Array = npt.NDArray[Any]
 
 #: Densities below this count as this: a row that no kernel reaches.
 LEAST_DENSITY = 1e-300
-#: The share of a profile off a row never falls below this.
-LEAST_ROOM = 1e-12
 #: Labels that have stood still for so long are final, though the profiles still move.
 STILL = 50
 #: Share of a profile that starts outside its cell.
@@ -110,18 +108,6 @@ class Sweep:
         return flat, (labels[:, :, 0].astype(np.int32), np.log(best))
 
 
-def next_profiles(profiles: Array, pulled: Array, labels: Array, reg: float) -> Array:
-    """Maximise the bound over the profiles of one start, of shape (n, k)."""
-    counts = np.ascontiguousarray((profiles * pulled).T)
-    pull = np.zeros_like(counts)
-    rows = np.arange(len(labels))
-    pull[labels, rows] = 1.0 / np.maximum(1.0 - profiles[rows, labels], LEAST_ROOM)
-    out = np.empty_like(counts)
-    for column in range(len(out)):
-        solve_profile(pull[column], counts[column], 2.0 * reg, out[column])
-    return out.T
-
-
 def fit_profiles(
     kernel: Kernel,
     starts: Array,
@@ -156,7 +142,7 @@ def fit_profiles(
     list of ProfileFit
         One for each start, in order.
     """
-    profiles = np.array(starts, dtype=np.float64)
+    profiles = np.array(starts, dtype=np.float64, order="C")
     climbs = [_Climb() for _ in range(starts.shape[1])]
     going = list(climbs)
     with fit_progress(description, max_iter, verbose=verbose) as progress:
@@ -172,13 +158,10 @@ def fit_profiles(
             if not moving or step == max_iter - 1:
                 break
             going = [going[place] for place in moving]
-            profiles = np.stack(
-                [
-                    next_profiles(profiles[:, p], sweep.pulled[:, p], sweep.labels[:, p], reg)
-                    for p in moving
-                ],
-                axis=1,
-            )
+            state = profiles, sweep.pulled, sweep.labels
+            if len(moving) < profiles.shape[1]:
+                state = tuple(np.take(part, moving, axis=1) for part in state)
+            profiles = solve_profiles(*state, 2.0 * reg)
     return [climb.result(progress.interrupted) for climb in climbs]
 
 
