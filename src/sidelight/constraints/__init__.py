@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = attach(
         "assignment": ["Assignment", "assign", "greedy_assign"],
         "feasibility": ["Feasibility"],
         "quality": ["Quality"],
+        "scatter": ["chunklet_scatter", "pair_scatter", "total_covariance"],
         "sized_assignment": ["SizedAssignment", "assign_sized"],
         "sizes": ["SizeBounds"],
     },
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from sidelight.constraints.assignment import greedy_assign as greedy_assign
     from sidelight.constraints.feasibility import Feasibility as Feasibility
     from sidelight.constraints.quality import Quality as Quality
+    from sidelight.constraints.scatter import chunklet_scatter as chunklet_scatter
+    from sidelight.constraints.scatter import pair_scatter as pair_scatter
+    from sidelight.constraints.scatter import total_covariance as total_covariance
     from sidelight.constraints.sized_assignment import SizedAssignment as SizedAssignment
     from sidelight.constraints.sized_assignment import assign_sized as assign_sized
     from sidelight.constraints.sizes import SizeBounds as SizeBounds

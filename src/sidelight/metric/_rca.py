@@ -11,10 +11,9 @@ import numpy.typing as npt
 from scipy import linalg
 
 from sidelight.base import MethodTags
-from sidelight.constraints import Constraints
+from sidelight.constraints import Constraints, chunklet_scatter, total_covariance
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase
-from sidelight.metric._scatter import chunklet_scatter, total_covariance
 
 Array = npt.NDArray[Any]
 

@@ -1,0 +1,127 @@
+"""Constrained locality preserving projections (Hamad, part 4; Cevikalp et al. 2008)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg, sparse
+
+from sidelight.base import MethodTags
+from sidelight.constraints import Constraints, pair_scatter
+from sidelight.graphs import degrees, neighbor_graph
+from sidelight.manifold._base import Centred, _LinearProjection, n_kept
+from sidelight.manifold._pairs import known_pairs
+
+Array = npt.NDArray[Any]
+
+
+class ConstrainedLPP(_LinearProjection):
+    """Locality preserving projection that listens to pairs.
+
+    Takes the directions of smallest ``λ`` in ``X'(L + a L^M - b L^C)X w = λ X'DX w``: neighbours
+    (of the graph with Laplacian ``L``) and must-linked rows stay close, cannot-linked rows move
+    apart (Hamad, part 4). The three terms are brought to the same trace, and ``strength`` weighs
+    the pairs against the neighbours; with 0 it is LPP, the linear version of Laplacian eigenmaps.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of directions.
+    n_neighbors : int, default=10
+        Neighbours of a row in the graph.
+    strength : float, default=1.0
+        Weight of the pairs.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Directions, the best first; ``w'X'DXw = 1``.
+    eigenvalues_ : ndarray of shape (n_components,)
+        ``λ`` of each.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight import Constraints
+    >>> from sidelight.manifold import ConstrainedLPP
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 40)
+    >>> X = np.column_stack([rng.normal(0, 1, 80), rng.normal(2.0 * y, 0.3)])
+    >>> model = ConstrainedLPP(1).fit(X, constraints=Constraints.sample(y, 60, random_state=0))
+    >>> int(np.argmax(np.abs(model.components_)))
+    1
+    """
+
+    def __init__(
+        self, n_components: int = 2, *, n_neighbors: int = 10, strength: float = 1.0
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.strength = strength
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="constrained-lpp",
+            family="manifold",
+            summary="projection that keeps neighbours and must-linked rows close",
+            knowledge=("must-link", "cannot-link", "labels", "groups"),
+            enforcement="soft",
+            source="Hamad, part 4; Cevikalp et al. 2008",
+            complexity="O(n log n d + n d² + d³) time, O(n m + d²) memory for m neighbours",
+            needs_n_clusters=False,
+            kind="transformer",
+        )
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            What is known.
+
+        Returns
+        -------
+        self : ConstrainedLPP
+            The fitted projection.
+        """
+        if not self.strength >= 0:
+            raise ValueError(f"strength must not be negative, got {self.strength!r}.")
+        rows: Any = self._check_rows(X, reset=True)
+        known = self._check_constraints(constraints, y, rows.shape[0])
+        self._warn_of_contradictions(known)
+        centred = Centred(rows)
+        kept = n_kept(self.n_components, centred.rank)
+        left, right = self._matrices(centred.coordinates, known)
+        values, directions = linalg.eigh(left, right)
+        self.eigenvalues_ = values[:kept].astype(rows.dtype)
+        self._keep(centred.to_features(directions[:, :kept]), centred.mean, rows.dtype)
+        return self
+
+    def _matrices(self, Z: Array, known: Constraints) -> tuple[Array, Array]:
+        """Both sides of the eigenproblem, in coordinates of full rank."""
+        W = neighbor_graph(Z, self.n_neighbors)
+        degree = degrees(W)
+        right = (Z * degree[:, None]).T @ Z
+        left = right - np.asarray(Z.T @ (sparse.csr_array(W) @ Z))
+        scale = float(np.trace(left)) or float(np.trace(right))
+        pairs = known_pairs(known)
+        for sign, places, weights in (
+            (1.0, pairs.together, pairs.together_weight),
+            (-1.0, pairs.apart, pairs.apart_weight),
+        ):
+            scatter = pair_scatter(Z, places, weights)
+            trace = float(np.trace(scatter))
+            if trace > 0:
+                left = left + sign * self.strength * scale / trace * scatter
+        # Rows without neighbours do not count in the right side: keep it invertible.
+        right = right + 1e-9 * float(np.trace(right)) / len(right) * np.eye(len(right))
+        return (left + left.T) / 2, (right + right.T) / 2

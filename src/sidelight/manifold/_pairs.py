@@ -1,0 +1,78 @@
+"""Pairs that labels, groups and stated links amount to, in a number that can be worked with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.constraints import Constraints
+
+Array = npt.NDArray[Any]
+
+#: Labels and groups give at most about this many pairs of each kind.
+MOST_PAIRS = 50_000
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of rows that belong together, and pairs that do not."""
+
+    together: Array
+    together_weight: Array
+    apart: Array
+    apart_weight: Array
+
+    @property
+    def n_together(self) -> int:
+        """Number of pairs that belong together."""
+        return len(self.together)
+
+    @property
+    def n_apart(self) -> int:
+        """Number of pairs that do not."""
+        return len(self.apart)
+
+
+def known_pairs(known: Constraints) -> Pairs:
+    """Stated pairs, and those of labelled and grouped rows.
+
+    Of labels and groups, each row is paired with a few others of its class and of other classes,
+    evenly spread and always the same; all pairs where they are few.
+    """
+    together, apart = [known.must_link], [known.cannot_link]
+    for codes, tells_apart in ((known.labels, True), (known.groups, False)):
+        if codes is not None:
+            same, different = _pairs_of_codes(codes)
+            together.append(same)
+            if tells_apart:
+                apart.append(different)
+    joined, parted = np.concatenate(together), np.concatenate(apart)
+    return Pairs(
+        together=joined,
+        together_weight=_weights(known.must_link_weight, len(joined)),
+        apart=parted,
+        apart_weight=_weights(known.cannot_link_weight, len(parted)),
+    )
+
+
+def _weights(stated: Array, total: int) -> Array:
+    return np.concatenate([stated, np.ones(total - len(stated))])
+
+
+def _pairs_of_codes(codes: Array) -> tuple[Array, Array]:
+    known = np.flatnonzero(codes >= 0)
+    n = len(known)
+    if n < 2:
+        return np.empty((0, 2), np.int64), np.empty((0, 2), np.int64)
+    if n * (n - 1) // 2 <= MOST_PAIRS:
+        first, second = np.triu_indices(n, 1)
+    else:  # every row with rows at distances that spread over all of them
+        steps = np.unique(np.linspace(1, n // 2, max(MOST_PAIRS // n, 2)).astype(np.int64))
+        first = np.tile(np.arange(n), len(steps))
+        second = (first + np.repeat(steps, n)) % n
+    same = codes[known[first]] == codes[known[second]]
+    pairs = np.column_stack([known[first], known[second]])
+    return pairs[same], pairs[~same]

@@ -1,0 +1,147 @@
+"""Linear projections that listen: definitions, limits, and what they span."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import linalg, sparse
+from sklearn.datasets import load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from sidelight import Constraints
+from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.graphs import laplacian, neighbor_graph
+from sidelight.manifold import ChunkletLDA, ConstrainedLPP, ConstrainedPCA
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X, y, Constraints.sample(y, 90, random_state=0)
+
+
+def gaps(X, pairs):
+    return X[pairs[:, 0]] - X[pairs[:, 1]]
+
+
+def test_without_pairs_it_is_pca(wine):
+    X, _, known = wine
+    pca = PCA(4).fit(X)
+    for model in (
+        ConstrainedPCA(4).fit(X),
+        ConstrainedPCA(4, alpha=0, beta=0).fit(X, constraints=known),
+    ):
+        np.testing.assert_allclose(
+            np.abs(np.sum(model.components_ * pca.components_, axis=1)), 1.0, atol=1e-9
+        )
+        np.testing.assert_allclose(
+            model.eigenvalues_, pca.explained_variance_ * (len(X) - 1) / len(X)
+        )
+
+
+def test_eigenvalues_are_the_objective_by_its_definition(wine):
+    X, _, known = wine
+    alpha, beta = 0.7, 3.0
+    model = ConstrainedPCA(3, alpha=alpha, beta=beta).fit(X, constraints=known)
+    n = len(X)
+
+    def objective(w):
+        z = X @ w
+        every = np.sum((z[:, None] - z[None]) ** 2) / (2 * n**2)
+        apart = np.mean((gaps(X, known.cannot_link) @ w) ** 2) / 2
+        together = np.mean((gaps(X, known.must_link) @ w) ** 2) / 2
+        return every + alpha * apart - beta * together
+
+    for w, value in zip(model.components_, model.eigenvalues_, strict=True):
+        assert objective(w) == pytest.approx(value)
+    rng = np.random.default_rng(0)
+    for w in rng.normal(size=(50, X.shape[1])):
+        assert objective(w / np.linalg.norm(w)) <= model.eigenvalues_[0] + 1e-12
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(3), atol=1e-12)
+
+
+def test_heavy_must_links_are_short_along_the_first_direction(wine):
+    X, _, known = wine
+    with pytest.warns(ConstraintWarning, match="reduced"):
+        model = ConstrainedPCA(5, alpha=0, beta=1e9).fit(X, constraints=known)
+    scatter = gaps(X, known.must_link).T @ gaps(X, known.must_link)
+    spread = model.components_[0] @ scatter @ model.components_[0]
+    assert spread <= np.trace(scatter) * 1e-6 + np.linalg.eigvalsh(scatter)[0] * 1.01
+
+
+def test_more_features_than_rows_changes_nothing(wine):
+    X, _, known = wine
+    rows, few = X[:10], known[np.arange(10)]
+    known10 = Constraints([(0, 1), (2, 3)], [(0, 5), (4, 7)], n_samples=10)
+    assert few.n_samples == 10
+    B = np.linalg.qr(np.random.default_rng(0).normal(size=(40, 13)))[0].T  # an isometry
+    small = ConstrainedPCA(2).fit(rows, constraints=known10)
+    wide = ConstrainedPCA(2).fit(rows @ B, constraints=known10)
+    np.testing.assert_allclose(
+        np.abs(small.transform(rows)), np.abs(wide.transform(rows @ B)), atol=1e-8
+    )
+
+
+def test_labels_help_like_pairs_do():
+    X, y = load_iris(return_X_y=True)
+    partial = np.where(np.arange(150) % 5 == 0, y, -1)
+    by_labels = ConstrainedPCA(2, beta=0.5).fit(X, partial)
+    known = np.flatnonzero(partial >= 0)
+    i, j = np.triu_indices(len(known), 1)
+    same = partial[known[i]] == partial[known[j]]
+    pairs = np.column_stack([known[i], known[j]])
+    by_pairs = ConstrainedPCA(2, beta=0.5).fit(
+        X, constraints=Constraints(pairs[same], pairs[~same], n_samples=150)
+    )
+    np.testing.assert_allclose(by_labels.components_, by_pairs.components_, atol=1e-10)
+
+
+def test_lpp_solves_its_eigenproblem(wine):
+    X, _, known = wine
+    model = ConstrainedLPP(3, strength=0).fit(X, constraints=known)
+    W = neighbor_graph(X, 10)
+    D = np.diag(np.asarray(W.sum(axis=1)).ravel())
+    L = laplacian(W, "unnormalized").toarray()
+    Z = X - X.mean(axis=0)
+    values = linalg.eigh(Z.T @ L @ Z, Z.T @ D @ Z, eigvals_only=True)[:3]
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-5)
+    for w, value in zip(model.components_, values, strict=True):
+        assert w @ Z.T @ L @ Z @ w / (w @ Z.T @ D @ Z @ w) == pytest.approx(value, rel=1e-5)
+        assert w @ Z.T @ D @ Z @ w == pytest.approx(1.0, rel=1e-5)
+
+
+def test_stronger_pairs_are_kept_better(wine):
+    X, _, known = wine
+
+    def ratio(strength):
+        Z = ConstrainedLPP(2, strength=strength).fit(X, constraints=known).transform(X)
+        together = np.linalg.norm(gaps(Z, known.must_link), axis=1).mean()
+        return together / np.linalg.norm(gaps(Z, known.cannot_link), axis=1).mean()
+
+    assert ratio(1.0) < ratio(0.0)
+
+
+def test_a_chunklet_per_class_spans_what_lda_spans():
+    X, y = load_iris(return_X_y=True)
+    model = ChunkletLDA(2, shrinkage=0).fit(X, y)
+    lda = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    assert linalg.subspace_angles(model.components_.T, lda.scalings_[:, :2]).max() < 1e-5
+    within = np.zeros((2, 2))
+    Z = model.transform(X)
+    for c in range(3):
+        centred = Z[y == c] - Z[y == c].mean(axis=0)
+        within += centred.T @ centred / 150
+    np.testing.assert_allclose(within, np.eye(2), atol=1e-6)
+
+
+def test_nothing_to_learn_from():
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    with pytest.warns(ConstraintWarning, match="PCA"):
+        model = ChunkletLDA(2).fit(X)
+    pca = PCA(2).fit(X)
+    assert linalg.subspace_angles(model.components_.T, pca.components_.T).max() < 1e-9
+    with pytest.raises(SidelightError, match="All rows are the same"):
+        ConstrainedPCA().fit(np.ones((5, 3)))
+    assert sparse.issparse(neighbor_graph(X, 3))
