@@ -245,7 +245,7 @@ def neighbour_distances(rows: Any, n_neighbors: int) -> sparse.csr_array:
     squared = np.tile(lengths.astype(np.float64).ravel() ** 2, 2)
     _, first = np.unique(one.astype(np.int64) * n + other, return_index=True)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(one[first], minlength=n))])
-    return sparse.csr_array((squared[first], other[first], indptr), shape=(n, n))
+    return _short_indices(sparse.csr_array((squared[first], other[first], indptr), shape=(n, n)))
 
 
 def neighbour_kernel(
@@ -302,7 +302,14 @@ def strongest_links(matrix: Any, n_neighbors: int) -> sparse.csr_array:
     linked = (row != other) & (values > 0)
     row, other, values = row[linked], other[linked], values[linked]
     lengths = np.log(values.max(initial=1.0)) - np.log(values)
-    return sparse.csr_array((lengths, (row, other)), shape=matrix.shape)
+    return _short_indices(sparse.csr_array((lengths, (row, other)), shape=matrix.shape))
+
+
+def _short_indices(graph: sparse.csr_array) -> sparse.csr_array:
+    """Use 32 bits where these do: older versions of SciPy find no paths otherwise."""
+    if graph.nnz <= np.iinfo(np.int32).max:
+        graph.indices, graph.indptr = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
+    return graph
 
 
 def _grouped_max(values: Array, group: Array, n: int) -> Array:
