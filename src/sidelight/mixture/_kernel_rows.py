@@ -133,7 +133,7 @@ class Distances:
         self.is_sparse = sparse.issparse(rows)
         self.n_rows = rows.shape[0]
         rows = rows.astype(np.float64)
-        self._origin = None if self.is_sparse else rows.mean(axis=0)
+        self._origin: Any = None if self.is_sparse else rows.mean(axis=0)
         self._rows = rows if self.is_sparse else rows - self._origin
         if not self.is_sparse:
             self._squares = np.einsum("nd,nd->n", self._rows, self._rows)
