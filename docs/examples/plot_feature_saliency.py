@@ -25,8 +25,8 @@ print(f"{model.n_components_} components after {model.n_iter_} sweeps")
 # Left: the two features that matter, with the components (two standard deviations), and the common
 # density dashed, which stands in where a feature does not matter. Middle: the saliencies; those of
 # most noise features are exactly 0. Right: the length of the message that tells the model and the
-# data. Most of the thirty components vanish by themselves; from where the search first stands still,
-# the weakest is taken away again and again, and the model with the shortest message is kept.
+# data. Most of the thirty components vanish by themselves; from where the search first stands
+# still, the weakest is taken away again and again, and the model with the shortest message is kept.
 
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 colours = plt.colormaps["Set2"].colors

@@ -353,6 +353,8 @@ def test_constant_features_and_bad_parameters() -> None:
         model = FeatureSaliencyMixture(8, random_state=0).fit(X)
     assert model.saliencies_[2] == 0
     assert np.isfinite(model.score_samples(X)).all()
+    with pytest.raises(ValueError, match="feature_saliency=False has none"):
+        FeatureSaliencyMixture(feature_saliency=False, post_process=True).fit(X)
     for bad in ({"count_features": "none"}, {"post_process": "yes"}, {"reg_covar": -1.0}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             FeatureSaliencyMixture(**bad).fit(X)
@@ -464,6 +466,8 @@ def test_partial_labels_of_classes_that_have_several_components() -> None:
     untouched = FeatureSaliencyMixture(random_state=0, tol=1e-5, post_process=False).fit(X, labels)
     assert not hasattr(untouched, "class_weights_")
     assert untouched.message_length_ == model.message_length_
+    plain = FeatureSaliencyMixture(8, feature_saliency=False, random_state=0, tol=1e-4)
+    np.testing.assert_array_equal(plain.fit(X, labels).saliencies_, 1.0)
 
 
 def test_labels_of_components_are_the_limit_without_labels() -> None:

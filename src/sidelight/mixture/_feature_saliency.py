@@ -58,7 +58,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
     post_process : {"auto", True, False}, default="auto"
         Whether saliencies are changed in the end such that rows tell the components, or known
         classes of them, apart as clearly as possible (sections 4.3.4 and 4.5.4), which raises their
-        contrast. ``"auto"``: if there are labels.
+        contrast. ``"auto"``: if there are labels of two classes or more.
     tol : float, default=1e-6
         Stop when a sweep over the components changes the message length by less, per row.
     reg_covar : float, default=1e-6
@@ -217,7 +217,9 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         labels, classes = known_classes(known, source.n_rows)
         self.classes_ = classes
         processed = None
-        if self.post_process is True or (self.post_process == "auto" and len(classes) > 1):
+        if self.post_process is True or (
+            self.post_process == "auto" and self.feature_saliency and len(classes) > 1
+        ):
             processed = self._post_process(source, search, labels, row_weights)
         return self._keep_search(search, source, known, n, processed)
 
@@ -229,6 +231,10 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         if not (self.post_process == "auto" or isinstance(self.post_process, bool)):
             raise ValueError(
                 f"post_process must be 'auto', True or False, got {self.post_process!r}."
+            )
+        if self.post_process is True and not self.feature_saliency:
+            raise ValueError(
+                "post_process=True changes saliencies, and feature_saliency=False has none."
             )
         if not self.reg_covar > 0:
             raise ValueError(f"reg_covar must be above 0, got {self.reg_covar!r}.")
