@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = attach(
         "_violations": ["Violations"],
         "assignment": ["Assignment", "assign", "greedy_assign"],
         "feasibility": ["Feasibility"],
+        "pairs": ["Pairs", "known_pairs"],
         "quality": ["Quality"],
         "scatter": ["chunklet_scatter", "pair_scatter", "total_covariance"],
         "sized_assignment": ["SizedAssignment", "assign_sized"],
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from sidelight.constraints.assignment import assign as assign
     from sidelight.constraints.assignment import greedy_assign as greedy_assign
     from sidelight.constraints.feasibility import Feasibility as Feasibility
+    from sidelight.constraints.pairs import Pairs as Pairs
+    from sidelight.constraints.pairs import known_pairs as known_pairs
     from sidelight.constraints.quality import Quality as Quality
     from sidelight.constraints.scatter import chunklet_scatter as chunklet_scatter
     from sidelight.constraints.scatter import pair_scatter as pair_scatter

@@ -9,10 +9,9 @@ import numpy.typing as npt
 from scipy import linalg, sparse
 
 from sidelight.base import MethodTags
-from sidelight.constraints import Constraints, pair_scatter
+from sidelight.constraints import Constraints, known_pairs, pair_scatter
 from sidelight.graphs import degrees, neighbor_graph
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept
-from sidelight.manifold._pairs import known_pairs
 
 Array = npt.NDArray[Any]
 

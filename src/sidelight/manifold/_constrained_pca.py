@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.base import MethodTags
-from sidelight.constraints import Constraints, pair_scatter
+from sidelight.constraints import Constraints, known_pairs, pair_scatter
 from sidelight.exceptions import ConstraintWarning
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept
-from sidelight.manifold._pairs import known_pairs
 
 Array = npt.NDArray[Any]
 

@@ -6,5 +6,7 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "_rca": ["RCA"],
+        "_dca": ["DCA"],
+        "_mmc": ["MMC"],
     },
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints import Constraints
+from sidelight.constraints._constraints import Constraints
 
 Array = npt.NDArray[Any]
 
@@ -39,8 +39,24 @@ class Pairs:
 def known_pairs(known: Constraints) -> Pairs:
     """Stated pairs, and those of labelled and grouped rows.
 
-    Of labels and groups, each row is paired with a few others of its class and of other classes,
-    evenly spread and always the same; all pairs where they are few.
+    Parameters
+    ----------
+    known : Constraints
+        What is known.
+
+    Returns
+    -------
+    Pairs
+        Of labels and groups all pairs where they are few (50,000), else each row with some others,
+        evenly spread and always the same.
+
+    Examples
+    --------
+    >>> from sidelight import Constraints
+    >>> from sidelight.constraints import known_pairs
+    >>> known_pairs(Constraints.from_labels([0, 0, 1, -1])).apart
+    array([[0, 2],
+           [1, 2]])
     """
     together, apart = [known.must_link], [known.cannot_link]
     for codes, tells_apart in ((known.labels, True), (known.groups, False)):

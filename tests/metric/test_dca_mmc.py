@@ -1,0 +1,167 @@
+"""DCA and MMC: identities, optimality, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import linalg
+from scipy.optimize import approx_fprime
+from sklearn.datasets import load_iris, load_wine
+
+from sidelight import Constraints
+from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.metric import DCA, MMC
+from sidelight.metric._base import pair_differences
+from sidelight.metric._mmc_solvers import diagonal_value, project_spectahedron
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return X, y, Constraints.sample(y, 80, random_state=0)
+
+
+def chunklet_matrices(X, known):
+    """Both matrices of DCA by their definition."""
+    closure = known.closure()
+    component = closure.component
+    means = np.array([X[component == c].mean(axis=0) for c in range(component.max() + 1)])
+    between = np.zeros((X.shape[1],) * 2)
+    for a, b in closure.conflicts:
+        between += np.outer(means[a] - means[b], means[a] - means[b])
+    within, count = np.zeros_like(between), 0
+    for c in range(len(means)):
+        members = X[component == c]
+        if len(members) >= 2:
+            within += np.cov(members.T, bias=True)
+            count += 1
+    return between / len(closure.conflicts), within / count
+
+
+@pytest.mark.parametrize("solver", ["generalized", "dca"])
+def test_dca_whitens_within_and_diagonalises_between(iris, solver):
+    X, _, known = iris
+    model = DCA(solver=solver, shrinkage=0).fit(X, constraints=known)
+    between, within = chunklet_matrices(X, known)
+    F = model.components_.T
+    np.testing.assert_allclose(F.T @ within @ F, np.eye(F.shape[1]), atol=1e-6)
+    spread = F.T @ between @ F
+    np.testing.assert_allclose(spread, np.diag(model.ratios_), atol=1e-5 * spread.max())
+
+
+def test_dca_solvers_agree_where_cannot_links_span_everything(iris):
+    X, _, known = iris
+    one = DCA(solver="generalized", shrinkage=0).fit(X, constraints=known)
+    other = DCA(solver="dca", shrinkage=0).fit(X, constraints=known)
+    np.testing.assert_allclose(one.ratios_, other.ratios_, rtol=1e-6)
+    few = Constraints(known.must_link, known.cannot_link[:2], n_samples=150)
+    better = DCA(1, solver="generalized").fit(X, constraints=few)
+    worse = DCA(1, solver="dca").fit(X, constraints=few)
+    assert better.ratios_[0] >= worse.ratios_[0] - 1e-9
+
+
+def test_dca_needs_cannot_links(iris):
+    X, _, known = iris
+    with pytest.raises(SidelightError, match="use RCA"):
+        DCA().fit(X, constraints=Constraints(known.must_link, n_samples=150))
+
+
+def objective(A, far):
+    return np.sqrt(np.einsum("nd,nd->n", far @ A, far)).sum()
+
+
+def test_full_mmc_is_optimal_and_uses_its_budget(iris):
+    X, _, known = iris
+    model = MMC(ridge=0, tol=1e-6, max_iter=3000).fit(X, constraints=known)
+    near, far = (pair_differences(X, p) for p in (known.must_link, known.cannot_link))
+    S = near.T @ near
+    A = model.get_mahalanobis_matrix()
+    assert np.trace(A @ S) == pytest.approx(1.0, rel=1e-4)
+    assert objective(A, far) == pytest.approx(-model.objective_)
+    assert 0 <= model.gap_ <= 1e-6 * -model.objective_
+    assert np.all(np.diff(model.history_) < 0)
+    # KKT: where the metric has weight, the gradient of the objective is a multiple of S.
+    lengths = np.sqrt(np.einsum("nd,nd->n", far @ A, far))
+    G = (far / (2 * lengths[:, None])).T @ far
+    multiplier = np.sum(G * A)
+    worst = linalg.eigh(G, S, eigvals_only=True)[-1]
+    assert worst == pytest.approx(multiplier, rel=1e-3)
+    rng = np.random.default_rng(0)
+    for _ in range(50):  # nothing feasible is better
+        B = rng.normal(size=(4, 4))
+        B = B @ B.T
+        assert objective(B / np.trace(B @ S), far) <= -model.objective_ * (1 + 1e-6)
+
+
+def test_full_beats_diagonal_beats_euclid(iris):
+    X, _, known = iris
+    near, far = (pair_differences(X, p) for p in (known.must_link, known.cannot_link))
+    S = near.T @ near
+    full = -MMC(ridge=0, tol=1e-5).fit(X, constraints=known).objective_
+    weights = MMC(diagonal=True, ridge=0).fit(X, constraints=known)
+    A = weights.get_mahalanobis_matrix()
+    assert np.trace(A @ S) == pytest.approx(1.0, rel=1e-4)
+    euclid = objective(np.eye(4) / np.trace(S), far)
+    assert full > objective(A, far) > euclid
+    assert objective(A, far) == pytest.approx(-weights.objective_, rel=1e-6)
+
+
+def test_diagonal_gradient_and_hessian(iris):
+    X, _, known = iris
+    squares = pair_differences(X, known.cannot_link) ** 2
+    s = (pair_differences(X, known.must_link) ** 2).sum(axis=0)
+    a = np.array([0.3, 0.1, 0.7, 0.2]) / 50
+    _, gradient, hessian = diagonal_value(a, s, squares)
+    steps = approx_fprime(a, lambda v: diagonal_value(v, s, squares)[0], 1e-9)
+    np.testing.assert_allclose(gradient, steps, rtol=1e-4, atol=1e-3)
+    for j in range(4):
+        h = 1e-7
+        moved = a + h * np.eye(4)[j]
+        change = (diagonal_value(moved, s, squares)[1] - gradient) / h
+        np.testing.assert_allclose(hessian[j], change, rtol=1e-3, atol=1e-3 * np.abs(hessian).max())
+
+
+def test_stationary_weights_use_half_of_the_budget(iris):
+    # Along a multiple t of a the optimum of t s·a - log t has t s·a = 1, half for squares' roots.
+    X, _, known = iris
+    squares = pair_differences(X, known.cannot_link) ** 2
+    s = (pair_differences(X, known.must_link) ** 2).sum(axis=0)
+    a = np.array([0.3, 0.1, 0.7, 0.2])
+    best = min(np.geomspace(1e-6, 1, 20_001), key=lambda t: diagonal_value(t * a, s, squares)[0])
+    assert best * (s @ a) == pytest.approx(0.5, rel=1e-3)
+
+
+def test_projection_on_the_spectahedron_is_the_nearest_point():
+    rng = np.random.default_rng(0)
+    M = rng.normal(size=(5, 5))
+    M = M + M.T
+    P = project_spectahedron(M)
+    assert np.linalg.eigvalsh(P).min() >= -1e-12
+    assert np.trace(P) <= 1 + 1e-12
+    for _ in range(100):
+        B = rng.normal(size=(5, 5))
+        B = B @ B.T
+        B /= max(np.trace(B), 1.0)
+        assert np.sum((M - P) * (B - P)) <= 1e-9  # the obtuse angle of a projection
+
+
+def test_order_of_the_pairs_and_units_do_not_matter():
+    X, y = load_wine(return_X_y=True)
+    X = X / X.std(axis=0)
+    known = Constraints.sample(y, 100, random_state=0)
+    one = MMC().fit(X, constraints=known)
+    again = MMC().fit(X + 100.0, constraints=known)
+    np.testing.assert_allclose(
+        one.get_mahalanobis_matrix(), again.get_mahalanobis_matrix(), rtol=1e-4, atol=1e-6
+    )
+
+
+def test_mmc_bad_input(iris):
+    X, _, known = iris
+    with pytest.raises(SidelightError, match="needs rows that are known to be apart"):
+        MMC().fit(X, constraints=Constraints(known.must_link, n_samples=150))
+    same = np.vstack([X[:1], X[:1], X[2:10]])
+    with pytest.raises(SidelightError, match="the same in every feature"):
+        MMC().fit(same, constraints=Constraints([(2, 3)], [(0, 1)], n_samples=10))
+    with pytest.warns(ConstraintWarning, match="nothing bounds"):
+        MMC().fit(same, constraints=Constraints([(0, 1)], [(2, 3)], n_samples=10))
