@@ -134,7 +134,7 @@ def test_two_links_turn_the_mixture(clouds: Any, solver: str) -> None:
     high.fit(clouds.data, constraints=clouds.constraints)
     assert high.n_violations_ == 0
     assert clustering_accuracy(clouds.target, high.labels_) > 0.95
-    # Nobody but the best of several local optima is the same for all solvers.
+    # The best of several local optima is the same for all solvers.
     assert high.lower_bound_ * 400 == pytest.approx(-2221.57, abs=0.5)
 
 
