@@ -9,16 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 import sidelight
 from sidelight import Constraints, engine
+from sidelight._kernels.insertion import exchange, removal_losses
 from sidelight._progress import FitProgress
-from sidelight.cluster import GlobalKMeans, KMeans
-from sidelight.cluster._insertion import Points, candidate_gains, settle
+from sidelight.cluster import GlobalKMeans, KMeans, _global_kmeans
+from sidelight.cluster._insertion import Clusters, Points, candidate_gains, settle, trial_ends
 from sidelight.cluster._kd_partition import kd_means, kd_partition
+from sidelight.cluster._trials import LEAST_TRIALS, number_of_trials
 from sidelight.exceptions import SidelightError
 
 # Errors on the raw iris data for k = 1..15, by Lloyd's algorithm until no label changes.
@@ -51,8 +54,8 @@ def iris() -> np.ndarray:
     ("params", "expected"),
     [
         ({"search": "full"}, IRIS_FULL),
-        ({"search": "fast"}, IRIS_FAST),
-        ({"candidates": "kd-tree", "n_candidates": 30}, IRIS_TREE),
+        ({"search": "fast", "n_trials": 1}, IRIS_FAST),
+        ({"candidates": "kd-tree", "n_candidates": 30, "n_trials": 1}, IRIS_TREE),
     ],
     ids=["full", "fast", "kd-tree"],
 )
@@ -166,16 +169,89 @@ def test_two_clusters_of_few_points_against_all_partitions(seed: int) -> None:
 def test_order_of_the_rows_does_not_matter() -> None:
     X = np.random.default_rng(3).normal(size=(120, 3))  # no ties
     shuffled = X[np.random.default_rng(4).permutation(120)]
-    for params in ({"search": "full"}, {}, {"candidates": "kd-tree"}, {"n_trials": 4}):
+    for params in ({"search": "full"}, {}, {"candidates": "kd-tree"}, {"n_trials": 1}):
         first, second = (GlobalKMeans(6, **params).fit(rows) for rows in (X, shuffled))
         np.testing.assert_allclose(first.inertia_path_, second.inertia_path_)
 
 
 def test_trials_find_what_one_misses(iris: np.ndarray) -> None:
     full = np.array(IRIS_FULL)
-    once, more = (GlobalKMeans(15, n_trials=n).fit(iris).inertia_path_ for n in (1, 8))
+    once = GlobalKMeans(15, n_trials=1).fit(iris).inertia_path_
     assert np.max(once / full) > 1.05
-    assert np.max(more / full) < 1.001
+    for params in ({}, {"candidates": "kd-tree"}, {"n_trials": 8}):
+        assert np.max(GlobalKMeans(15, **params).fit(iris).inertia_path_ / full) < 1.001
+
+
+def test_trials_reach_the_exhaustive_search_on_wine() -> None:
+    X = StandardScaler().fit_transform(load_wine().data)
+    path = GlobalKMeans(10).fit(X).inertia_path_
+    assert np.max(path / WINE_FULL) < 1.001
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_single_row_would_be_cheaper_elsewhere_after_trials(dtype: Any) -> None:
+    """Neither a further centre nor one that moves leaves anything for a single row to gain."""
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(60, 2)).astype(dtype), rng.integers(0, 3, size=60).astype(dtype)
+    points = Points.of(X, weights)
+    ends_of_lloyd = []
+    for seed in range(6):
+        start = X[np.random.default_rng(seed).choice(60, 7, replace=False)]
+        lloyd, least, _ = settle(points, start[:-1], 300, 0.0)
+        ends_of_lloyd.append(_is_content(X, weights, lloyd, least))
+        clusters = Clusters.around(points, lloyd)
+        exchange(X, weights, clusters.means, clusters.sizes, clusters.labels, np.full(6, True), 99)
+        for leaving in (-1, seed):
+            exchanged = Clusters.around(points, clusters.means.astype(dtype))
+            found = trial_ends(
+                points,
+                exchanged,
+                np.array([leaving, leaving]),
+                start[-2:],
+                max_iter=300,
+                description="",
+                verbose=0,
+            )
+            assert found is not None
+            for centers, after in zip(*found, strict=True):
+                assert len(centers) == (7 if leaving < 0 else 6)
+                assert _is_content(X, weights, centers, after)
+    assert not all(ends_of_lloyd), "Lloyd's algorithm should end where a row could still move"
+
+
+def _is_content(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, found: float) -> bool:
+    """Whether moving any single row, with the means, is no better than the error found."""
+    labels = squared(X, centers).argmin(axis=1)
+    assert found == pytest.approx(_spread(X, labels, weights), rel=1e-5)
+    rows, k = np.arange(len(X)), len(centers)
+    moved = [_spread(X, np.where(rows == i, h, labels), weights) for i in rows for h in range(k)]
+    return min(moved) >= found * (1 - 1e-6)
+
+
+def _spread(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
+    total = 0.0
+    for h in np.unique(labels):
+        w = weights[labels == h].astype(float)
+        if w.sum() > 0:
+            rows = X[labels == h].astype(float)
+            total += w @ ((rows - w @ rows / w.sum()) ** 2).sum(axis=1)
+    return total
+
+
+def test_losses_are_what_the_error_rises_by() -> None:
+    rng = np.random.default_rng(1)
+    X, weights, centers = rng.normal(size=(50, 3)), rng.uniform(size=50), rng.normal(size=(5, 3))
+    losses = np.empty(5)
+    removal_losses(X, weights, centers, losses)
+    whole = error(X, centers, weights)
+    rises = [error(X, np.delete(centers, h, axis=0), weights) - whole for h in range(5)]
+    np.testing.assert_allclose(losses, rises)
+
+
+def test_many_rows_have_one_trial_few_have_some() -> None:
+    assert number_of_trials(20, 2) == LEAST_TRIALS
+    assert number_of_trials(900, 4) == 45
+    assert number_of_trials(1_000_000, 8) == 1
 
 
 def test_candidates_of_the_user() -> None:
@@ -187,7 +263,7 @@ def test_candidates_of_the_user() -> None:
 
 def test_nothing_is_left_to_chance_or_threads() -> None:
     X, _ = make_blobs(3000, n_features=4, centers=6, cluster_std=3.0, random_state=0)
-    for params in ({}, {"candidates": "kd-tree", "search": "full"}, {"n_trials": 3}):
+    for params in ({}, {"candidates": "kd-tree", "search": "full"}, {"n_trials": 1}):
         fits = []
         for n_threads in (1, 2, 3):
             with engine.threads(n_threads):
@@ -280,8 +356,8 @@ def test_rows_that_are_equal_stay_together() -> None:
 
 def test_a_leaf_for_every_row_is_the_fast_search() -> None:
     X = np.random.default_rng(8).normal(size=(90, 3))
-    tree = GlobalKMeans(8, candidates="kd-tree", n_candidates=90).fit(X)
-    fast = GlobalKMeans(8).fit(X)
+    tree = GlobalKMeans(8, candidates="kd-tree", n_candidates=90, n_trials=1).fit(X)
+    fast = GlobalKMeans(8, n_trials=1).fit(X)
     np.testing.assert_array_equal(tree.labels_, fast.labels_)
     np.testing.assert_array_equal(tree.inertia_path_, fast.inertia_path_)
 
@@ -293,7 +369,8 @@ def test_rotations_change_nothing(d: int) -> None:
     rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
     before, after = (kd_partition(Points.of(Z, None), 16) for Z in (X, X @ rotation))
     assert [leaf.tolist() for leaf in before] == [leaf.tolist() for leaf in after]
-    first, second = (GlobalKMeans(5, candidates="kd-tree").fit(Z) for Z in (X, X @ rotation))
+    published = GlobalKMeans(5, candidates="kd-tree", n_trials=1)
+    first, second = (clone(published).fit(Z) for Z in (X, X @ rotation))
     np.testing.assert_array_equal(first.labels_, second.labels_)
 
 
@@ -310,6 +387,7 @@ def test_rotations_change_nothing(d: int) -> None:
         ({"n_candidates": 4}, "kd-tree"),
         ({"candidates": "kd-tree", "n_candidates": 0}, "above 0"),
         ({"n_trials": 0}, "n_trials"),
+        ({"n_trials": "many"}, "n_trials"),
         ({"n_trials": 2, "search": "full"}, "every candidate"),
     ],
 )
@@ -319,7 +397,7 @@ def test_wrong_parameters(params: Any, words: str) -> None:
 
 
 def test_too_many_pairs_are_refused_at_once() -> None:
-    X = np.zeros((300_000, 1), dtype=np.float32)
+    X = np.arange(300_000, dtype=np.float32)[:, None]
     with pytest.raises(SidelightError, match="candidates='kd-tree'"):
         GlobalKMeans(2).fit(X)
 
@@ -343,3 +421,31 @@ def test_interruption_keeps_the_path_so_far(monkeypatch: pytest.MonkeyPatch) -> 
     assert 1 <= len(model.cluster_centers_) == len(model.path_) < 30
     assert not model.converged_
     assert model.predict(X).shape == (1500,)
+
+
+@pytest.mark.parametrize("keep_best", [True, False])
+@pytest.mark.parametrize("params", [{}, {"n_trials": 1}, {"search": "full"}])
+def test_interruption_between_two_searches_keeps_the_path_so_far(
+    params: Any, keep_best: bool, iris: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = GlobalKMeans(8, **params).fit(iris)
+    original, calls = _global_kmeans.settle, itertools.count(1)
+
+    def settle(*args: Any) -> Any:
+        if next(calls) == 5:  # as if Ctrl-C came after four clusters, before anything has begun
+            raise KeyboardInterrupt
+        return original(*args)
+
+    monkeypatch.setattr(_global_kmeans, "settle", settle)
+    model = GlobalKMeans(8, **params)
+    keeping = sidelight.progress(show=False, keep_best=keep_best)
+    if not keep_best:
+        with keeping, pytest.raises(KeyboardInterrupt):
+            model.fit(iris)
+        return
+    with keeping, pytest.warns(ConvergenceWarning, match="interrupted after 4"):
+        model.fit(iris)
+    np.testing.assert_array_equal(model.inertia_path_, whole.inertia_path_[:4])
+    np.testing.assert_allclose(model.cluster_centers_, whole.path_[3])
+    assert not model.converged_
+    assert model.labels_.max() == 3

@@ -141,3 +141,154 @@ def descend(rows, weights, centers, max_iter, largest_move, gaps, sizes, labels)
                     centers[h, j] += gap
                     move += gap * gap
         moving = n_iter < max_iter and move > largest_move
+
+
+@kernel
+def to_means(rows, weights, labels, centers, sizes):  # type: ignore[no-untyped-def]
+    """Put every centre (float64) at the mean of its rows and add up ``sizes``; empty ones stay."""
+    n, d = rows.shape
+    gaps = np.zeros(centers.shape)
+    sizes[:] = 0.0
+    for i in range(n):
+        h, w = labels[i], np.float64(weights[i])
+        sizes[h] += w
+        for j in range(d):
+            gaps[h, j] += w * (rows[i, j] - centers[h, j])
+    for h in range(centers.shape[0]):
+        if sizes[h] > 0:
+            for j in range(d):
+                centers[h, j] += gaps[h, j] / sizes[h]
+
+
+@kernel
+def _leave(row, w, center, size):  # type: ignore[no-untyped-def]
+    """Take a row out of the mean of its cluster; return the weight that is left."""
+    left = size - w
+    if left <= w * (SLACK - 1):
+        return 0.0  # what seems to be left is rounding
+    for j in range(row.shape[0]):
+        center[j] -= w / left * (row[j] - center[j])
+    return left
+
+
+@kernel
+def _join(row, w, center, size):  # type: ignore[no-untyped-def]
+    """Add a row to the mean of a cluster; return the new weight."""
+    if w > 0:
+        for j in range(row.shape[0]):
+            center[j] += w / (size + w) * (row[j] - center[j])
+    return size + w
+
+
+@kernel
+def exchange(rows, weights, centers, sizes, labels, changed, max_passes):  # type: ignore[no-untyped-def]
+    """Move single rows to other clusters as long as that lowers the error (Hartigan 1975).
+
+    A row of weight ``w`` that leaves a cluster of weight ``A`` for one of weight ``B`` changes the
+    error, means moved along, by::
+
+        B/(B + w) ‖x - μ_b‖²  -  A/(A - w) ‖x - μ_a‖²
+
+    When no such move helps, every row is at its nearest centre as well: an end of Lloyd's
+    algorithm, of which many are no end here. ``changed`` tells which clusters are not as they were
+    when no move between them helped: between two that have not changed since a row was looked at
+    nothing is new to it (as of Hartigan and Wong 1979). Centres are the means, and everything is
+    changed in place. At most ``max_passes`` times through the rows.
+    """
+    n = rows.shape[0]
+    k = centers.shape[0]
+    last = np.where(changed, -1, -n - 1)  # the step at which a cluster changed
+    latest = -1
+    for step in range(max_passes * n):
+        since = step - n
+        if latest < since:
+            break
+        i = step % n
+        a, w = labels[i], np.float64(weights[i])
+        if w == 0 or sizes[a] <= w * SLACK:
+            continue
+        own_new = last[a] >= since
+        best = -1.0
+        b = a
+        for h in range(k):
+            if h != a and (own_new or last[h] >= since):
+                if best < 0:  # less than a billionth less is rounding
+                    best = squared_distance(rows[i], centers[a]) * sizes[a] / (sizes[a] - w)
+                    best *= 1 - 1e-9
+                there = squared_distance(rows[i], centers[h]) * sizes[h] / (sizes[h] + w)
+                if there < best:
+                    best = there
+                    b = h
+        if b != a:
+            labels[i] = b
+            sizes[a] = _leave(rows[i], w, centers[a], sizes[a])
+            sizes[b] = _join(rows[i], w, centers[b], sizes[b])
+            last[a] = last[b] = latest = step
+
+
+@kernel
+def run_trials(  # type: ignore[no-untyped-def]
+    rows, weights, labels, closest, means, sizes, leaving, places, max_passes, ends, errors
+):
+    """Write where ends, and with which error, what starts with a new centre at each of ``places``.
+
+    The present clusters have ``labels``, ``means`` and ``sizes``, and squared distances ``closest``
+    of the rows to their centres. A trial begins with the rows that are closer to the new centre; if
+    ``leaving`` names a cluster (it is -1 if not), that one's rows look for others, and its number
+    is the new one's. The rest is :func:`exchange`.
+    """
+    n = rows.shape[0]
+    k = ends.shape[1]
+    for t in range(places.shape[0]):
+        centers, mass, own = ends[t], np.zeros(k), labels.copy()
+        out = leaving[t]
+        new = k - 1 if out < 0 else out
+        mass[: sizes.shape[0]] = sizes
+        centers[: sizes.shape[0]] = means
+        changed = np.zeros(k, dtype=np.bool_)
+        changed[new] = True
+        if out >= 0:
+            mass[new] = 0.0
+        centers[new] = places[t]
+        place = centers[new].copy()
+        for i in range(n):
+            a, b, w = labels[i], new, np.float64(weights[i])
+            best = squared_distance(rows[i], place)
+            if a == out:
+                for h in range(k):
+                    if h != out:
+                        there = squared_distance(rows[i], centers[h])
+                        if there < best:
+                            best = there
+                            b = h
+            elif best < closest[i]:
+                mass[a] = _leave(rows[i], w, centers[a], mass[a])
+                changed[a] = True
+            else:
+                continue
+            own[i] = b
+            mass[b] = _join(rows[i], w, centers[b], mass[b])
+            changed[b] = True
+        exchange(rows, weights, centers, mass, own, changed, max_passes)
+        to_means(rows, weights, own, centers, mass)
+        errors[t] = 0.0
+        for i in range(n):
+            errors[t] += weights[i] * squared_distance(rows[i], centers[own[i]])
+
+
+@kernel
+def removal_losses(rows, weights, centers, losses):  # type: ignore[no-untyped-def]
+    """Write how much the error would rise without each centre, its rows at their next nearest."""
+    losses[:] = 0.0
+    for i in range(rows.shape[0]):
+        best = second = np.inf
+        label = 0
+        for h in range(centers.shape[0]):
+            squared = squared_distance(rows[i], centers[h])
+            if squared < best:
+                second = best
+                best = squared
+                label = h
+            elif squared < second:
+                second = squared
+        losses[label] += weights[i] * (second - best)

@@ -9,12 +9,14 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._progress import FitProgress
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._base import _KMeansBase, check_weights
 from sidelight.cluster._distances import mean_variance
 from sidelight.cluster._insertion import Points, candidate_gains, settle, trial_errors
 from sidelight.cluster._kd_partition import kd_means
 from sidelight.cluster._lloyd import LloydResult, lloyd
+from sidelight.cluster._trials import Trials, number_of_trials
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
@@ -34,13 +36,18 @@ class GlobalKMeans(_KMeansBase):
     Minimises ``E = Σ_i w_i ‖x_i - μ_{l_i}‖²`` as :class:`KMeans` does. The solution for ``k``
     clusters starts from that for ``k - 1`` and one candidate as a further centre (Verbeek 2004,
     section 3.3). With ``search="full"`` Lloyd's algorithm runs from every candidate and the lowest
-    error is kept; with ``search="fast"`` it runs from the candidate ``p`` with the largest
+    error is kept; the published fast version (``search="fast"``, ``n_trials=1``) runs it from the
+    candidate ``p`` with the largest
 
     ``b_p = Σ_i w_i max(d_i - ‖x_i - p‖², 0)``,
 
     where ``d_i`` is the squared distance of row ``i`` to its nearest centre so far: the drop of the
     error by ``p`` alone, so that the error ends at ``E_{k-1} - b_p`` or below. Of equally good
-    candidates the first is kept.
+    candidates the first is kept. With more trials the fast version runs from some candidates that
+    promise much and from some that are spread over the data, lets single rows change their cluster
+    where that helps (Hartigan 1975), and tries whether one of the earlier centres would do better
+    elsewhere. This comes within 0.1 % of the exhaustive search or below it, in most cases, at less
+    than a tenth of its time.
 
     Must-links and groups are kept exactly: rows that belong together become one point, their mean,
     with their weight (what they differ by among themselves is a constant of the error).
@@ -57,10 +64,10 @@ class GlobalKMeans(_KMeansBase):
         the search grows with rows times candidates.
     n_candidates : int, default=None
         Number of buckets of the kd-tree; ``2 n_clusters`` unless told.
-    n_trials : int, default=1
-        With ``search="fast"`` and more than 1: Lloyd's algorithm runs from this many candidates,
-        those with the largest drop after all centres have moved once, and the lowest error is
-        kept. Close to ``"full"`` at a fraction of its time; 1 is the published fast version.
+    n_trials : int or "auto", default="auto"
+        Trials per further cluster with ``search="fast"``; 1 is the published fast version.
+        ``"auto"`` is a trial for every 20 rows, at least 4, and a single one on large
+        tables, where several would take long.
     max_iter : int, default=300
         At most this many iterations of Lloyd's algorithm per run.
     tol : float, default=0.0
@@ -126,7 +133,7 @@ class GlobalKMeans(_KMeansBase):
         search: str = "fast",
         candidates: Any = "all",
         n_candidates: int | None = None,
-        n_trials: int = 1,
+        n_trials: int | str = "auto",
         max_iter: int = 300,
         tol: float = 0.0,
         random_state: Any = None,
@@ -199,10 +206,13 @@ class GlobalKMeans(_KMeansBase):
             reduced = known.reduce(rows, weights)
             rows, weights = reduced.means, reduced.weights
             component, scatter = reduced.component, float(np.sum(reduced.scatter))
+        n_trials = self._number_of_trials(rows)
+        if n_trials > 1:
+            rows, weights, component = _merge_equal(rows, weights, component)
         points = Points.of(rows, weights)
-        path = _Path(self, points)
-        result = path.follow(k, self._find_candidates(points))
-        self.path_ = path.centers
+        path = _Path(self, points, self._find_candidates(points), n_trials)
+        result = path.follow(k)
+        self.path_ = [centers for centers, _ in path.solutions]
         self.inertia_path_ = np.array(path.errors) + scatter
         whole = replace(
             result,
@@ -215,10 +225,13 @@ class GlobalKMeans(_KMeansBase):
     def _check_choices(self) -> None:
         if self.search not in MOST_PAIRS:
             raise ValueError(f"search must be 'fast' or 'full', got {self.search!r}.")
-        if not isinstance(self.n_trials, Integral) or self.n_trials < 1:
-            raise ValueError(f"n_trials must be a whole number above 0, got {self.n_trials!r}.")
-        if self.n_trials > 1 and self.search == "full":
-            raise ValueError("search='full' tries every candidate: n_trials is for 'fast'.")
+        if self.n_trials != "auto":
+            if not isinstance(self.n_trials, Integral) or self.n_trials < 1:
+                raise ValueError(
+                    f"n_trials must be 'auto' or a whole number above 0, got {self.n_trials!r}."
+                )
+            if self.n_trials > 1 and self.search == "full":
+                raise ValueError("search='full' tries every candidate: n_trials is for 'fast'.")
         if self.n_candidates is not None:
             if not isinstance(self.candidates, str) or self.candidates != "kd-tree":
                 raise ValueError(
@@ -228,6 +241,13 @@ class GlobalKMeans(_KMeansBase):
                 raise ValueError(
                     f"n_candidates must be a whole number above 0, got {self.n_candidates!r}."
                 )
+
+    def _number_of_trials(self, rows: Array) -> int:
+        if self.search == "full":
+            return 1
+        if isinstance(self.n_trials, str):
+            return number_of_trials(*rows.shape)
+        return int(self.n_trials)
 
     def _find_candidates(self, points: Points) -> Array:
         """Return the points at which a further centre may start."""
@@ -261,22 +281,57 @@ class GlobalKMeans(_KMeansBase):
         return candidates
 
 
+class _Walk(FitProgress):
+    """Catches Ctrl-C wherever it comes; the searches and runs show their progress themselves."""
+
+    def __init__(self) -> None:
+        super().__init__("GlobalKMeans", None, verbose=0)
+        self._show = False
+
+
 class _Path:
     """The solutions so far, and the step to one more cluster."""
 
-    def __init__(self, model: GlobalKMeans, points: Points) -> None:
+    def __init__(
+        self, model: GlobalKMeans, points: Points, candidates: Array, n_trials: int
+    ) -> None:
         self.model = model
         self.points = points
-        self.centers: list[Array] = []
-        self.errors: list[float] = []
+        self.candidates = candidates
+        self.trials: Trials | None = None
+        if n_trials > 1:
+            self.trials = Trials(
+                points,
+                candidates,
+                n_trials,
+                spread=isinstance(model.candidates, str) and model.candidates == "all",
+                max_iter=model.max_iter,
+                verbose=model.verbose,
+            )
+        self.solutions: list[tuple[Array, float]] = []
         self.mean = np.average(points.rows, axis=0, weights=points.weights.astype(np.float64))
         self.largest_move = 0.0
         if model.tol > 0:
             variance = mean_variance(points.source, self.mean, points.weights)
             self.largest_move = model.tol * variance
 
-    def follow(self, n_clusters: int, candidates: Array) -> LloydResult:
+    @property
+    def errors(self) -> list[float]:
+        """Errors of the solutions."""
+        return [error for _, error in self.solutions]
+
+    def follow(self, n_clusters: int) -> LloydResult:
         """Walk to ``n_clusters`` clusters; return the last run."""
+        result: LloydResult | None = None
+        with _Walk() as walk:
+            result = self._walk(n_clusters, walk)
+        if result is None:  # an interruption leaves the solution before it
+            last = self._run(self.solutions[-1][0])
+            result = replace(last, converged=False, interrupted=True)
+        return replace(result, history=np.append(self.errors[:-1], result.history))
+
+    def _walk(self, n_clusters: int, walk: FitProgress) -> LloydResult | None:
+        """Return the last run, or ``None`` where a search was interrupted."""
         start: Array | None = self.mean[None].astype(self.points.rows.dtype)
         while start is not None:
             k = len(start)
@@ -284,20 +339,15 @@ class _Path:
                 centers, error, _ = settle(
                     self.points, start, self.model.max_iter, self.largest_move
                 )
-                self._add(centers, error)
+                self.solutions.append((centers, error))
             else:
                 result = self._run(start)
-                self._add(result.centers, result.inertia)
+                self.solutions.append((result.centers, result.inertia))
                 if k == n_clusters or result.interrupted:
-                    return replace(result, history=np.append(self.errors[:-1], result.history))
-            start = self._insert(candidates)
-        # An interrupted search leaves the solution before it.
-        last = replace(self._run(self.centers[-1]), converged=False, interrupted=True)
-        return replace(last, history=np.append(self.errors[:-1], last.history))
-
-    def _add(self, centers: Array, error: float) -> None:
-        self.centers.append(centers)
-        self.errors.append(error)
+                    return result
+            walk.step()
+            start = self._insert()
+        return None
 
     def _run(self, start: Array) -> LloydResult:
         return lloyd(
@@ -310,44 +360,38 @@ class _Path:
             verbose=self.model.verbose,
         )
 
-    def _insert(self, candidates: Array) -> Array | None:
-        """Return the last centres and the best candidate; ``None`` if that was interrupted."""
-        centers, model = self.centers[-1], self.model
+    def _insert(self) -> Array | None:
+        """Return centres to start from, one more; ``None`` if the search was interrupted."""
+        if self.trials is not None:
+            return self.trials.insert(self.solutions[-1][0])
+        centers, candidates, model = self.solutions[-1][0], self.candidates, self.model
         words = f"GlobalKMeans, start of cluster {len(centers) + 1}"
+        show: dict[str, Any] = {"description": words, "verbose": model.verbose}
         if model.search == "fast":
-            several = model.n_trials > 1
-            gains = candidate_gains(
-                self.points,
-                centers,
-                candidates,
-                settled=several,
-                description=words,
-                verbose=model.verbose,
-            )
-            if gains is None:
-                return None
-            if not several:
-                return np.vstack([centers, candidates[np.argmax(gains)]])
-            candidates = candidates[_best_different(gains, model.n_trials)]
+            gains = candidate_gains(self.points, centers, candidates, **show)
+            return None if gains is None else np.vstack([centers, candidates[np.argmax(gains)]])
         errors = trial_errors(
             self.points,
             centers,
             candidates,
             max_iter=model.max_iter,
             largest_move=self.largest_move,
-            description=words,
-            verbose=model.verbose,
+            **show,
         )
         return None if errors is None else np.vstack([centers, candidates[np.argmin(errors)]])
 
 
-def _best_different(gains: Array, n: int) -> Array:
-    """Positions of the ``n`` largest gains; equal gains are from equal insertions, and once."""
-    order = np.argsort(-gains, kind="stable")
-    ordered = gains[order]
-    different = np.append(True, ordered[1:] < ordered[:-1] * (1 - 1e-9))
-    chosen: Array = order[different][:n]
-    return chosen
+def _merge_equal(
+    rows: Array, weights: Array | None, component: Array
+) -> tuple[Array, Array, Array]:
+    """Make equal rows one point: one row of weight 2 and two rows are the same to every step.
+
+    The points are in an order of their own, whatever that of the rows was.
+    """
+    points, place = np.unique(rows, axis=0, return_inverse=True)
+    place = place.ravel()
+    mass = np.bincount(place, weights, minlength=len(points)).astype(rows.dtype)
+    return points, mass, place[component]
 
 
 def _refuse_apart(known: Constraints) -> None:

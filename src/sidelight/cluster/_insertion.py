@@ -14,6 +14,8 @@ from sidelight._kernels.insertion import (
     descend,
     insertion_gains,
     nearest_and_closest,
+    run_trials,
+    to_means,
 )
 from sidelight._progress import fit_progress
 from sidelight.engine import RowSource, as_rows, get_threads
@@ -43,9 +45,28 @@ class Points:
         return cls(as_rows(rows), rows, np.ascontiguousarray(weights, dtype=rows.dtype))
 
 
+@dataclass(frozen=True)
+class Clusters:
+    """Centres with the rows nearest to them: labels, squared distances, means and weights."""
+
+    centers: Array
+    labels: Array
+    closest: Array
+    means: Array
+    sizes: Array
+
+    @classmethod
+    def around(cls, points: Points, centers: Array) -> Clusters:
+        """Give every row to its nearest centre."""
+        labels, closest = nearest(points, centers)
+        means, sizes = centers.astype(np.float64), np.empty(len(centers))
+        to_means(points.rows, points.weights, labels, means, sizes)
+        return cls(centers, labels, closest, means, sizes)
+
+
 def candidate_gains(
     points: Points,
-    centers: Array,
+    centers: Array | Clusters,
     candidates: Array,
     *,
     settled: bool = False,
@@ -59,17 +80,19 @@ def candidate_gains(
     after all centres have moved to their means once (they must be there before). ``None`` after an
     interruption that is to keep what there is.
     """
-    labels, closest = _nearest(points, centers)
+    if not isinstance(centers, Clusters):
+        centers = Clusters.around(points, centers)
+    clusters, centers = centers, centers.centers
+    labels, closest = clusters.labels, clusters.closest
     order = np.lexsort((-closest, labels))
     gaps = points.rows[order] - centers[labels[order]]
     lengths, weights = np.sqrt(closest[order]), points.weights[order]
     starts = np.searchsorted(labels[order], np.arange(len(centers) + 1))
-    sizes = np.bincount(labels, points.weights, minlength=len(centers))
     # Candidates that are looked at together should be neighbours: the same rows are out of reach.
     if candidates is points.rows:
         turn = order
     else:
-        near, far = _nearest(Points.of(candidates, None), centers)
+        near, far = nearest(Points.of(candidates, None), centers)
         turn = np.lexsort((-far, near))
     in_turn, gains_in_turn = candidates[turn], np.empty(len(candidates))
 
@@ -80,7 +103,7 @@ def candidate_gains(
             weights,
             starts,
             centers,
-            sizes,
+            clusters.sizes,
             in_turn[piece],
             settled,
             gains_in_turn[piece],
@@ -94,7 +117,7 @@ def candidate_gains(
     return gains
 
 
-def _nearest(points: Points, centers: Array) -> tuple[Array, ...]:
+def nearest(points: Points, centers: Array) -> tuple[Array, ...]:
     """Nearest centre of every row and its squared distance."""
 
     def measure(block: Array) -> tuple[tuple[()], tuple[Array, Array]]:
@@ -132,6 +155,46 @@ def trial_errors(
     work_each = points.rows.size * (len(centers) + 1) * 10
     done = _in_threads(work, len(candidates), work_each, description, verbose)
     return errors if done else None
+
+
+def trial_ends(
+    points: Points,
+    clusters: Clusters,
+    leaving: Array,
+    places: Array,
+    *,
+    max_iter: int,
+    description: str,
+    verbose: int,
+) -> tuple[Array, Array] | None:
+    """Return where each trial ends: its centres, and its error.
+
+    A trial begins with the present clusters and a further centre at one of ``places``, or with the
+    centre there that ``leaving`` names (-1: none), and moves single rows as long as that lowers the
+    error. ``None`` after an interruption that is to keep what there is.
+    """
+    k, d = clusters.centers.shape
+    k += int(leaving[0] < 0)
+    ends, errors = np.empty((len(places), k, d)), np.empty(len(places))
+
+    def work(piece: slice) -> None:
+        run_trials(
+            points.rows,
+            points.weights,
+            clusters.labels,
+            clusters.closest,
+            clusters.means,
+            clusters.sizes,
+            leaving[piece],
+            places[piece],
+            max_iter,
+            ends[piece],
+            errors[piece],
+        )
+
+    work_each = points.rows.size * k * 4
+    done = _in_threads(work, len(places), work_each, description, verbose)
+    return (ends.astype(points.rows.dtype), errors) if done else None
 
 
 def settle(
