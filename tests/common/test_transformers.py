@@ -172,8 +172,8 @@ def test_order_of_the_rows_does_not_matter(method: Any, blobs: Any) -> None:
     X, y = blobs
     known = knowledge_for(method, y)
     order = np.random.default_rng(0).permutation(len(X))
-    one = make(method).fit(X, constraints=known)
-    other = make(method).fit(X[order], constraints=known[order])
+    one = make(method, tol=1e-7, max_iter=5000).fit(X, constraints=known)
+    other = make(method, tol=1e-7, max_iter=5000).fit(X[order], constraints=known[order])
     left, right = np.asarray(one.transform(X)), np.asarray(other.transform(X))
     assert left.shape == right.shape
     gaps = [np.linalg.norm(m[:40, None] - m[None, :40], axis=2) for m in (left, right)]

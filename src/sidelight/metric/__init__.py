@@ -8,5 +8,7 @@ __getattr__, __dir__, __all__ = attach(
         "_rca": ["RCA"],
         "_dca": ["DCA"],
         "_mmc": ["MMC"],
+        "_itml": ["ITML"],
+        "_pola": ["POLA"],
     },
 )

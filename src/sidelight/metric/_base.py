@@ -149,3 +149,13 @@ def pair_differences(rows: Any, pairs: Array) -> Array:
     gaps = rows[pairs[:, 0]] - rows[pairs[:, 1]]
     dense = gaps.toarray() if sparse.issparse(gaps) else gaps
     return np.asarray(dense, dtype=np.float64)
+
+
+def metric_root(A: Array) -> Array:
+    """``W`` with ``W'W = A``, the symmetric root where ``A`` is positive definite."""
+    values, vectors = np.linalg.eigh((A + A.T) / 2)
+    kept = values > 1e-12 * max(float(values.max()), 1e-300)
+    root = np.sqrt(np.where(kept, values, 0.0))
+    if kept.all():
+        return np.asarray((vectors * root) @ vectors.T)
+    return np.asarray((vectors[:, kept] * root[kept]).T[::-1])

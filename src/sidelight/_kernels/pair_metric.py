@@ -1,0 +1,108 @@
+"""Loops over pairs that change a metric one pair at a time: ITML and POLA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels import kernel, sum_kernel
+
+Array = npt.NDArray[Any]
+
+
+@sum_kernel
+def times_vector(matrix: Array, vector: Array, out: Array) -> float:
+    """``out = A v`` for a symmetric matrix; return ``v'Av``."""
+    d = len(vector)
+    total = 0.0
+    for i in range(d):
+        entry = 0.0
+        for j in range(d):
+            entry += matrix[i, j] * vector[j]
+        out[i] = entry
+        total += entry * vector[i]
+    return total
+
+
+@kernel
+def add_outer(matrix: Array, scale: float, vector: Array) -> None:
+    """``A += scale · vv'``."""
+    d = len(vector)
+    for i in range(d):
+        factor = scale * vector[i]
+        for j in range(d):
+            matrix[i, j] += factor * vector[j]
+
+
+@kernel
+def itml_sweep(
+    A: Array,
+    gaps: Array,
+    sign: Array,
+    target: Array,
+    dual: Array,
+    gamma: float,
+    active_only: bool,
+    scratch: Array,
+) -> float:
+    """One round of Bregman projections over the pairs; return ``Σ |Δλ|``.
+
+    Between full rounds pairs without a multiplier are left out: they were satisfied.
+    """
+    moved = 0.0
+    for n in range(len(gaps)):
+        if active_only and dual[n] == 0.0:
+            continue
+        p = times_vector(A, gaps[n], scratch)
+        if p <= 0.0:
+            continue
+        step = sign[n] * gamma / (gamma + 1.0) * (1.0 / p - 1.0 / target[n])
+        alpha = min(dual[n], step)
+        if alpha == 0.0:
+            continue
+        beta = sign[n] * alpha / (1.0 - sign[n] * alpha * p)
+        target[n] = gamma * target[n] / (gamma + sign[n] * alpha * target[n])
+        dual[n] -= alpha
+        moved += abs(alpha)
+        add_outer(A, beta, scratch)
+    return moved
+
+
+@kernel
+def pola_epoch(
+    A: Array, threshold: Array, gaps: Array, sign: Array, order: Array, total: Array
+) -> tuple[int, float]:
+    """Show all pairs once; return the number of updates and the loss before them.
+
+    ``threshold`` of shape (1,) is changed in place like ``A``; every state is added to ``total``.
+    """
+    scratch = np.empty(A.shape[0])
+    n_updates = 0
+    loss_sum = 0.0
+    for n in order:
+        v = gaps[n]
+        distance = times_vector(A, v, scratch)
+        loss = 1.0 - sign[n] * (threshold[0] - distance)
+        if loss > 0.0:
+            n_updates += 1
+            loss_sum += loss
+            length = 0.0
+            for j in range(len(v)):
+                length += v[j] * v[j]
+            alpha = loss / (length * length + 1.0)
+            add_outer(A, -sign[n] * alpha, v)
+            threshold[0] = max(threshold[0] + sign[n] * alpha, 1.0)
+            if sign[n] > 0.0:
+                remove_negative(A)
+        total += A
+    return n_updates, loss_sum
+
+
+@kernel
+def remove_negative(A: Array) -> None:
+    """Project on positive semi-definite matrices: at most one eigenvalue is negative."""
+    values, vectors = np.linalg.eigh(A)
+    if values[0] < 0.0:
+        add_outer(A, -values[0], np.ascontiguousarray(vectors[:, 0]))

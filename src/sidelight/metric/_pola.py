@@ -1,0 +1,179 @@
+"""Pseudo-metric online learning, POLA (Shalev-Shwartz, Singer, Ng 2004)."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sidelight._kernels.pair_metric import pola_epoch
+from sidelight.base import MethodTags
+from sidelight.constraints import Constraints, known_pairs
+from sidelight.metric._base import _MetricBase, metric_root, pair_differences
+
+Array = npt.NDArray[Any]
+
+
+class POLA(_MetricBase):
+    """Online learning of a metric and a threshold: pairs nearer than it belong together.
+
+    A pair ``v = x_i - x_j`` with ``y = ±1`` (must-link, cannot-link) has the loss
+    ``max(0, 1 - y (b - v'Av))``. Each pair moves ``(A, b)`` to the nearest point without a loss on
+    it, ``α = loss / (‖v‖⁴ + 1)``, ``A -= y α vv'``, ``b += y α``, then to the nearest with ``A``
+    positive semi-definite (a rank-one change leaves at most one negative eigenvalue) and ``b ≥ 1``
+    (Shalev-Shwartz, Singer, Ng 2004). Streams of pairs go through :meth:`partial_fit`.
+
+    Parameters
+    ----------
+    n_epochs : int, default=5
+        How often ``fit`` shows all pairs, in random order.
+    average : bool, default=True
+        Use the average of ``A`` over the last epoch, which is steadier than its last value.
+    random_state : int, RandomState or None, default=None
+        Source of chance: the order of the pairs.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The map ``W``, ``A = W'W``; directions without weight are left out.
+    threshold_ : float
+        ``b``: squared distance up to which rows are taken to belong together.
+    n_updates_ : int
+        Pairs with a loss when they were shown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight import Constraints
+    >>> from sidelight.metric import POLA
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.1], [0.0, 2.0], [2.0, 2.1]])
+    >>> known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (1, 3)], n_samples=4)
+    >>> model = POLA(n_epochs=50, random_state=0).fit(X, constraints=known)
+    >>> near, far = model.pair_distance([(0, 1), (0, 2)], X) ** 2
+    >>> bool(near < model.threshold_ < far)
+    True
+    """
+
+    def __init__(
+        self, *, n_epochs: int = 5, average: bool = True, random_state: Any = None
+    ) -> None:
+        self.n_epochs = n_epochs
+        self.average = average
+        self.random_state = random_state
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="pola-online",
+            family="metric",
+            summary="metric and threshold learned online from a stream of pairs",
+            knowledge=("must-link", "cannot-link", "labels", "groups"),
+            enforcement="soft",
+            source="Shalev-Shwartz, Singer, Ng 2004",
+            complexity="O(d²) per pair (O(d³) for must-links with a loss), O(d²) memory",
+            needs_n_clusters=False,
+            kind="transformer",
+        )
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Learn from all pairs, several times over.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            What is known.
+
+        Returns
+        -------
+        self : POLA
+            The fitted metric.
+        """
+        if not isinstance(self.n_epochs, Integral) or self.n_epochs < 1:
+            raise ValueError(f"n_epochs must be a whole number above 0, got {self.n_epochs!r}.")
+        rows: Any = self._check_rows(X, reset=True)
+        self._begin(rows.shape[1])
+        gaps, sign = self._pairs(rows, y, constraints)
+        rng = check_random_state(self.random_state)
+        for _ in range(self.n_epochs if len(gaps) else 0):
+            self._show(gaps, sign, rng.permutation(len(gaps)))
+        return self._finish(rows.dtype)
+
+    def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Learn from more pairs, each shown once in the order in which it is stated.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Rows that the pairs are about.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            What is known about these rows.
+
+        Returns
+        -------
+        self : POLA
+            The metric so far.
+        """
+        first = not hasattr(self, "_A")
+        rows: Any = self._check_rows(X, reset=first)
+        if first:
+            self._begin(rows.shape[1])
+        gaps, sign = self._pairs(rows, y, constraints)
+        if len(gaps):
+            self._show(gaps, sign, np.arange(len(gaps)))
+        return self._finish(rows.dtype)
+
+    def _begin(self, d: int) -> None:
+        self._A = np.zeros((d, d))
+        self._b = np.ones(1)
+        self._mean = np.zeros((d, d))
+        self.n_updates_ = 0
+
+    def _pairs(self, rows: Any, y: Any, constraints: Constraints | None) -> tuple[Array, Array]:
+        known = self._check_constraints(constraints, y, rows.shape[0])
+        self._warn_of_contradictions(known)
+        pairs = known_pairs(known)
+        values = np.asarray(rows, dtype=np.float64)
+        gaps = pair_differences(values, np.concatenate([pairs.together, pairs.apart]))
+        sign = np.repeat([1.0, -1.0], [pairs.n_together, pairs.n_apart])
+        return np.ascontiguousarray(gaps), sign
+
+    def _show(self, gaps: Array, sign: Array, order: Array) -> None:
+        total = np.zeros_like(self._A)
+        n_updates, _ = pola_epoch(self._A, self._b, gaps, sign, order, total)
+        self.n_updates_ += int(n_updates)
+        self._mean = total / len(order)
+
+    def _finish(self, dtype: np.dtype[Any]) -> Self:
+        learned = self._mean if self.average else self._A
+        if not learned.any():  # no pair, or none that asks for a distance
+            learned = np.eye(len(learned))
+        self.threshold_ = float(self._b[0])
+        self._keep(metric_root(learned), dtype)
+        return self
+
+    def same(self, pairs: Any, X: Any = None) -> Array:
+        """Tell whether the rows of each pair belong together.
+
+        Parameters
+        ----------
+        pairs : array of shape (n_pairs, 2, n_features) or (n_pairs, 2)
+            Pairs of rows, or of positions in ``X``.
+        X : array of shape (n_samples, n_features), default=None
+            The rows, where ``pairs`` holds positions.
+
+        Returns
+        -------
+        same : ndarray of bool, shape (n_pairs,)
+            Whether the squared distance is at most ``threshold_``.
+        """
+        check_is_fitted(self)
+        return self.pair_distance(pairs, X) ** 2 <= self.threshold_
