@@ -284,8 +284,8 @@ def chosen_by_constraints(sets: dict[str, Labelled], runs: int) -> Section:
     text = (
         f"Bandwidth chosen among the percentiles {', '.join(map(str, PERCENTILES))} by n / 4 "
         f"random pairs, mean (deviation) of matched macro-F1 over {runs} sets of constraints. The "
-        "rows and the starts of spectral clustering stay the same over these. Satellite-sized sets "
-        "are thinned to 1,000 rows."
+        "rows and the starts of spectral clustering stay the same over these. Larger sets are "
+        "thinned to 1,000 rows."
     )
     header = (
         "data",
