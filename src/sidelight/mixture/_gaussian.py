@@ -199,6 +199,14 @@ class GaussianComponents(ExponentialFamily):
 
     def maximize(self, statistics: Statistics) -> Self:
         """Means and covariances of the weighted rows; a starved component keeps its own."""
+        fed, means, scatter = self.scatters(statistics)
+        return replace(self, means=means, covariances=self.acceptable(scatter, fed))
+
+    def scatters(self, statistics: Statistics) -> tuple[Array, Array, Array]:
+        """Which components have rows at all, the means, and the scatter about these.
+
+        What is added to the variances is in the scatter, which may be singular all the same.
+        """
         totals = statistics[0]
         d = self.means.shape[1]
         safe = np.maximum(totals, STARVED)[:, None]
@@ -218,8 +226,10 @@ class GaussianComponents(ExponentialFamily):
             second = _symmetric(second, d)
         return self._from_moments(totals, first, second, self.origin)
 
-    def _from_moments(self, totals: Array, first: Array, second: Array, centre: Array) -> Self:
-        """Components from the moments of the rows about ``centre``.
+    def _from_moments(
+        self, totals: Array, first: Array, second: Array, centre: Array
+    ) -> tuple[Array, Array, Array]:
+        """Means and scatter from the moments of the rows about ``centre``.
 
         The second moments are those of each component; of tied ones also those of all rows.
         """
@@ -239,10 +249,9 @@ class GaussianComponents(ExponentialFamily):
             scatter = np.maximum(second - first**2, 0.0) + added
         else:
             scatter = np.maximum(second[:, 0] - np.sum(first**2, axis=1), 0.0) / d + added
-        covariances = self._acceptable(scatter, fed)
-        return replace(self, means=means, covariances=covariances)
+        return fed, means, scatter
 
-    def _acceptable(self, covariances: Array, fed: Array) -> Array:
+    def acceptable(self, covariances: Array, fed: Array) -> Array:
         """Keep the old covariance of a component whose new one is singular or has no rows."""
         if self.kind == "tied":
             return covariances if _are_positive(covariances[None])[0] else self.covariances

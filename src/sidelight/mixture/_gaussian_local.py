@@ -32,16 +32,16 @@ def squared_distances(rows: Array, means: Array, scales: Scales) -> Array:
     """``(x - μ_s)ᵀ Σ_s⁻¹ (x - μ_s)`` of every row and component."""
     factors = scales.precision_factors
     if scales.kind == "tied":
-        return cdist(_whitened(rows.copy(), factors), means @ factors, "sqeuclidean")
+        return cdist(whitened(rows.copy(), factors), means @ factors, "sqeuclidean")
     squares = np.empty((len(rows), len(means)))
     for s, mean in enumerate(means):
         gaps = rows - mean
-        scaled = _whitened(gaps, factors[s]) if scales.kind == "full" else gaps * factors[s]
+        scaled = whitened(gaps, factors[s]) if scales.kind == "full" else gaps * factors[s]
         squares[:, s] = np.einsum("nd,nd->n", scaled, scaled)
     return squares
 
 
-def _whitened(rows: Array, factor: Array) -> Array:
+def whitened(rows: Array, factor: Array) -> Array:
     """``rows @ factor`` for an upper triangular factor, in the place of the rows."""
     product: Array = dtrmm(1.0, factor.T, rows.T, lower=1, overwrite_b=1)
     return product.T
@@ -53,16 +53,37 @@ def moments(rows: Array, resp: Array, means: Array, kind: str) -> tuple[Array, A
     first = np.empty((k, d))
     second = np.empty((k, *{"full": (d, d), "tied": (d, d), "diag": (d,)}.get(kind, (1,))))
     for s, mean in enumerate(means):
-        weights, mine = resp[:, s], rows
-        busy = np.flatnonzero(weights)
-        if len(busy) < (1 - IDLE) * len(rows):
-            weights, mine = weights[busy], rows[busy]
+        weights, mine = _busy(resp[:, s], rows)
         gaps = mine - mean
         first[s] = weights @ gaps
         if kind in ("full", "tied"):
-            gaps *= np.sqrt(weights)[:, None]
-            second[s] = gaps.T @ gaps  # half the work of a product of two different matrices
+            second[s] = _products(weights, gaps)
         else:
             squares = weights @ (gaps * gaps)
             second[s] = squares if kind == "diag" else squares.sum()
     return resp.sum(axis=0), first, second
+
+
+def weighted_products(gaps: Array, resp: Array) -> tuple[Array, Array]:
+    """Sums of ``gaps`` of shape (k, n, d) and of their products, weighted for each component."""
+    k, _, d = gaps.shape
+    first, second = np.empty((k, d)), np.empty((k, d, d))
+    for s in range(k):
+        weights, mine = _busy(resp[:, s], gaps[s])
+        first[s] = weights @ mine
+        second[s] = _products(weights, mine)
+    return first, second
+
+
+def _busy(weights: Array, rows: Array) -> tuple[Array, Array]:
+    """Leave rows without weight out where they are many."""
+    busy = np.flatnonzero(weights)
+    if len(busy) < (1 - IDLE) * len(rows):
+        return weights[busy], rows[busy]
+    return weights, rows
+
+
+def _products(weights: Array, gaps: Array) -> Array:
+    """``Σ_n w_n g_n g_nᵀ``: half the work of a product of two different matrices."""
+    scaled = gaps * np.sqrt(weights)[:, None]
+    return np.asarray(scaled.T @ scaled)

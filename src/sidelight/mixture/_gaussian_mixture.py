@@ -3,98 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax
+from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._base import _MixtureBase
-from sidelight.mixture._em import EMResult, em, normalized_log
-from sidelight.mixture._gaussian import COVARIANCE_TYPES, GaussianComponents, one_gaussian
+from sidelight.mixture._em import EMResult, em, feature_tiles, log_joint_blocks
+from sidelight.mixture._gaussian import COVARIANCE_TYPES, one_gaussian
+from sidelight.mixture._gaussian_base import _GaussianBase, given_parameters
 from sidelight.mixture._held import LabelledRows
+from sidelight.mixture._incomplete import Incomplete, incomplete
+from sidelight.mixture._incomplete_rows import (
+    FilledRows,
+    has_missing,
+    incomplete_moments,
+    known_values,
+)
 from sidelight.mixture._known_classes import known_classes
-from sidelight.mixture._starts import components_of_clusters, data_moments, rough_clusters
+from sidelight.mixture._low_rank import (
+    LOW_RANK_TYPES,
+    LowRankComponents,
+    low_rank_of_moments,
+    low_rank_of_rows,
+)
+from sidelight.mixture._starts import components_of_clusters
+
+__all__ = ["GaussianMixture", "_GaussianBase", "given_parameters"]
 
 Array = npt.NDArray[Any]
 
+#: Low-rank covariances are also kept as matrices up to this many features.
+MOST_MATRIX_FEATURES = 200
 
-class _GaussianBase(_MixtureBase):
-    """Mixtures of Gaussians: their parameters, their start and their public names."""
-
-    covariance_type: str
-    reg_covar: float
-    n_init: int
-    init_params: str
-    weights_init: Any
-    means_init: Any
-    precisions_init: Any
-    warm_start: bool
-
-    #: Variance of measurement noise, where a subclass has it.
-    measurement_noise: float = 0.0
-
-    def _check_gaussian(self) -> None:
-        """Check the parameters of the covariances."""
-        if self.covariance_type not in COVARIANCE_TYPES:
-            raise ValueError(
-                f"covariance_type must be one of {', '.join(map(repr, COVARIANCE_TYPES))}, got "
-                f"{self.covariance_type!r}."
-            )
-        for name in ("reg_covar", "measurement_noise"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}.")
-
-    def _start(
-        self,
-        source: RowSource,
-        whole: GaussianComponents,
-        rng: np.random.RandomState,
-        *,
-        sample_weight: Array | None = None,
-        labels: Array | None = None,
-    ) -> tuple[GaussianComponents, Array]:
-        """Components and mixing weights (as logarithms) to start from."""
-        if self.warm_start and hasattr(self, "_components"):
-            return self._components, self._log_weights
-        k = whole.n_components
-        components: Any = whole
-        log_weights = np.full(k, -np.log(k))
-        if any(given is None for given in (self.means_init, self.precisions_init)):
-            clusters = rough_clusters(
-                source, k, self.init_params, rng, sample_weight=sample_weight, labels=labels
-            )
-            components, log_weights = components_of_clusters(source, whole, clusters, sample_weight)
-        return given_parameters(
-            components, log_weights, self.weights_init, self.means_init, self.precisions_init
-        )
-
-    def _whole_data(
-        self, source: RowSource, k: int, sample_weight: Array | None
-    ) -> GaussianComponents:
-        """``k`` copies of the Gaussian of all rows."""
-        mean, covariance, largest = data_moments(source, sample_weight)
-        return one_gaussian(
-            mean,
-            covariance,
-            k,
-            self.covariance_type,
-            reg_covar=self.reg_covar,
-            noise=self.measurement_noise**2,
-            largest_square=largest,
-        )
-
-    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
-        self.means_ = components.means.astype(dtype)
-        self.covariances_ = components.covariances.astype(dtype)
-        self.precisions_ = components.precisions.astype(dtype)
-        self.precisions_cholesky_ = components.precision_factors.astype(dtype)
+#: M-steps on rough clusters where one is not exact: low-rank covariances of many features.
+FIRST_STEPS = 4
 
 
 class GaussianMixture(_GaussianBase):
-    """Mixture of Gaussians by expectation maximisation, with partial labels.
+    """Mixture of Gaussians by expectation maximisation: missing values, partial labels, factors.
 
     Maximises the log-likelihood ``L = Σ_n w_n log Σ_s π_s N(x_n; μ_s, Σ_s)`` by turns: the
     responsibilities ``q_ns = p(s | x_n)``, then weights, means and covariances of the rows so
@@ -103,29 +55,44 @@ class GaussianMixture(_GaussianBase):
     The rows are read block by block and responsibilities are not kept: memory is
     ``O(n + k d²)``, and rows may live on disk.
 
+    A value that is NaN was not measured. The likelihood is then that of the values there are,
+    ``p(x_o)``; what a row lacks counts by its mean and covariance given the rest (Verbeek 2004,
+    section 4.2.2). That is sound if values are missing at random: whether a value is missing may
+    depend on what was measured, but not on the value itself.
+
+    Low-rank covariances ``Σ_s = Ψ_s + Λ_s Λ_sᵀ`` have ``n_factors`` columns in ``Λ_s`` (Verbeek
+    2004, section 3.1.4): a row is ``x = μ_s + Λ_s z + noise`` with latent coordinates
+    ``z ~ N(0, I)``.
+
     Parameters
     ----------
     n_components : int, default=1
         Number of components ``k``.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+    covariance_type : {"full", "tied", "diag", "spherical", "factor", "ppca", "subspace"}, \
+            default="full"
         One matrix per component, one for all, variances per component and feature, or one
-        variance per component.
+        variance per component; of low rank plus noise: factor analysers (noise of each feature),
+        probabilistic principal components (the same noise for all features), k-subspaces type
+        (also the same variance along all factors).
+    n_factors : int, default=1
+        Number of factors of low-rank covariances, below the number of features.
     tol : float, default=1e-5
         Stop when an iteration gains less log-likelihood than this per row.
     reg_covar : float, default=1e-6
         Added to the variances, which keeps components from collapsing onto single rows.
     measurement_noise : float, default=0.0
         Standard deviation of each measurement: rows are small Gaussians of this width and their
-        expected likelihood is maximised, a bounded problem with an exact ascent.
+        expected likelihood is maximised, a bounded problem with an exact ascent. Not with missing
+        values.
     max_iter : int, default=200
         At most this many iterations per start.
     n_init : int, default=1
         Number of starts, of which the best is kept.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
-        Rough clusters to start from.
+        Rough clusters to start from; missing values are the means of their columns there.
     weights_init, means_init, precisions_init : array, default=None
         Parameters to start from, shaped like the fitted ones; what is not given comes from the
-        rough clusters.
+        rough clusters. Low-rank covariances always do.
     warm_start : bool, default=False
         Start from the parameters of the last fit.
     random_state : int, RandomState or None, default=None
@@ -140,7 +107,12 @@ class GaussianMixture(_GaussianBase):
     means_ : ndarray of shape (n_components, n_features)
         Means.
     covariances_, precisions_, precisions_cholesky_ : ndarray
-        Covariances, their inverses and factors of these, shaped as in scikit-learn.
+        Covariances, their inverses and factors of these, shaped as in scikit-learn. Of low-rank
+        ones only the covariances, as matrices, up to 200 features.
+    loadings_ : ndarray of shape (n_components, n_features, n_factors)
+        ``Λ`` of low-rank covariances; the first factor explains most.
+    noise_variances_ : ndarray of shape (n_components, n_features) or (n_components,)
+        ``Ψ`` of low-rank covariances: for every feature ("factor"), or one for all.
     labels_ : ndarray of int32, shape (n_samples,)
         Most probable component of every row; that of its class where that is known.
     classes_ : ndarray
@@ -169,13 +141,18 @@ class GaussianMixture(_GaussianBase):
     >>> model = GaussianMixture(n_components=2, random_state=0).fit(X, y)
     >>> np.bincount(model.labels_[:50]).tolist()
     [0, 50]
+    >>> model.impute([[np.nan, 6.0]]).round().tolist()  # a value that was not measured
+    [[6.0, 6.0]]
     """
+
+    _covariance_types = (*COVARIANCE_TYPES, *LOW_RANK_TYPES)
 
     def __init__(
         self,
         n_components: int = 1,
         *,
         covariance_type: str = "full",
+        n_factors: int = 1,
         tol: float = 1e-5,
         reg_covar: float = 1e-6,
         measurement_noise: float = 0.0,
@@ -191,6 +168,7 @@ class GaussianMixture(_GaussianBase):
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
+        self.n_factors = n_factors
         self.tol = tol
         self.reg_covar = reg_covar
         self.measurement_noise = measurement_noise
@@ -208,13 +186,14 @@ class GaussianMixture(_GaussianBase):
         return MethodTags(
             name="gaussian-mixture",
             family="mixture",
-            summary="Gaussian mixture by EM, with partial labels",
+            summary="Gaussian mixture by EM, with partial labels and missing values",
             knowledge=("labels",),
             enforcement="hard",
             source="Verbeek 2004, section 3.1; Book 2009, section 5.3.1",
             complexity="O(n k d²) per iteration, O(n + k d²) memory",
             monotone=True,
             out_of_core=True,
+            missing=True,
         )
 
     def fit(
@@ -230,7 +209,7 @@ class GaussianMixture(_GaussianBase):
         Parameters
         ----------
         X : array or RowSource of shape (n_samples, n_features)
-            The rows.
+            The rows; NaN stands for a value that was not measured.
         y : array of shape (n_samples,), default=None
             Known classes, -1 where unknown.
         constraints : Constraints, default=None
@@ -247,16 +226,23 @@ class GaussianMixture(_GaussianBase):
         k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
         self._check_loop()
         self._check_gaussian()
+        self._check_low_rank(source.n_features)
         weights = check_weights(sample_weight, source)
         known = self._check_constraints(constraints, y, source.n_rows)
         labels, self.classes_ = known_classes(known, k)
         held = LabelledRows(labels, weights) if np.any(labels >= 0) else None
-        whole = self._whole_data(source, k, weights)
+        rough: RowSource = source
+        if has_missing(source):
+            whole, rough = self._whole_of_incomplete(source, k, weights)
+        else:
+            whole = self._whole_data(source, k, weights)
 
         def run(rng: np.random.RandomState) -> EMResult:
             components, log_weights = self._start(
-                source, whole, rng, sample_weight=weights, labels=labels
+                source, whole, rng, sample_weight=weights, labels=labels, rough=rough
             )
+            if isinstance(whole, Incomplete) and not isinstance(components, Incomplete):
+                components = incomplete(components)  # a warm start
             return em(
                 source,
                 components,
@@ -269,51 +255,176 @@ class GaussianMixture(_GaussianBase):
                 verbose=self.verbose,
             )
 
-        return self._keep(self._best_start(self.n_init, run), source, known, held)
+        best = self._best_start(self.n_init, run)
+        if isinstance(best.components, Incomplete):
+            best = replace(best, components=best.components.inner)
+        return self._keep(best, source, known, held)
 
-
-def given_parameters(
-    components: GaussianComponents, log_weights: Array, weights: Any, means: Any, precisions: Any
-) -> tuple[GaussianComponents, Array]:
-    """Put the parameters that the user gave in place of those found."""
-    if weights is not None:
-        log_weights = _check_weights_init(weights, components.n_components)
-    if means is not None:
-        given = np.asarray(means, dtype=np.float64)
-        if given.shape != components.means.shape or not np.all(np.isfinite(given)):
+    def _check_low_rank(self, n_features: int) -> None:
+        """Check what low-rank covariances need."""
+        if self.covariance_type not in LOW_RANK_TYPES:
+            return
+        n = self.n_factors
+        if isinstance(n, bool) or not isinstance(n, Integral) or not 0 <= n < n_features:
             raise ValueError(
-                f"means_init must hold finite numbers in shape {components.means.shape}, got "
-                f"shape {given.shape}."
+                f"n_factors must be a whole number from 0 to {n_features - 1}, below the "
+                f"{n_features} features, got {n!r}."
             )
-        components = replace(components, means=given)
-    if precisions is not None:
-        components = replace(components, covariances=_invert(precisions, components))
-    return components, log_weights
+        if self.precisions_init is not None:
+            raise ValueError(
+                f"precisions_init does not go with covariance_type={self.covariance_type!r}; "
+                "start from means_init and weights_init, or with warm_start=True."
+            )
 
-
-def _check_weights_init(weights: Any, k: int) -> Array:
-    given = np.asarray(weights, dtype=np.float64)
-    if given.shape != (k,) or not np.all(given >= 0) or not np.isclose(given.sum(), 1.0):
-        raise ValueError(
-            f"weights_init must hold {k} weights that are not negative and add up to 1, got "
-            f"{weights!r}."
+    def _whole_data(self, source: RowSource, k: int, sample_weight: Array | None) -> Any:
+        """``k`` copies of the component of all rows."""
+        if self.covariance_type not in LOW_RANK_TYPES:
+            return super()._whole_data(source, k, sample_weight)
+        return low_rank_of_rows(
+            source,
+            k,
+            self.covariance_type,
+            int(self.n_factors),
+            reg_covar=self.reg_covar,
+            noise=self.measurement_noise**2,
+            sample_weight=sample_weight,
         )
-    return normalized_log(given)
 
+    def _whole_of_incomplete(
+        self, source: RowSource, k: int, sample_weight: Array | None
+    ) -> tuple[Incomplete, RowSource]:
+        """``k`` copies of the component of rows with missing values, and stand-ins for these."""
+        if self.measurement_noise:
+            raise ValueError(
+                "measurement_noise does not go with missing values; fit with measurement_noise=0."
+            )
+        columns = known_values(source, sample_weight, getattr(self, "feature_names_in_", None))
+        filled = FilledRows(source, columns.means)
+        mean, covariance, largest = incomplete_moments(filled, columns, sample_weight)
+        whole: Any
+        if self.covariance_type in LOW_RANK_TYPES:
+            whole = low_rank_of_moments(
+                mean,
+                covariance,
+                k,
+                self.covariance_type,
+                int(self.n_factors),
+                self.reg_covar,
+                largest_square=largest,
+            )
+        else:
+            whole = one_gaussian(
+                mean,
+                covariance,
+                k,
+                self.covariance_type,
+                reg_covar=self.reg_covar,
+                largest_square=largest,
+            )
+        return incomplete(whole), filled
 
-def _invert(precisions: Any, components: GaussianComponents) -> Array:
-    """Covariances from the precisions that the user gave."""
-    given = np.asarray(precisions, dtype=np.float64)
-    shape = components.covariances.shape
-    problem = f"precisions_init must hold positive (definite) precisions in shape {shape}."
-    if given.shape != shape or not np.all(np.isfinite(given)):
-        raise ValueError(problem)
-    if components.kind in ("full", "tied"):
-        try:
-            np.linalg.cholesky(given)
-        except np.linalg.LinAlgError:
-            raise ValueError(problem) from None
-        return np.linalg.inv(given)
-    if not np.all(given > 0):
-        raise ValueError(problem)
-    return 1.0 / given
+    def _first_components(
+        self, source: RowSource, whole: Any, clusters: Array, sample_weight: Array | None
+    ) -> tuple[Any, Array]:
+        is_exact = not isinstance(whole, LowRankComponents) or whole.by_matrices
+        components = whole
+        for _ in range(1 if is_exact else FIRST_STEPS):
+            components, log_weights = components_of_clusters(
+                source, components, clusters, sample_weight
+            )
+        return components, log_weights
+
+    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
+        if not isinstance(components, LowRankComponents):
+            super()._keep_parameters(components, dtype)
+            return
+        components = components.canonical()
+        self._components = components
+        self.means_ = components.means.astype(dtype)
+        self.loadings_ = components.loadings.astype(dtype)
+        noise = components.noise_variances
+        self.noise_variances_ = (noise if components.kind == "factor" else noise[:, 0]).astype(
+            dtype
+        )
+        if components.means.shape[1] <= MOST_MATRIX_FEATURES:
+            self.covariances_ = components.as_full.covariances.astype(dtype)
+
+    def _map_joint(self, source: RowSource, finish: Any) -> Array:
+        """Apply ``finish`` to ``log π_s + log p(x_o | s)`` of what the rows have."""
+        joint: Array = log_joint_blocks(source, self._measuring(source), self._log_weights, finish)
+        return joint
+
+    def _measuring(self, source: RowSource) -> Any:
+        """Components that can measure these rows."""
+        return incomplete(self._components) if has_missing(source) else self._components
+
+    def impute(self, X: Any) -> Array:
+        """Return the rows with what is missing replaced by its expectation given the rest.
+
+        ``E[x_h | x_o] = Σ_s p(s | x_o) E[x_h | x_o, s]``.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Rows, NaN where a value is missing.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The rows without gaps.
+        """
+        check_is_fitted(self)
+        source = self._check_source_rows(X, reset=False)
+        components = incomplete(self._components)
+
+        def work(block: Any) -> tuple[tuple[()], tuple[Array]]:
+            pieces = []
+            for start, stop in feature_tiles(components, block):
+                rows = block[start:stop]
+                features = components.features(rows)
+                resp = softmax(components.log_density(features) + self._log_weights, axis=1)
+                expected = components.expected_rows(features, resp)
+                pieces.append(np.where(np.isnan(rows), expected, rows).astype(source.dtype))
+            return (), (np.concatenate(pieces),)
+
+        return source.map_reduce(work)[1][0]
+
+    def latent(self, X: Any, *, most_probable: bool = False) -> Array:
+        """Return the posterior means ``E[z | x, s]`` of the latent coordinates of the rows.
+
+        Only with low-rank covariances.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Rows.
+        most_probable : bool, default=False
+            Only for the most probable component of every row.
+
+        Returns
+        -------
+        z : ndarray of shape (n_samples, n_components, n_factors)
+            Latent coordinates for every component; of shape (n_samples, n_factors) for the most
+            probable one.
+        """
+        check_is_fitted(self)
+        if not isinstance(self._components, LowRankComponents):
+            raise ValueError(
+                "Only mixtures with low-rank covariances have latent coordinates, not "
+                f"covariance_type={self.covariance_type!r}."
+            )
+        source = self._check_source_rows(X, reset=False)
+        components = self._measuring(source)
+
+        def work(block: Any) -> tuple[tuple[()], tuple[Array]]:
+            pieces = []
+            for start, stop in feature_tiles(components, block):
+                latent = components.latent(block[start:stop]).astype(source.dtype)
+                if most_probable:
+                    joint = components.log_density(components.features(block[start:stop]))
+                    own = np.argmax(joint + self._log_weights, axis=1)
+                    latent = latent[np.arange(len(latent)), own]
+                pieces.append(latent)
+            return (), (np.concatenate(pieces),)
+
+        return source.map_reduce(work)[1][0]

@@ -1,0 +1,296 @@
+"""Gaussian components for rows with missing values (Verbeek 2004, section 4.2.2).
+
+A missing value is hidden like the component of its row. The E-step measures a row by the marginal
+density of what it has; the M-step takes what it lacks by its mean given the rest, and adds the
+covariance given the rest:
+
+    x̂_ns = E[x | x_o, s],   μ_s = Σ_n q_ns x̂_ns / N_s,
+    Σ_s = Σ_n q_ns [ (x̂_ns - μ_s)(x̂_ns - μ_s)ᵀ + Cov(x | x_o, s) ] / N_s.
+
+Where features are independent given the component, missing ones are simply left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels.incomplete import add_conditional_covariances, complete_rows
+from sidelight.mixture._components import Statistics
+from sidelight.mixture._gaussian import STARVED, GaussianComponents
+from sidelight.mixture._gaussian_local import weighted_products, whitened
+from sidelight.mixture._incomplete_rows import Patterns, patterns_of
+from sidelight.mixture._low_rank import LowRankComponents
+
+Array = npt.NDArray[Any]
+
+
+def incomplete(components: Any) -> Any:
+    """The same components, for rows with missing values."""
+    if isinstance(components, LowRankComponents):
+        return CorrelatedFeatures(replace(components, by_matrices=True))
+    if components.kind in ("full", "tied"):
+        return CorrelatedFeatures(components)
+    return IndependentFeatures(components)
+
+
+@dataclass(frozen=True)
+class Incomplete:
+    """Components that measure rows with missing values; ``inner`` has their parameters."""
+
+    inner: Any
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return int(self.inner.n_components)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters of all components."""
+        return int(self.inner.n_parameters)
+
+    @property
+    def log_prior(self) -> float:
+        """Nothing is known about the parameters."""
+        return 0.0
+
+    @property
+    def means(self) -> Array:
+        """Means of the components."""
+        means: Array = self.inner.means
+        return means
+
+    def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
+        """Draw complete rows from one component."""
+        rows: Array = self.inner.sample(component, n, rng)
+        return rows
+
+
+@dataclass(frozen=True)
+class CompletedRows:
+    """Rows of a tile: those that are complete, and the others completed for every component.
+
+    Attributes
+    ----------
+    is_complete : ndarray of bool, shape (b,)
+        Rows without missing values.
+    features : object
+        Statistics of these.
+    gaps : ndarray of shape (k, b', D)
+        The other rows less the means, what is missing by its conditional mean.
+    log_determinants : ndarray of shape (p, k)
+        ``log|P_hh|`` of every pattern.
+    patterns : Patterns or None
+        Patterns of the other rows; None if there are none.
+    """
+
+    is_complete: Array
+    features: Any
+    gaps: Array
+    log_determinants: Array
+    patterns: Patterns | None
+
+
+@dataclass(frozen=True)
+class CorrelatedFeatures(Incomplete):
+    """Components with full, tied or low-rank covariances."""
+
+    @cached_property
+    def _gaussians(self) -> GaussianComponents:
+        if isinstance(self.inner, LowRankComponents):
+            return self.inner.as_full
+        gaussians: GaussianComponents = self.inner
+        return gaussians
+
+    @property
+    def n_statistics(self) -> int:
+        """Fewer numbers per row than there are: larger tiles have more rows of each pattern."""
+        return max(self._gaussians.n_statistics // 4, 1)
+
+    def features(self, block: Any) -> CompletedRows:
+        """Statistics of the complete rows, and the others completed."""
+        rows = np.asarray(block, dtype=np.float64)
+        missing = np.isnan(rows)
+        is_complete = np.asarray(~missing.any(axis=1))
+        features = self._gaussians.features(rows[is_complete])
+        k, d = self._gaussians.means.shape
+        holes = rows[~is_complete] - self._gaussians.origin
+        gaps = np.empty((k, len(holes), d))
+        if not len(holes):
+            return CompletedRows(is_complete, features, gaps, np.empty((0, k)), None)
+        patterns = patterns_of(missing[~is_complete])
+        log_determinants = np.empty((len(patterns.missing), k))
+        complete_rows(
+            holes,
+            patterns.order,
+            patterns.starts,
+            self._gaussians.means - self._gaussians.origin,
+            self._precisions,
+            gaps,
+            log_determinants,
+        )
+        return CompletedRows(is_complete, features, gaps, log_determinants, patterns)
+
+    @cached_property
+    def _precisions(self) -> Array:
+        """Precisions of shape (k, D, D), or (1, D, D) for tied ones."""
+        precisions: Array = self._gaussians.precisions
+        return precisions if precisions.ndim == 3 else precisions[None]
+
+    def log_density(self, features: CompletedRows) -> Array:
+        """``log p(x_o | s)`` of what every row has.
+
+        ``|Σ_oo| = |Σ| |P_hh|``, and the squared distance of what there is to the mean is that of
+        the completed row.
+        """
+        gaussians = self._gaussians
+        log_density = np.empty((len(features.is_complete), self.n_components))
+        log_density[features.is_complete] = gaussians.log_density(features.features)
+        if features.patterns is None:
+            return log_density
+        patterns = features.patterns
+        lost = 0.5 * math.log(2 * math.pi) * patterns.missing.sum(axis=1)[:, None]
+        of_patterns = gaussians.log_normalizers + lost - 0.5 * features.log_determinants
+        of_rows = of_patterns[patterns.of_row]
+        for s, gaps in enumerate(features.gaps):
+            factor = gaussians.precision_factors
+            scaled = whitened(gaps.copy(), factor[s] if factor.ndim == 3 else factor)
+            of_rows[:, s] -= 0.5 * np.einsum("nd,nd->n", scaled, scaled)
+        log_density[~features.is_complete] = of_rows
+        return log_density
+
+    def statistics(self, features: CompletedRows, resp: Array) -> Statistics:
+        """Expected sums: all responsibilities, those of rows with any value, and their moments."""
+        gaussians = self._gaussians
+        counted, *sums = gaussians.statistics(features.features, resp[features.is_complete])
+        if features.patterns is None:
+            return resp.sum(axis=0), counted, *sums
+        patterns = features.patterns
+        nothing = np.asarray(patterns.missing.all(axis=1))
+        of_rows = np.where(nothing[patterns.of_row, None], 0.0, resp[~features.is_complete])
+        first, second = weighted_products(features.gaps, of_rows)
+        add_conditional_covariances(
+            patterns.missing, patterns.sums(of_rows), self._precisions, second
+        )
+        totals = of_rows.sum(axis=0)
+        more = self._as_statistics(totals, first, second)
+        sums = [of_complete + of_others for of_complete, of_others in zip(sums, more, strict=True)]
+        return resp.sum(axis=0), counted + totals, *sums
+
+    def _as_statistics(self, totals: Array, first: Array, second: Array) -> list[Array]:
+        """Moments about the means, as the statistics of the Gaussians have them."""
+        gaussians = self._gaussians
+        if gaussians.is_local:
+            return [first, second]
+        mu = gaussians.means - gaussians.origin
+        crossed = mu[:, :, None] * first[:, None, :]
+        second = second + crossed + np.swapaxes(crossed, 1, 2)
+        second += totals[:, None, None] * mu[:, :, None] * mu[:, None, :]
+        first = first + totals[:, None] * mu
+        upper = np.triu_indices(mu.shape[1])
+        if gaussians.kind == "tied":
+            return [first, second.sum(axis=0)[upper]]
+        return [np.hstack((first, second[:, upper[0], upper[1]]))]
+
+    def maximize(self, statistics: Statistics) -> Self:
+        """Means and covariances of the completed rows; empty rows count for the weights only."""
+        return replace(self, inner=self.inner.maximize(statistics[1:]))
+
+    def expected_rows(self, features: CompletedRows, resp: Array) -> Array:
+        """``E[x | x_o]`` of the rows that lack values; only the mean of the others."""
+        expected: Array = resp @ self._gaussians.means
+        lacking = ~features.is_complete
+        expected[lacking] += np.einsum("nk,knd->nd", resp[lacking], features.gaps)
+        return expected
+
+    def latent(self, block: Any) -> Array:
+        """Posterior means of the latent coordinates given what there is, of shape (b, k, d)."""
+        features = self.features(block)
+        gaps = np.asarray(block, dtype=np.float64)[:, None, :] - self._gaussians.means
+        gaps[~features.is_complete] = np.swapaxes(features.gaps, 0, 1)
+        return np.asarray(np.einsum("kdj,nkj->nkd", self.inner.lemma.mean_map, gaps))
+
+
+@dataclass(frozen=True)
+class IndependentFeatures(Incomplete):
+    """Components with diagonal or spherical covariances: sums over the values that are there.
+
+    The statistics of a row are its values about the origin and their squares, 0 where missing,
+    and which values there are.
+    """
+
+    @property
+    def n_statistics(self) -> int:
+        """Numbers per row in :meth:`features`."""
+        return 3 * int(self.inner.means.shape[1])
+
+    @cached_property
+    def _variances(self) -> Array:
+        """Variances of shape (k, D)."""
+        inner = self.inner
+        variances = inner.covariances if inner.kind == "diag" else inner.covariances[:, None]
+        return np.broadcast_to(variances, inner.means.shape)
+
+    def features(self, block: Any) -> Array:
+        """Values about the origin and their squares, 0 where missing, and which there are."""
+        known = ~np.isnan(block)
+        centred = np.where(known, np.asarray(block, np.float64) - self.inner.origin, 0.0)
+        return np.hstack((centred, centred**2, known))
+
+    def log_density(self, features: Array) -> Array:
+        """``log p(x_o | s)`` of what every row has."""
+        variances = self._variances
+        mu = self.inner.means - self.inner.origin
+        logs = -0.5 * np.log(2 * math.pi * variances)
+        if not self.inner.is_local:
+            of_known = logs - 0.5 * mu**2 / variances
+            eta = np.hstack((mu / variances, -0.5 / variances, of_known))
+            return np.asarray(features @ eta.T)
+        d = mu.shape[1]
+        known = features[:, 2 * d :]
+        log_density = known @ logs.T
+        for s in range(self.n_components):
+            gaps = (features[:, :d] - mu[s]) * known
+            log_density[:, s] -= 0.5 * (gaps**2 @ (1.0 / variances[s]))
+        return np.asarray(log_density)
+
+    def statistics(self, features: Array, resp: Array) -> Statistics:
+        """Sums of responsibilities, and of the statistics weighted by them."""
+        sums = np.asarray(resp.T @ features)
+        if self.inner.is_local:  # about the means, lest they cancel
+            d = self.inner.means.shape[1]
+            for s, mean in enumerate(self.inner.means - self.inner.origin):
+                gaps = (features[:, :d] - mean) * features[:, 2 * d :]
+                sums[s, :d] = resp[:, s] @ gaps
+                sums[s, d : 2 * d] = resp[:, s] @ gaps**2
+        return resp.sum(axis=0), sums
+
+    def maximize(self, statistics: Statistics) -> Self:
+        """Means and variances of the values that are there; what has none keeps its own."""
+        inner = self.inner
+        d = inner.means.shape[1]
+        sums = statistics[1]
+        known = sums[:, 2 * d :]
+        fed = known > STARVED
+        safe = np.maximum(known, STARVED)
+        first, second = sums[:, :d] / safe, sums[:, d : 2 * d] / safe
+        centre = inner.means if inner.is_local else inner.origin
+        means = np.where(fed, centre + first, inner.means)
+        variances = np.where(fed, np.maximum(second - first**2, 0.0), 0.0)
+        if inner.kind == "diag":
+            scatter = np.where(fed, variances + inner.reg_covar, inner.covariances)
+        else:
+            of_all = np.sum(variances * known, axis=1) / np.maximum(known.sum(axis=1), STARVED)
+            scatter = of_all + inner.reg_covar
+        kept = inner.acceptable(scatter, fed.any(axis=1))
+        return replace(self, inner=replace(inner, means=means, covariances=kept))
+
+    def expected_rows(self, features: Array, resp: Array) -> Array:
+        """``E[x | x_o]`` where values are missing."""
+        return np.asarray(resp @ self.inner.means)
