@@ -6,8 +6,8 @@ Four clouds; left and right are meant, although above and below make as good a c
 pairs say so, but six of them are wrong (red). A mixture whose prior weighs every pair
 (:class:`~sidelight.mixture.PenalizedMixture`) is told how far to trust them: a certainty of one
 half says nothing, and the wrong clustering is found. With certainty 1 every pair is satisfied, the
-wrong ones too, and the border is blurred and moves. In between the pairs settle which clustering is meant
-while the wrong ones are left violated (Lu and Leen, chapter 4 of *Constrained Clustering*).
+wrong ones too, and the border is blurred and moves. In between the pairs settle which clustering is
+meant while the wrong ones are left violated (Lu and Leen, chapter 4 of *Constrained Clustering*).
 """
 
 import matplotlib.pyplot as plt

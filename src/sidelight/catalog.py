@@ -113,7 +113,7 @@ def markdown_table() -> str:
         tags = method.tags
         lines.append(
             (
-                f"`{method.cls.__name__}`: {tags.summary}",
+                f"`{tags.family}.{method.cls.__name__}`: {tags.summary}",
                 ", ".join(tags.knowledge) or "nothing",
                 tags.enforcement if tags.knowledge else "",
                 "yes" if tags.sparse else "no",
