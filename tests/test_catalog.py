@@ -58,6 +58,6 @@ def test_markdown_has_a_line_for_every_method():
     assert header.count("|") == rule.count("|")
     assert len(lines) == len(catalog.methods())
     for method, line in zip(catalog.methods(), lines, strict=True):
-        assert f"`{method.cls.__name__}`" in line
+        assert f"{method.tags.family}.{method.cls.__name__}`" in line
         assert method.tags.source in line
         assert line.count("|") == header.count("|")
