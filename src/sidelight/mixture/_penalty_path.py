@@ -16,6 +16,9 @@ Array = npt.NDArray[Any]
 #: Prices go up by this factor, from the first to the last.
 FIRST, FACTOR, LAST = 0.1, 10**0.5, 1e6
 
+#: Prices that cost less than this per row, were everything violated, are skipped: nothing moves.
+LEAST_PER_ROW = 0.03
+
 #: The search ends after so many prices that were no better than the best.
 PATIENCE = 4
 
@@ -100,7 +103,7 @@ def choose_penalty(
     best_penalty, fewest, since = 0.0, (0, 0), 0
     path: list[tuple[float, int, int]] = []
     enough = known.n_samples / max(train.n_constraints, 1)
-    for penalty in prices():
+    for penalty in prices(LEAST_PER_ROW * enough):
         before = fit_at(train, penalty, before)
         violated = (validation.violations(before.labels).n, train.violations(before.labels).n)
         path.append((penalty, *violated))
@@ -119,10 +122,11 @@ def choose_penalty(
     return PenaltyChoice(best, best_penalty, np.array(path))
 
 
-def prices() -> Iterator[float]:
-    """0, then 0.1 times powers of √10."""
+def prices(least: float) -> Iterator[float]:
+    """0, then 0.1 times powers of √10 from ``least`` on."""
     yield 0.0
     penalty = FIRST
     while penalty <= LAST:
-        yield penalty
+        if penalty >= least:
+            yield penalty
         penalty *= FACTOR
