@@ -116,8 +116,8 @@ class _MixtureBase(
         """Most probable component of every row, as the knowledge about the rows allows."""
         labels = self._map_joint(source, _most_probable)
         if held is not None and len(held.rows):
-            features = self._components.features(source.take(held.rows))
-            density = self._components.log_density(features)
+            rows = as_rows(source.take(held.rows))
+            density = log_joint_blocks(rows, self._components, 0.0, lambda joint: joint)
             labels[held.rows] = held.labels(density, self._log_weights)
         return labels
 

@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 
 from sidelight._kernels.mixture import posterior_rows
 from sidelight._progress import fit_progress
-from sidelight.engine import RowSource
+from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._components import Components, Statistics
 
 Array = npt.NDArray[Any]
@@ -102,7 +102,7 @@ class Expectation:
         )
         self.total_weight = float(weights.sum())
         if held is not None:
-            self._held_block = source.take(held.rows)
+            self._held_rows = as_rows(source.take(held.rows))
             weights[held.rows] = 0.0  # they are added by themselves
         self.weights = weights
 
@@ -115,9 +115,9 @@ class Expectation:
         likelihood = float(of_free) + components.log_prior
         if self.held is None:
             return likelihood, tuple(sums), None
-        features = components.features(self._held_block)
-        resp, of_held = self.held.posterior(components.log_density(features), log_weights)
-        of_rows = components.statistics(features, resp)
+        density = log_joint_blocks(self._held_rows, components, 0.0, lambda joint: joint)
+        resp, of_held = self.held.posterior(density, log_weights)
+        of_rows = self._held_rows.map_reduce(_Statistics(components), aligned=(resp,))[0]
         return (
             likelihood + of_held,
             tuple(a + b for a, b in zip(sums, of_rows, strict=True)),
@@ -142,18 +142,45 @@ class _Pass:
         likelihood = 0.0
         sums: list[Array] | None = None
         for start, stop in feature_tiles(self.components, block):
-            features = self.components.features(block[start:stop])
+            rows, of_rows = _counted(block[start:stop], weights[start:stop])
+            features = self.components.features(rows)
             joint = self.components.log_density(features)
             joint += self.log_weights
-            likelihood += posterior_rows(joint, weights[start:stop])
-            of_tile = self.components.statistics(features, joint)
-            if sums is None:
-                sums = [np.asarray(total, dtype=np.float64) for total in of_tile]
-            else:
-                for total, more in zip(sums, of_tile, strict=True):
-                    total += more
+            likelihood += posterior_rows(joint, of_rows)
+            sums = _add(sums, self.components.statistics(features, joint))
         assert sums is not None
         return (likelihood, *sums), ()
+
+
+class _Statistics:
+    """Statistics of a block whose responsibilities are known."""
+
+    def __init__(self, components: Components) -> None:
+        self.components = components
+
+    def __call__(self, block: Any, resp: Array) -> tuple[tuple[Any, ...], tuple[()]]:
+        sums: list[Array] | None = None
+        for start, stop in feature_tiles(self.components, block):
+            features = self.components.features(block[start:stop])
+            sums = _add(sums, self.components.statistics(features, resp[start:stop]))
+        return tuple(sums or ()), ()
+
+
+def _add(sums: list[Array] | None, more: Statistics) -> list[Array]:
+    """Add statistics to those before, in place."""
+    if sums is None:
+        return [np.asarray(total, dtype=np.float64) for total in more]
+    for total, one in zip(sums, more, strict=True):
+        total += one
+    return sums
+
+
+def _counted(rows: Any, weights: Array) -> tuple[Any, Array]:
+    """Leave out rows that do not count (held ones are added by themselves), unless none does."""
+    counts = weights > 0
+    if counts.all() or not counts.any():
+        return rows, weights
+    return rows[counts], weights[counts]
 
 
 def feature_tiles(components: Components, block: Any) -> list[tuple[int, int]]:
@@ -229,7 +256,7 @@ def em(
 
 
 def log_joint_blocks(
-    source: RowSource, components: Components, log_weights: Array, finish: Any
+    source: RowSource, components: Components, log_weights: Array | float, finish: Any
 ) -> Any:
     """Map ``finish(log_joint)`` over the rows, ``log_joint`` of shape (b, k); it gives rows."""
 
