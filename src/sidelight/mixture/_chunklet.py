@@ -67,12 +67,13 @@ class ChunkletMixture(_GaussianBase):
         Added to the variances, which keeps components from collapsing onto single rows.
     max_iter : int, default=200
         At most this many iterations per start.
-    n_init : int, default=1
-        Number of starts, of which the best is kept.
+    n_init : int, default=2
+        Number of starts, of which the one of highest likelihood is kept.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
-        Rough clusters to start from, in which every constraint holds: constrained k-means (once
-        from the chunklets, otherwise from k-means++), a single step of it from k-means++ or random
-        rows, or random ones.
+        Rough clusters to start from, in which every constraint holds. ``"kmeans"``: by turns
+        constrained k-means and random ones, which commit themselves to no split, so that linked
+        rows lead. Or a single step of constrained k-means from k-means++ or random rows, or random
+        ones only.
     weights_init, means_init, precisions_init : array, default=None
         Parameters to start from, shaped like the fitted ones; what is not given comes from the
         rough clusters.
@@ -153,7 +154,7 @@ class ChunkletMixture(_GaussianBase):
         tol: float = 1e-5,
         reg_covar: float = 1e-6,
         max_iter: int = 200,
-        n_init: int = 1,
+        n_init: int = 2,
         init_params: str = "kmeans",
         weights_init: Any = None,
         means_init: Any = None,
@@ -249,7 +250,7 @@ class ChunkletMixture(_GaussianBase):
 
         def run(rng: np.random.RandomState) -> EMResult:
             components, log_weights = self._begin(
-                source, whole, rng, weights, held, known, first=next(starts) == 0
+                source, whole, rng, weights, held, known, number=next(starts)
             )
             return em(
                 source,
@@ -289,7 +290,7 @@ class ChunkletMixture(_GaussianBase):
         held: ChunkletRows,
         known: Constraints,
         *,
-        first: bool,
+        number: int,
     ) -> tuple[Any, Array]:
         """Components and mixing weights of rough clusters in which every constraint holds."""
         given = self.means_init is not None and self.precisions_init is not None
@@ -298,7 +299,7 @@ class ChunkletMixture(_GaussianBase):
                 source, whole, rng, sample_weight=sample_weight, labels=held.components
             )
         components: Any
-        clusters = complying_clusters(source, held, known, self.init_params, rng, first=first)
+        clusters = complying_clusters(source, held, known, self.init_params, rng, number=number)
         components, log_weights = components_of_clusters(source, whole, clusters, sample_weight)
         return given_parameters(
             components, log_weights, self.weights_init, self.means_init, self.precisions_init

@@ -24,6 +24,7 @@ from sidelight._kernels.matching import greedy_matching
 from sidelight.constraints import Constraints, assign
 from sidelight.constraints.feasibility import connected_parts
 from sidelight.engine import RowSource
+from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture._known_classes import known_classes
 from sidelight.mixture._mrf import ConstraintField
@@ -195,7 +196,8 @@ class ChunkletRows:
     def weights(self, free: Array, held: Array, log_weights: Array) -> Array:
         """Mixing weights under which the prior expects the draws that the posterior saw."""
         independent = float(free.sum()) + float(self._size[self._known >= 0].sum())
-        return self._prior.mixing_weights(free + self._draws, log_weights, free=independent)
+        with one_thread_blas:  # many products of a few numbers, which threads only slow down
+            return self._prior.mixing_weights(free + self._draws, log_weights, free=independent)
 
     def labels(self, log_density: Array, log_weights: Array) -> Array:
         """Most probable components of all rows together; everything that is known holds."""

@@ -23,22 +23,23 @@ def complying_clusters(
     how: str,
     rng: np.random.RandomState,
     *,
-    first: bool,
+    number: int,
 ) -> Array:
     """Clusters of the rows that satisfy everything; class ``c`` of the labels is cluster ``c``.
 
-    Constrained k-means starts from the must-link components the ``first`` time: centres that are
-    means of linked rows do not commit themselves to a split that the links contradict.
+    Constrained k-means commits itself to a split that linked rows alone may not be able to change
+    later. So every other start (by its ``number``) is random instead: then nothing but the linked
+    rows tells the components apart, and they lead.
     """
     if how not in STARTS:
         raise ValueError(f"init_params must be one of {', '.join(map(repr, STARTS))}, got {how!r}.")
     k = held.n_components
-    if how == "random":
+    if how == "random" or (how == "kmeans" and number % 2 == 1):
         clusters = rng.randint(k, size=source.n_rows).astype(np.int32)
         scores = rng.random_sample((len(held.rows), k))
         clusters[held.rows] = held.labels(scores, np.zeros(k))
         return clusters
-    init = {"kmeans": "auto" if first else "k-means++", "random_from_data": "random"}.get(how, how)
+    init = {"kmeans": "k-means++" if number else "auto", "random_from_data": "random"}.get(how, how)
     max_iter = 100 if how == "kmeans" else 1
     model = COPKMeans(k, init=init, n_init=1, max_iter=max_iter, random_state=rng)
     clusters = model.fit(source, constraints=known).labels_
