@@ -41,13 +41,18 @@ def mean_field_sweeps(
     """Update one node after the other, in place, until none moves by more than ``tol``.
 
     ``q_i(l) ∝ exp( phi[i, l] + Σ_j rho_ij q_j(l) )`` with couplings cut off at ``±limit``.
-    Each update is the best one given the others, so that the bound never falls.
+    Each update is the best one given the others, so that the bound never falls. A node is left
+    alone until a neighbour has moved.
     """
-    k = logphi.shape[1]
+    n, k = logphi.shape
     scores = np.empty(k)
+    stale = np.ones(n, np.bool_)
     for sweep in range(max_sweeps):
-        largest = 0.0
+        settled = True
         for i in order:
+            if not stale[i]:
+                continue
+            stale[i] = False
             scores[:] = logphi[i]
             for e in range(indptr[i], indptr[i + 1]):
                 rho = min(max(coupling[e], -limit), limit)
@@ -55,10 +60,15 @@ def mean_field_sweeps(
                 for label in range(k):
                     scores[label] += rho * q[j, label]
             _normalise(scores)
+            move = 0.0
             for label in range(k):
-                largest = max(largest, abs(scores[label] - q[i, label]))
+                move = max(move, abs(scores[label] - q[i, label]))
                 q[i, label] = scores[label]
-        if largest <= tol:
+            if move > tol:
+                settled = False
+                for e in range(indptr[i], indptr[i + 1]):
+                    stale[neighbors[e]] = True
+        if settled:
             return sweep + 1
     return max_sweeps
 
