@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -590,6 +591,18 @@ def test_precision_and_saved_state(cloud: np.ndarray) -> None:
     again = pickle.loads(pickle.dumps(model))
     assert "_near" not in vars(again._components)
     np.testing.assert_array_equal(again.predict_proba(cloud.astype(np.float32)), proba)
+
+
+def test_saved_models_of_sparse_rows_bring_plain_arrays_only(
+    cloud: np.ndarray, tmp_path: Any
+) -> None:
+    model = fitted(sparse.csr_array(cloud), kernel="knn", n_init=1)
+    proba = model.predict_proba(sparse.csr_array(cloud))
+    skops.io.dump(model, tmp_path / "model.skops")
+    types = skops.io.get_untrusted_types(file=tmp_path / "model.skops")
+    assert all(name.startswith("sidelight.") for name in types)
+    again = skops.io.load(tmp_path / "model.skops", trusted=types)
+    np.testing.assert_array_equal(again.predict_proba(sparse.csr_array(cloud)), proba)
 
 
 def test_ends_are_told(cloud: np.ndarray) -> None:

@@ -44,8 +44,18 @@ class KernelComponents:
     n_neighbors: int | None
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is cached can be made again; search trees do not belong into saved models.
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        # Saved models hold plain arrays; what is cached, such as search trees, can be made again.
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        if sparse.issparse(self.rows):
+            rows = sparse.csr_array(self.rows)
+            state["rows"] = (rows.data, rows.indices, rows.indptr, rows.shape)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if isinstance(state["rows"], tuple):
+            *entries, shape = state["rows"]
+            state = {**state, "rows": sparse.csr_array(tuple(entries), shape=shape)}
+        vars(self).update(state)
 
     @property
     def n_components(self) -> int:
