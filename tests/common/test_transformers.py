@@ -27,6 +27,7 @@ from sidelight.exceptions import ConstraintWarning, SidelightError
 
 METHODS = catalog.methods(kind="transformer")
 PAIRS = [m for m in METHODS if {"must-link", "cannot-link"} & set(m.tags.knowledge)]
+AT_ONCE = [m for m in PAIRS if "online" not in m.name]  # others see pairs in some order
 
 EXPECTED_TO_FAIL: dict[str, dict[str, str]] = {}
 
@@ -167,7 +168,7 @@ def test_constant_features_and_duplicated_rows_give_finite_features(method: Any)
     assert np.isfinite(np.asarray(model.transform(np.abs(X)))).all()
 
 
-@named(PAIRS)
+@named(AT_ONCE)
 def test_order_of_the_rows_does_not_matter(method: Any, blobs: Any) -> None:
     X, y = blobs
     known = knowledge_for(method, y)
@@ -177,5 +178,4 @@ def test_order_of_the_rows_does_not_matter(method: Any, blobs: Any) -> None:
     left, right = np.asarray(one.transform(X)), np.asarray(other.transform(X))
     assert left.shape == right.shape
     gaps = [np.linalg.norm(m[:40, None] - m[None, :40], axis=2) for m in (left, right)]
-    if "online" not in method.name:
-        np.testing.assert_allclose(gaps[0], gaps[1], rtol=1e-4, atol=1e-6 * gaps[0].max())
+    np.testing.assert_allclose(gaps[0], gaps[1], rtol=1e-4, atol=1e-6 * gaps[0].max())

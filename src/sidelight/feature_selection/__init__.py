@@ -12,5 +12,6 @@ __getattr__, __dir__, __all__ = attach(
             "LaplacianScore",
             "VarianceScore",
         ],
+        "_online": ["OnlineConstraintSelector"],
     },
 )
