@@ -174,7 +174,7 @@ class LowRankComponents:
         eta = np.hstack((precisions * mu, -0.5 * precisions)).T
         log_density: Array = features[:, : 2 * n_features] @ eta
         log_density += self.log_normalizers - 0.5 * np.sum(precisions * mu**2, axis=1)
-        halves = features[:, 2 * n_features :].reshape(-1, k, self.n_factors)
+        halves = features[:, 2 * n_features :].reshape(len(features), k, self.n_factors)
         log_density += 0.5 * np.einsum("nkd,nkd->nk", halves, halves)
         return log_density
 
@@ -201,8 +201,8 @@ class LowRankComponents:
         if self.is_local:
             return self._local_statistics(features, resp)
         sums = (features[:, : 2 * n_features].T @ resp).T
-        halves = features[:, 2 * n_features :].reshape(-1, k, self.n_factors)
-        weighted = (halves * resp[:, :, None]).reshape(len(halves), -1)
+        halves = features[:, 2 * n_features :].reshape(len(features), k, self.n_factors)
+        weighted = (halves * resp[:, :, None]).reshape(len(halves), k * self.n_factors)
         cross = (features[:, :n_features].T @ weighted).reshape(n_features, k, self.n_factors)
         return resp.sum(axis=0), sums, np.ascontiguousarray(np.swapaxes(cross, 0, 1))
 
