@@ -21,5 +21,6 @@ __getattr__, __dir__, __all__ = attach(
         "_size_constrained": ["SizeConstrainedKMeans", "SizeConstrainedKMedians"],
         "_agglomerative": ["ConstrainedAgglomeration"],
         "_feedback": ["FeedbackClustering"],
+        "_spectral": ["SpectralClustering"],
     },
 )
