@@ -18,7 +18,7 @@ from sidelight.mixture._em import EMResult, em, feature_tiles, log_joint_blocks
 from sidelight.mixture._gaussian import COVARIANCE_TYPES, one_gaussian
 from sidelight.mixture._gaussian_base import _GaussianBase, given_parameters
 from sidelight.mixture._held import LabelledRows
-from sidelight.mixture._incomplete import Incomplete, incomplete
+from sidelight.mixture._incomplete import AnyRows, Incomplete, incomplete
 from sidelight.mixture._incomplete_rows import (
     FilledRows,
     has_missing,
@@ -40,6 +40,15 @@ Array = npt.NDArray[Any]
 
 #: Low-rank covariances are also kept as matrices up to this many features.
 MOST_MATRIX_FEATURES = 200
+
+#: Fitted attributes that only some kinds of covariances have.
+PARAMETERS = (
+    "covariances_",
+    "precisions_",
+    "precisions_cholesky_",
+    "loadings_",
+    "noise_variances_",
+)
 
 #: M-steps on rough clusters where one is not exact: low-rank covariances of many features.
 FIRST_STEPS = 4
@@ -335,6 +344,8 @@ class GaussianMixture(_GaussianBase):
         return components, log_weights
 
     def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
+        for name in PARAMETERS:  # those of an earlier fit with other covariances
+            self.__dict__.pop(name, None)
         if not isinstance(components, LowRankComponents):
             super()._keep_parameters(components, dtype)
             return
@@ -351,12 +362,9 @@ class GaussianMixture(_GaussianBase):
 
     def _map_joint(self, source: RowSource, finish: Any) -> Array:
         """Apply ``finish`` to ``log π_s + log p(x_o | s)`` of what the rows have."""
-        joint: Array = log_joint_blocks(source, self._measuring(source), self._log_weights, finish)
+        components: Any = AnyRows(self._components)
+        joint: Array = log_joint_blocks(source, components, self._log_weights, finish)
         return joint
-
-    def _measuring(self, source: RowSource) -> Any:
-        """Components that can measure these rows."""
-        return incomplete(self._components) if has_missing(source) else self._components
 
     def impute(self, X: Any) -> Array:
         """Return the rows with what is missing replaced by its expectation given the rest.
@@ -414,11 +422,12 @@ class GaussianMixture(_GaussianBase):
                 f"covariance_type={self.covariance_type!r}."
             )
         source = self._check_source_rows(X, reset=False)
-        components = self._measuring(source)
+        either: Any = AnyRows(self._components)
 
         def work(block: Any) -> tuple[tuple[()], tuple[Array]]:
             pieces = []
-            for start, stop in feature_tiles(components, block):
+            for start, stop in feature_tiles(either, block):
+                components = either.pick(block[start:stop])
                 latent = components.latent(block[start:stop]).astype(source.dtype)
                 if most_probable:
                     joint = components.log_density(components.features(block[start:stop]))

@@ -40,6 +40,37 @@ def incomplete(components: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class AnyRows:
+    """Components that measure rows with or without missing values, the latter the fast way."""
+
+    plain: Any
+
+    @property
+    def n_statistics(self) -> int:
+        """Numbers per row that are held at a time."""
+        return int(self.plain.n_statistics)
+
+    @cached_property
+    def _lacking(self) -> Any:
+        return incomplete(self.plain)
+
+    def pick(self, block: Any) -> Any:
+        """Components for these rows."""
+        return self._lacking if np.isnan(block).any() else self.plain
+
+    def features(self, block: Any) -> tuple[Any, Any]:
+        """Components for these rows, and the statistics that these take."""
+        components = self.pick(block)
+        return components, components.features(block)
+
+    def log_density(self, features: tuple[Any, Any]) -> Array:
+        """``log p(x_o | s)`` of what every row has."""
+        components, own = features
+        density: Array = components.log_density(own)
+        return density
+
+
+@dataclass(frozen=True)
 class Incomplete:
     """Components that measure rows with missing values; ``inner`` has their parameters."""
 
