@@ -208,10 +208,10 @@ def constants_section(runs: int) -> Section:
                 ]
             )
     text = (
-        "Means (0, -2), (0, 0), (0, 2), variances 2 and 0.2, 900 points, full covariances: the "
-        "example of Figueiredo and Jain, who find three components in all runs. Their printed "
-        "criterion with its constants rewards components of fewer than 12 rows; without the terms "
-        "that do not grow with n, as in the source on saliencies, most of these are gone."
+        "Means (0, -2), (0, 0), (0, 2), variances 2 and 0.2, 900 points, full covariances, after "
+        "Figueiredo and Jain (2002). Their printed criterion with its constants rewards components "
+        "of fewer than 12 rows; without the terms that do not grow with n, as in the source on "
+        "saliencies, most of these are gone."
     )
     return Section("Constants of the message length", text, ("data", "length", "k = 3", "k"), rows)
 

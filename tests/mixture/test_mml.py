@@ -232,6 +232,16 @@ def test_without_structure_one_component() -> None:
     assert MMLMixture(10, random_state=0).fit(X).n_components_ == 1
 
 
+def test_components_of_rows_in_a_line_are_removed() -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(60, 2)), 9 + 1e-6 * rng.normal(size=(3, 2))])
+    model = MMLMixture(8, random_state=0).fit(X)
+    held = model.predict_proba(X).sum(axis=0)
+    assert held.min() > 3
+    assert start(X, 2, "full").least_rows == 3.0
+    assert start(X, 2, "diag").least_rows == 2.0
+
+
 def test_path_over_the_number_of_components() -> None:
     X, _ = three_clouds(0, n=80)
     model = MMLMixture(8, min_components=2, random_state=0).fit(X)

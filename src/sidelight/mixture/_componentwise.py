@@ -34,6 +34,10 @@ class Revisable(Protocol):
         """Rows that a component has to hold at least: half the number of its parameters."""
 
     @property
+    def least_rows(self) -> float:
+        """Rows without which a component is removed: its support, and enough for a variance."""
+
+    @property
     def structure(self) -> tuple[int, ...]:
         """What the message length jumps with: number of components, of features in use."""
 
@@ -146,7 +150,7 @@ class ComponentwiseEM:
         j = 0
         while j < self.components.n_components:
             masses, statistics = self._visit(j)
-            if masses[j] <= self.components.support and len(self.weights) > least:
+            if masses[j] <= self.components.least_rows and len(self.weights) > least:
                 self.remove(j)
                 continue
             weight = revised_weight(self.weights[j], masses, j, self.components.support, self.n)

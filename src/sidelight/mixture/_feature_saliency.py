@@ -129,6 +129,8 @@ class FeatureSaliencyMixture(MessageLengthMixture):
     (3, [True, True, False, False])
     """
 
+    _many = 30
+
     def __init__(
         self,
         n_components: int | None = None,

@@ -21,9 +21,6 @@ from sidelight.mixture._em import LEAST_WEIGHT, EMResult
 
 Array = npt.NDArray[Any]
 
-#: Number of components to start from unless told.
-MANY = 30
-
 
 class MessageLengthMixture(_MixtureBase):
     """Mixtures that find their number of components by the length of a message.
@@ -34,6 +31,9 @@ class MessageLengthMixture(_MixtureBase):
     n_components: Any
     min_components: int
     n_init: int
+
+    #: Number of components to start from unless told.
+    _many: int
 
     def _start_size(self, n_rows: int, n: float, support: float) -> int:
         """Number of components to start from, after checks; ``n`` is the weight of all rows.
@@ -51,7 +51,7 @@ class MessageLengthMixture(_MixtureBase):
                 stacklevel=3,
             )
         if self.n_components is None:
-            return max(least, min(MANY, n_rows))
+            return max(least, min(self._many, n_rows))
         k = check_n_clusters(self.n_components, n_rows, name="n_components")
         if least > k:
             raise ValueError(f"min_components={least} must not exceed n_components={k}.")

@@ -66,6 +66,11 @@ class RevisableGaussians:
         return parameters_of(self.kind, self.means.shape[1])[0] / 2
 
     @property
+    def least_rows(self) -> float:
+        """Rows without which a component is removed: fewer lie in a plane, or are one point."""
+        return max(self.support, self.means.shape[1] + 1.0 if self.kind == "full" else 2.0)
+
+    @property
     def structure(self) -> tuple[int, ...]:
         """Number of components."""
         return (self.n_components,)

@@ -119,6 +119,11 @@ class SaliencyComponents:
         return PER_FEATURE / 2 * counted[self.counted]
 
     @property
+    def least_rows(self) -> float:
+        """Rows without which a component is removed: a variance takes two."""
+        return max(self.support, 2.0)
+
+    @property
     def structure(self) -> tuple[int, ...]:
         """Number of components, of mixed and of sure features."""
         return self.n_components, len(self.mixed), len(self.sure)
