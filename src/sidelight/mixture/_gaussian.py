@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +28,9 @@ COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 
 #: A component with less responsibility than this keeps its parameters.
 STARVED = 10 * np.finfo(np.float64).eps
+
+#: A variance below this is none.
+LEAST_VARIANCE = float(np.finfo(np.float64).tiny)
 
 #: Products of centred rows lose this many units of rounding against the density at most.
 CANCELLATION = 1e9
@@ -162,7 +165,7 @@ class GaussianComponents(ExponentialFamily):
         if self.kind in ("full", "tied"):
             precisions = np.broadcast_to(self.precisions, (k, d, d))
             linear = np.einsum("kij,kj->ki", precisions, mu)
-            upper = np.triu_indices(d)
+            upper = upper_triangle(d)
             quadratic = precisions[:, upper[0], upper[1]] * np.where(
                 upper[0] == upper[1], -0.5, -1.0
             )
@@ -258,8 +261,7 @@ class GaussianComponents(ExponentialFamily):
         if self.kind == "full":
             good = fed & _are_positive(covariances)
             return np.where(good[:, None, None], covariances, self.covariances)
-        least = np.finfo(np.float64).tiny
-        good = covariances > least
+        good = covariances > LEAST_VARIANCE
         if self.kind == "diag":
             good = np.all(good, axis=1, keepdims=True) & fed[:, None]
         else:
@@ -316,9 +318,16 @@ def one_gaussian(
     )
 
 
+@cache
+def upper_triangle(d: int) -> tuple[Array, Array]:
+    """Rows and columns of the upper triangle of a matrix, row by row."""
+    rows, columns = np.triu_indices(d)
+    return rows, columns
+
+
 def _symmetric(packed: Array, d: int) -> Array:
     """Matrices from their upper triangles, row by row."""
-    upper = np.triu_indices(d)
+    upper = upper_triangle(d)
     matrices = np.empty((len(packed), d, d))
     matrices[:, upper[0], upper[1]] = packed
     matrices[:, upper[1], upper[0]] = packed

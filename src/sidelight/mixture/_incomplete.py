@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from sidelight._kernels.incomplete import add_conditional_covariances, complete_rows
 from sidelight.mixture._components import Statistics
-from sidelight.mixture._gaussian import STARVED, GaussianComponents
+from sidelight.mixture._gaussian import STARVED, GaussianComponents, upper_triangle
 from sidelight.mixture._gaussian_local import weighted_products, whitened
 from sidelight.mixture._incomplete_rows import Patterns, patterns_of
 from sidelight.mixture._low_rank import LowRankComponents
@@ -224,7 +224,7 @@ class CorrelatedFeatures(Incomplete):
         second = second + crossed + np.swapaxes(crossed, 1, 2)
         second += totals[:, None, None] * mu[:, :, None] * mu[:, None, :]
         first = first + totals[:, None] * mu
-        upper = np.triu_indices(mu.shape[1])
+        upper = upper_triangle(mu.shape[1])
         if gaussians.kind == "tied":
             return [first, second.sum(axis=0)[upper]]
         return [np.hstack((first, second[:, upper[0], upper[1]]))]
