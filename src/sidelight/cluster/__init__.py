@@ -22,5 +22,6 @@ __getattr__, __dir__, __all__ = attach(
         "_agglomerative": ["ConstrainedAgglomeration"],
         "_feedback": ["FeedbackClustering"],
         "_spectral": ["SpectralClustering"],
+        "_constrained_spectral": ["ConstrainedSpectralClustering"],
     },
 )

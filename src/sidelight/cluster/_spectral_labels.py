@@ -13,6 +13,9 @@ Array = npt.NDArray[Any]
 #: Quality of alignment that counts as the same.
 SAME_QUALITY = 1e-3
 
+#: Random starts of an alignment beside the one that is given.
+ALIGN_STARTS = 4
+
 
 def unit_rows(vectors: Array) -> Array:
     """Rows of length 1; rows of zeros stay."""
@@ -96,7 +99,11 @@ def align(vectors: Array, start: Array | None = None) -> tuple[float, Array]:
 
     if not planes:
         return alignment_cost(X, np.eye(k))[0] / len(X), X
-    found = minimize(cost, np.zeros(len(planes)), jac=True, method="L-BFGS-B")
+    # The cost has kinks and several valleys; eigenvectors of one eigenvalue come turned anyhow.
+    chance = np.random.RandomState(0)
+    angles = [np.zeros(len(planes)), *chance.uniform(0, np.pi, (ALIGN_STARTS, len(planes)))]
+    ends = [minimize(cost, start, jac=True, method="L-BFGS-B") for start in angles]
+    found = min(ends, key=lambda end: float(end.fun))
     return float(found.fun), X @ _rotation(found.x, planes, k)[0]
 
 

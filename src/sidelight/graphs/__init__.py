@@ -9,7 +9,7 @@ __getattr__, __dir__, __all__ = attach(
     {
         "_build": ["full_graph", "neighbor_graph", "percentile_distance"],
         "_cuts": ["Cuts", "cut_values"],
-        "_eigenvectors": ["smooth_eigenvectors"],
+        "_eigenvectors": ["smallest_eigenvectors", "smooth_eigenvectors"],
         "_laplacian": ["check_graph", "degrees", "laplacian", "normalized_graph"],
     },
 )
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sidelight.graphs._build import percentile_distance as percentile_distance
     from sidelight.graphs._cuts import Cuts as Cuts
     from sidelight.graphs._cuts import cut_values as cut_values
+    from sidelight.graphs._eigenvectors import smallest_eigenvectors as smallest_eigenvectors
     from sidelight.graphs._eigenvectors import smooth_eigenvectors as smooth_eigenvectors
     from sidelight.graphs._laplacian import check_graph as check_graph
     from sidelight.graphs._laplacian import degrees as degrees

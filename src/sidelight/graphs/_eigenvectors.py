@@ -160,3 +160,46 @@ def _by_factorisation(
             stacklevel=5,
         )
     return np.asarray(values), np.asarray(vectors)
+
+
+def smallest_eigenvectors(
+    A: Any, k: int, *, random_state: np.random.RandomState, tol: float = 1e-6
+) -> tuple[Array, Array]:
+    """``k`` smallest eigenvalues of a symmetric matrix with eigenvalues in [0, 2], and vectors.
+
+    Parameters
+    ----------
+    A : csr_array of shape (n, n)
+        Such as a sum of Laplacians.
+    k : int
+        How many.
+    random_state : RandomState
+        Start of the iterations.
+    tol : float, default=1e-6
+        Accuracy of the eigenvalues.
+
+    Returns
+    -------
+    eigenvalues : ndarray of shape (k,)
+        Ascending.
+    vectors : ndarray of shape (n, k)
+        Orthonormal columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.graphs import smallest_eigenvectors
+    >>> A = np.diag([0.5, 2.0, 0.1])
+    >>> smallest_eigenvectors(A, 2, random_state=np.random.RandomState(0))[0]
+    array([0.1, 0.5])
+    """
+    matrix = sparse.csr_array(A, dtype=np.float64)
+    n = matrix.shape[0]
+    k = min(k, n)
+    if n <= max(DENSE_ROWS, 2 * k + 2):
+        values, vectors = np.linalg.eigh(matrix.toarray())
+        return values[:k], vectors[:, :k]
+    nothing = np.zeros((n, 0))
+    similar = sparse.csr_array(sparse.eye_array(n) - matrix)
+    values, vectors = _lanczos(similar, nothing, k, random_state, tol)
+    return 1.0 - values, vectors
