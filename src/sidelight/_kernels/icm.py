@@ -8,6 +8,8 @@ A must-link of weight w is the coupling -w (up to the constant w), a cannot-link
 an infinite coupling a hard cannot-link. Couplings are symmetric CSR arrays
 ``(starts, neighbours, coupling)``. A node of label -1 is in no cluster and couples with nothing.
 Nothing here ever raises E, and a label only changes where E falls.
+
+Memory that a loop needs is made outside of it: NumPy's own functions take longest to compile.
 """
 
 from __future__ import annotations
@@ -42,7 +44,6 @@ def costs_and_nearest(
         nearest[node] = best
 
 
-@kernel
 def icm_sweep(
     cost: np.ndarray,
     nearest: np.ndarray,
@@ -58,8 +59,15 @@ def icm_sweep(
     neighbours differ from the plain cost, so that the cheapest cluster ``nearest`` and these are
     all that can be best, unless neighbours make the cheapest one dearer.
     """
+    added = np.zeros(cost.shape[1])
+    return _sweep_nodes(cost, nearest, starts, neighbours, coupling, labels, order, added)
+
+
+@kernel
+def _sweep_nodes(  # type: ignore[no-untyped-def]
+    cost, nearest, starts, neighbours, coupling, labels, order, added
+):
     n_clusters = cost.shape[1]
-    added = np.zeros(n_clusters)
     changes = 0
     for node in order:
         current = labels[node]
@@ -88,21 +96,17 @@ def icm_sweep(
             best, lowest = cheapest, cost[node, cheapest] + added[cheapest]
         for edge in range(starts[node], starts[node + 1]):
             label = labels[neighbours[edge]]
-            if label >= 0:
+            if label >= 0 and added[label] != 0.0:  # each label once; then the memory is clean
                 energy = cost[node, label] + added[label]
+                added[label] = 0.0
                 if energy < lowest:
                     best, lowest = label, energy
-        for edge in range(starts[node], starts[node + 1]):
-            label = labels[neighbours[edge]]
-            if label >= 0:
-                added[label] = 0.0
         if lowest + ROUNDING * abs(lowest) < now:
             labels[node] = best
             changes += 1
     return changes
 
 
-@kernel
 def block_sweep(
     cost: np.ndarray,
     nearest: np.ndarray,
@@ -120,8 +124,27 @@ def block_sweep(
     ``block`` is the block of every node, ``members[member_starts[b]:member_starts[b + 1]]`` the
     nodes of block ``b``. A block whose nodes are scattered is compared as it stands.
     """
+    together = np.empty(cost.shape[1])
+    graph = starts, neighbours, coupling
+    blocks = block, members, member_starts
+    return _sweep_blocks(cost, nearest, *graph, labels, *blocks, order, together)
+
+
+@kernel
+def _sweep_blocks(  # type: ignore[no-untyped-def]
+    cost,
+    nearest,
+    starts,
+    neighbours,
+    coupling,
+    labels,
+    block,
+    members,
+    member_starts,
+    order,
+    together,
+):
     n_clusters = cost.shape[1]
-    together = np.empty(n_clusters)
     moves = 0
     for b in order:
         first, last = member_starts[b], member_starts[b + 1]
@@ -140,36 +163,31 @@ def block_sweep(
             continue
         now = 0.0  # the energy of the block as it stands, couplings inside counted once
         inside = 0.0  # what the couplings inside add when all of the block is together
+        for cluster in range(n_clusters):
+            together[cluster] = 0.0
         for place in range(first, last):
             node = members[place]
             current = labels[node]
             now += cost[node, current]
-            for edge in range(starts[node], starts[node + 1]):
-                label = labels[neighbours[edge]]
-                if label < 0:
-                    continue
-                if block[neighbours[edge]] == b:
-                    inside += 0.5 * coupling[edge]
-                    if label == current:
-                        now += 0.5 * coupling[edge]
-                elif label == current:
-                    now += coupling[edge]
-        tolerance = ROUNDING * (abs(now) + abs(inside))
-        for cluster in range(n_clusters):
-            together[cluster] = inside
-        for place in range(first, last):
-            node = members[place]
             for cluster in range(n_clusters):
                 together[cluster] += cost[node, cluster]
             for edge in range(starts[node], starts[node + 1]):
                 label = labels[neighbours[edge]]
-                if label >= 0 and block[neighbours[edge]] != b:
-                    together[label] += coupling[edge]
+                if label >= 0:
+                    share = coupling[edge]
+                    if block[neighbours[edge]] == b:
+                        share *= 0.5
+                        inside += share
+                    else:
+                        together[label] += share
+                    if label == current:
+                        now += share
         best = 0
         for cluster in range(1, n_clusters):
             if together[cluster] < together[best]:
                 best = cluster
-        if together[best] + tolerance < now:
+        tolerance = ROUNDING * (abs(now) + abs(inside))
+        if together[best] + inside + tolerance < now:
             for place in range(first, last):
                 labels[members[place]] = best
             moves += 1
@@ -206,24 +224,20 @@ def add_rows(totals: np.ndarray, place: np.ndarray, rows: np.ndarray) -> None:
             totals[place[row], column] += rows[row, column]
 
 
-@kernel
 def restless_nodes(
     starts: np.ndarray, neighbours: np.ndarray, before: np.ndarray, labels: np.ndarray, n: int
 ) -> np.ndarray:
     """Nodes below ``n`` whose label, or that of a neighbour, is no longer what it was before."""
-    marked = np.zeros(len(labels), dtype=np.bool_)
-    for node in range(len(labels)):
-        if labels[node] != before[node]:
-            marked[node] = True
-            for edge in range(starts[node], starts[node + 1]):
-                marked[neighbours[edge]] = True
-    count = 0
-    nodes = np.empty(n, dtype=np.int64)
-    for node in range(n):
-        if marked[node]:
-            nodes[count] = node
-            count += 1
-    return nodes[:count]
+    restless = labels != before
+    _mark_neighbours(starts, neighbours, np.flatnonzero(restless), restless)
+    return np.flatnonzero(restless[:n])
+
+
+@kernel
+def _mark_neighbours(starts, neighbours, nodes, marked):  # type: ignore[no-untyped-def]
+    for place in range(len(nodes)):
+        for edge in range(starts[nodes[place]], starts[nodes[place] + 1]):
+            marked[neighbours[edge]] = True
 
 
 @kernel

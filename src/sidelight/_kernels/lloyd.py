@@ -73,30 +73,6 @@ def add_gaps(rows, weights, centers, labels, gaps, squares, total_gaps, total_si
 
 
 @kernel
-def nearest_and_gaps(  # type: ignore[no-untyped-def]
-    rows,
-    weights,
-    centers,
-    products,
-    half_norms,
-    held,
-    held_labels,
-    best,
-    labels,
-    gaps,
-    squares,
-    total_gaps,
-    total_sizes,
-    total_squares,
-):
-    """Label a tile of rows, ``held`` ones as told, and add up their gaps to their centres."""
-    nearest(products, half_norms, best, labels)
-    for q in range(held.shape[0]):
-        labels[held[q]] = held_labels[q]
-    add_gaps(rows, weights, centers, labels, gaps, squares, total_gaps, total_sizes, total_squares)
-
-
-@kernel
 def add_sparse_rows(data, indices, indptr, weights, labels, sums, sizes, squares):  # type: ignore[no-untyped-def]
     """Add weighted CSR rows to the sums of their clusters, and their squared norms."""
     for i in range(labels.shape[0]):

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import euclidean_distances
 
 from sidelight._kernels.chain import AVERAGE, COMPLETE, SINGLE, gather_block, sums_to_means
 from sidelight.constraints import Constraints
@@ -69,6 +68,8 @@ def _block(rows: Any, start: int, stop: int, metric: str) -> Array:
     if metric == "precomputed":
         return np.ascontiguousarray(rows[start:stop, start:], dtype=np.float64)
     if sparse.issparse(rows):
+        from sklearn.metrics.pairwise import euclidean_distances  # much to import for one function
+
         exact = rows[start:].astype(np.float64)
         return np.ascontiguousarray(euclidean_distances(exact[: stop - start], exact))
     return cdist(rows[start:stop], rows[start:])

@@ -5,7 +5,7 @@ Minimises
     J(μ, l) = Σ_i w_i ‖x_i - μ_{l_i}‖² + penalty(l)
 
 by turns over the labels and the centres. One pass over the rows does both: a product with the
-centres, then one fused loop for the nearest centre and the sums (:mod:`sidelight._kernels.lloyd`).
+centres, and tile by tile the nearest centres and the sums (:mod:`sidelight._kernels.lloyd`).
 """
 
 from __future__ import annotations

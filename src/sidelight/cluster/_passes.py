@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._kernels.bounds import find_doubtful, relabel
-from sidelight._kernels.lloyd import add_gaps, add_sparse_rows, nearest_and_gaps
+from sidelight._kernels.lloyd import add_gaps, add_sparse_rows, nearest
 from sidelight.cluster._distances import CenterProducts, tiles
 
 Array = npt.NDArray[Any]
@@ -38,7 +38,7 @@ class _Pass:
 
 
 class DensePass(_Pass):
-    """Rows in an array: a product with the centres, then one loop for everything else."""
+    """Rows in an array: a product with the centres, the nearest by it, then sums."""
 
     def __call__(
         self, block: Array, positions: range, weights: Array, before: Array
@@ -49,20 +49,12 @@ class DensePass(_Pass):
         sums = _Sums(centers)
         edges = np.searchsorted(held, range(0, len(block) + products.tile_rows, products.tile_rows))
         for number, tile in enumerate(tiles(len(block), products.tile_rows)):
-            rows = block[tile]
+            rows, tile_labels = block[tile], labels[tile]
+            best = scratch.best[: len(rows)]
+            nearest(products.of(rows, scratch), products.half_norms, best, tile_labels)
             here = slice(edges[number], edges[number + 1])
-            nearest_and_gaps(
-                rows,
-                weights[tile],
-                centers,
-                products.of(rows, scratch),
-                products.half_norms,
-                held[here] - tile.start,
-                held_labels[here],
-                scratch.best[: len(rows)],
-                labels[tile],
-                *sums.arrays,
-            )
+            tile_labels[held[here] - tile.start] = held_labels[here]
+            add_gaps(rows, weights[tile], centers, tile_labels, *sums.arrays)
         return (*sums.totals, np.count_nonzero(labels != before)), (labels,)
 
 
