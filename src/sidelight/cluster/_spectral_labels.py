@@ -69,11 +69,13 @@ def alignment_cost(vectors: Array, rotation: Array) -> tuple[float, Array]:
     n = np.arange(len(Z))
     largest = np.argmax(np.abs(Z), axis=1)
     peak = Z[n, largest]
-    safe = np.where(np.abs(peak) > 1e-150, peak, 1.0)
+    nowhere = np.abs(peak) <= 1e-12  # a row without a place is as far from an axis as can be
+    safe = np.where(nowhere, 1.0, peak)
     squares = (Z / safe[:, None]) ** 2
+    squares[nowhere] = 1.0
     slope = 2 * Z / safe[:, None] ** 2
     slope[n, largest] -= 2 * squares.sum(axis=1) / safe
-    slope[np.abs(peak) <= 1e-150] = 0.0
+    slope[nowhere] = 0.0
     return float(squares.sum()), vectors.T @ slope
 
 
