@@ -112,7 +112,7 @@ def sets(quick: bool) -> Iterator[Data]:
     yield Data("crossing", crossing.data, crossing.target)
     if quick:
         return
-    long = make_elongated_gaussians(200, n_classes=3, random_state=0)
+    long = make_elongated_gaussians(200, n_classes=3, gap=1.0, random_state=0)
     yield Data("elongated", long.data, long.target)
     iris = load_uci("iris")
     yield Data("iris", iris.data, iris.target)

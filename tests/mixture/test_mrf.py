@@ -66,7 +66,7 @@ def fields(draw: Any, largest: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndar
     return edges, coupling, logphi
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(fields())
 def test_exact_inference_is_enumeration(field: Any) -> None:
     edges, coupling, logphi = field
@@ -131,7 +131,7 @@ def test_two_labels_with_hard_edges_need_no_tables() -> None:
     np.testing.assert_allclose(q[right, 0], np.exp(other - log_z))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(fields(largest=5), st.integers(0, 2**31 - 1))
 def test_samples_of_exact_inference(field: Any, seed: int) -> None:
     edges, coupling, logphi = field
@@ -260,7 +260,7 @@ def test_alike_parts_of_the_prior_are_counted() -> None:
     assert log_z_prior == pytest.approx(log_z)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**31 - 1), st.sampled_from([0.0, 7.0]))
 def test_matched_moments(seed: int, free: float) -> None:
     rng = np.random.RandomState(seed)
