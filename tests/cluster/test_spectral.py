@@ -331,3 +331,27 @@ def test_new_rows_need_rows():
     model = SpectralClustering(2, graph="precomputed", random_state=0).fit(W)
     with pytest.raises(ValueError, match="New rows cannot be compared"):
         model.predict(W)
+
+
+# --- landmarks -----------------------------------------------------------------------------------
+
+
+def test_all_rows_as_landmarks_give_the_exact_embedding():
+    X, y = make_blobs(120, centers=[[0, 0], [7, 0], [0, 7]], random_state=0)
+    model = SpectralClustering(3, graph="landmarks", n_landmarks=120, sigma=1.0, random_state=0)
+    model.fit(X)
+    W = full_graph(X, sigma=1.0, loops=True)
+    similar = normalized_graph(W).toarray()
+    exact = np.sort(np.linalg.eigvalsh(similar))[::-1][:3]
+    np.testing.assert_allclose(1 - model.eigenvalues_, exact, atol=1e-7)
+    U = model.embedding_
+    np.testing.assert_allclose(U.T @ U, np.eye(3), atol=1e-6)
+    np.testing.assert_allclose(similar @ U, U * exact, atol=1e-5)
+    assert adjusted_rand_score(y, model.labels_) == 1
+
+
+def test_few_landmarks_stand_for_many_rows_old_and_new():
+    X, y = make_blobs(6000, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    model = SpectralClustering(3, graph="landmarks", random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.98
+    np.testing.assert_array_equal(model.predict(X[:100]), model.labels_[:100])

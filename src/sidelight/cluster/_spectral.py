@@ -6,12 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._bipartition import recursive_labels
-from sidelight.cluster._spectral_base import _SpectralBase
+from sidelight.cluster._nystroem import Landmarks
+from sidelight.cluster._spectral_base import _SpectralBase, nearest
 from sidelight.cluster._spectral_labels import aligned_number, eigengap, unit_rows
 from sidelight.constraints import Constraints
+from sidelight.engine import as_rows
 from sidelight.graphs import degrees, percentile_distance, smooth_eigenvectors
 
 Array = npt.NDArray[Any]
@@ -34,12 +38,15 @@ class SpectralClustering(_SpectralBase):
     n_clusters : int or {"eigengap", "alignment"}, default=8
         Number of clusters; or as many as there are eigenvalues before their largest gap, or as many
         eigenvectors as can be turned onto the axes best (Zelnik-Manor, Perona 2004).
-    graph : {"neighbors", "full", "precomputed"}, default="neighbors"
-        Join nearest neighbours, all rows (few of them), or take ``X`` for the similarities.
+    graph : {"neighbors", "full", "landmarks", "precomputed"}, default="neighbors"
+        Join nearest neighbours, all rows (few of them), all rows by way of some landmarks (Nyström,
+        for very many), or take ``X`` for the similarities.
     weights : {"gaussian", "local", "cosine", "fuzzy", "connectivity"}, default="local"
         Similarity of joined rows, see :func:`sidelight.graphs.neighbor_graph`.
     n_neighbors : int, default=10
         Neighbours of a row.
+    n_landmarks : int, default=None
+        Rows that stand for all in "landmarks"; ``max(100, 10 k)`` unless told.
     mutual : bool, default=False
         Join rows only if each is a neighbour of the other.
     sigma : float or "distortion", default=None
@@ -97,6 +104,7 @@ class SpectralClustering(_SpectralBase):
         graph: str = "neighbors",
         weights: str = "local",
         n_neighbors: int = 10,
+        n_landmarks: int | None = None,
         mutual: bool = False,
         sigma: float | str | None = None,
         objective: str = "normalized-cut",
@@ -110,6 +118,7 @@ class SpectralClustering(_SpectralBase):
         self.graph = graph
         self.weights = weights
         self.n_neighbors = n_neighbors
+        self.n_landmarks = n_landmarks
         self.mutual = mutual
         self.sigma = sigma
         self.objective = objective
@@ -162,6 +171,8 @@ class SpectralClustering(_SpectralBase):
             raise ValueError(f"partition must be 'direct' or 'recursive', got {self.partition!r}.")
         rng = self._check_spectral()
         known = self._check_constraints(constraints, None, n)
+        if self.graph == "landmarks":
+            return self._fit_landmarks(rows, known, rng)
         W = self._with_sigma(rows, rng)
         self._rows, self._degrees = rows, degrees(W)
         most = int(self.n_clusters) if fixed else min(int(self.max_clusters) + 1, n)
@@ -173,6 +184,47 @@ class SpectralClustering(_SpectralBase):
         if self.partition == "recursive":
             labels = recursive_labels(W, k, self.objective, rng)
         return self._keep(W, labels, known)
+
+    def _fit_landmarks(self, rows: Any, known: Constraints, rng: np.random.RandomState) -> Self:
+        """Embed all rows by their similarities to some of them."""
+        n = rows.shape[0]
+        if isinstance(self.n_clusters, str) or self.partition == "recursive":
+            raise ValueError(
+                "graph='landmarks' needs a number of clusters, and a direct partition."
+            )
+        k = int(self.n_clusters)
+        m = min(n, max(100, 10 * k) if self.n_landmarks is None else int(self.n_landmarks))
+        if m < k:
+            raise ValueError(f"n_landmarks={m} must be at least n_clusters={k}.")
+        chosen = np.sort(rng.choice(n, m, replace=False))
+        landmarks = rows[chosen]
+        landmarks = landmarks.toarray() if sparse.issparse(landmarks) else landmarks
+        sigma = percentile_distance(landmarks) if self.sigma is None else float(self.sigma)
+        self._landmarks = Landmarks(np.asarray(landmarks, np.float64), sigma or 1.0)
+        self.spectrum_, vectors = self._landmarks.fit(as_rows(rows), k)
+        self.eigenvalues_ = self.spectrum_
+        labels = self._label(vectors, rng)
+        # The graph is never formed; cuts are those between the landmarks.
+        return self._keep(self._landmarks.graph(), labels, known, measured=labels[chosen])
+
+    def predict(self, X: Any) -> Array:
+        """Assign new rows by the Nyström extension of the embedding.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            Clusters.
+        """
+        if self.graph != "landmarks":
+            return super().predict(X)
+        check_is_fitted(self)
+        placed = unit_rows(self._landmarks.embed(self._check_rows(X, reset=False)))
+        return nearest(placed, self._centers)
 
     def _number(self, vectors: Array) -> int:
         """Number of clusters that the eigenvalues or eigenvectors speak for."""

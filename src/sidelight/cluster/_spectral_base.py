@@ -98,10 +98,15 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
         self._centers = model.cluster_centers_
         return model.labels_
 
-    def _keep(self, W: sparse.csr_array, labels: Array, known: Constraints) -> Self:
-        """Set what every clusterer has; the objective is the normalised cut."""
+    def _keep(
+        self, W: Any, labels: Array, known: Constraints, measured: Array | None = None
+    ) -> Self:
+        """Set what every clusterer has; the objective is the normalised cut.
+
+        ``measured`` are the labels of the vertices of ``W`` where these are not all rows.
+        """
         self.labels_ = labels.astype(np.int32)
-        self.cuts_ = cut_values(W, labels)
+        self.cuts_ = cut_values(W, labels if measured is None else measured)
         self.objective_ = self.cuts_.normalized_cut
         self.history_ = np.array([self.objective_])
         self.n_iter_ = 1
@@ -169,8 +174,7 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
         extended = weighted @ (roots[:, None] * self.embedding_)
         mu = np.maximum(1.0 - self.eigenvalues_, 1e-6)
         placed = unit_rows(np.asarray(extended) / mu)
-        gaps = ((placed[:, None] - self._centers[None]) ** 2).sum(axis=2)
-        return np.argmin(gaps, axis=1).astype(np.int32)
+        return nearest(placed, self._centers)
 
     def _similarities_to_fitted(self, rows: Any) -> sparse.csr_array:
         """Similarities of new rows to the nearest of the old ones, as the graph has them."""
@@ -190,3 +194,9 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
         return sparse.csr_array(
             (values.ravel(), neighbors.ravel(), indptr), shape=(rows.shape[0], n)
         )
+
+
+def nearest(rows: Array, centers: Array) -> Array:
+    """Nearest centre of every row."""
+    distances = (centers**2).sum(axis=1) - 2 * rows @ centers.T
+    return np.argmin(distances, axis=1).astype(np.int32)
