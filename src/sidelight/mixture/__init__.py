@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = attach(
         "_greedy": ["GreedyMixture"],
         "_accelerated": ["AcceleratedMixture"],
         "_chunklet": ["ChunkletMixture"],
+        "_mean_field": ["MeanFieldMixture"],
         "_penalized": ["PenalizedMixture"],
         "_discriminative": ["DiscriminativeMixture"],
         "_projected_discriminative": ["ProjectedDiscriminativeMixture"],
