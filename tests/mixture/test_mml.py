@@ -327,3 +327,15 @@ def test_duplicates_and_constant_features_give_no_nan() -> None:
         assert np.isfinite(model.covariances_).all()
         assert np.isfinite(model.score_samples(X)).all()
         assert model.n_components_ == 2
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_criteria_of_a_fitted_mixture(kind: str) -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = GaussianMixture(2, covariance_type=kind, random_state=0).fit(X)
+    likelihood = float(model.score_samples(X).sum())
+    own = {"full": 9, "tied": 3, "diag": 6, "spherical": 4}[kind]
+    shared = 6 if kind == "tied" else 0
+    assert model.mdl(X) == pytest.approx(model.bic(X) / 2)
+    assert model.bic(X) == pytest.approx(bic(likelihood, 2 * own + shared + 1, 200))
+    assert model.mml(X) == pytest.approx(mml(likelihood, model.weights_, own, 200, shared=shared))

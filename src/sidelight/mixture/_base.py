@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight.base import ConstrainedEstimator
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
+from sidelight.mixture import _criteria as criteria
 from sidelight.mixture._em import EMResult, HeldPosterior, log_joint_blocks
 
 Array = npt.NDArray[Any]
@@ -265,7 +266,7 @@ class _MixtureBase(
             The rows.
         """
         densities = self.score_samples(X)
-        return float(-2 * densities.sum() + self._n_parameters() * np.log(len(densities)))
+        return criteria.bic(float(densities.sum()), self._n_parameters(), len(densities))
 
     def aic(self, X: Any) -> float:
         """Return Akaike's information criterion ``-2 L + 2 p``; the lower the better.
@@ -275,7 +276,43 @@ class _MixtureBase(
         X : array of shape (n_samples, n_features)
             The rows.
         """
-        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
+        return criteria.aic(float(self.score_samples(X).sum()), self._n_parameters())
+
+    def mdl(self, X: Any) -> float:
+        """Return the description length ``-L + p/2 log n``, half of :meth:`bic`.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        """
+        return self.bic(X) / 2
+
+    def mml(self, X: Any) -> float:
+        """Return the message length of Figueiredo and Jain (2002); the lower the better.
+
+        ``N/2 Σ_s log(n π_s / 12) + k/2 log(n / 12) + k (N + 1)/2 - L`` for ``N`` parameters per
+        component: a component is paid for by its own rows only.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        """
+        densities = self.score_samples(X)
+        k = len(self._log_weights)
+        per_component = int(self._components.n_parameters) // k
+        shared = int(self._components.n_parameters) - k * per_component
+        if getattr(self._components, "kind", "") == "tied":
+            per_component = self._components.means.shape[1]
+            shared = int(self._components.n_parameters) - k * per_component
+        return criteria.mml(
+            float(densities.sum()),
+            np.exp(self._log_weights),
+            per_component,
+            len(densities),
+            shared=shared,
+        )
 
     def _n_parameters(self) -> int:
         """Free parameters of the components and the mixing weights."""
