@@ -16,7 +16,7 @@ import sidelight
 from sidelight import Constraints, engine
 from sidelight._kernels.componentwise import all_shares, component_shares
 from sidelight.engine import as_rows
-from sidelight.mixture import MMLMixture
+from sidelight.mixture import GaussianMixture, MMLMixture
 from sidelight.mixture._componentwise import (
     ComponentwiseEM,
     revised_weight,
