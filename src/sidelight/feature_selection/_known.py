@@ -1,0 +1,83 @@
+"""What is known about the rows, as scores of features need it: classes, sums over pairs, graphs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sidelight.constraints import Constraints
+from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.feature_selection._scores import pair_sums, variances
+
+Array = npt.NDArray[Any]
+
+
+def classes_of(known: Constraints, selector: Any) -> Array:
+    """Known class of every row, also through must-links; -1 where unknown."""
+    if not known.has_labels:
+        raise SidelightError(
+            f"requires y to be passed, but the target y is None: {type(selector).__name__} needs "
+            "known classes, -1 where unknown (on the command line --label-column)."
+        )
+    closure = known.closure(on_contradiction="keep")
+    classes: Array = closure.component_label[closure.component]
+    if len(np.unique(classes[classes >= 0])) < 2:
+        raise SidelightError(
+            f"{type(selector).__name__} compares classes, but y knows only 1 class; give rows of "
+            "two classes at least."
+        )
+    return classes
+
+
+def constraint_sums(rows: Any, known: Constraints) -> tuple[Array, Array | None]:
+    """``f'L^M f`` and ``f'L^C f`` of every feature; None when no rows are known to be apart.
+
+    Pairs of labelled rows are counted without forming them: all pairs of a class of ``n`` rows have
+    ``n²`` times its variance, all pairs of labelled rows that of all of them.
+    """
+    together = pair_sums(rows, known.must_link, known.must_link_weight)
+    apart = pair_sums(rows, known.cannot_link, known.cannot_link_weight)
+    is_known = len(known.cannot_link) > 0
+    if known.labels is not None:
+        labelled = np.flatnonzero(known.labels >= 0)
+        codes = known.labels[labelled]
+        within = np.zeros(rows.shape[1])
+        for code in np.unique(codes):
+            members = rows[labelled[codes == code]]
+            within += members.shape[0] ** 2 * variances(members)
+        together = together + within
+        if len(np.unique(codes)) > 1:
+            is_known = True
+            every = len(labelled) ** 2 * variances(rows[labelled])
+            apart = apart + np.maximum(every - within, 0.0)
+    return together, apart if is_known else None
+
+
+def edit_graph(W: Any, known: Constraints, *, must_link: float = 1.0) -> sparse.csr_array:
+    """Join must-linked rows, part cannot-linked ones."""
+    if known.is_empty:
+        return sparse.csr_array(W)
+    edited = sparse.lil_array(W)
+    for value, pairs in ((must_link, known.must_link), (0.0, known.cannot_link)):
+        if len(pairs):
+            edited[pairs[:, 0], pairs[:, 1]] = value
+            edited[pairs[:, 1], pairs[:, 0]] = value
+    result = sparse.csr_array(edited)
+    result.eliminate_zeros()
+    return result
+
+
+def safe_ratio(part: Array, whole: Array) -> Array:
+    """``part / whole``; infinite over 0, NaN where the feature does not vary at all."""
+    if not np.any(whole > 0):
+        warnings.warn(
+            "No feature tells the rows apart that are known to be apart.",
+            ConstraintWarning,
+            stacklevel=3,
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return part / whole
