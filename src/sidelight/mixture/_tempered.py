@@ -17,8 +17,11 @@ Array = npt.NDArray[Any]
 #: Inverse temperatures rise from here by this factor up to 1.
 COLDEST, FACTOR = 0.1, 1.2
 
-#: Steps of EM at each temperature, and the noise on the means before them, in standard deviations.
-ROUNDS, NOISE = 5, 1e-3
+#: At most so many steps of EM at each temperature, fewer when a step gains less than this per row.
+ROUNDS, TOL = 10, 1e-5
+
+#: Noise on the means before each, in standard deviations of the data.
+NOISE = 0.03
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ def anneal(
             sample_weight=sample_weight,
             held=held,
             max_iter=ROUNDS,
-            tol=0.0,
+            tol=TOL,
         )
         components, log_weights = result.components.components, result.log_weights
     return components, log_weights
