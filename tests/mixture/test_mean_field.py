@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight import Constraints
 from sidelight.engine import as_rows
 from sidelight.evaluation import adjusted_rand_index, class_weighted_f
-from sidelight.mixture import GaussianMixture, MeanFieldMixture, PenalizedMixture
+from sidelight.mixture import GaussianMixture, MeanFieldMixture, PenalizedMixture, _mean_field
 from sidelight.mixture._mean_field import GRID, _MeanFieldRows
 from sidelight.mixture._tempered import Tempered
 
@@ -281,18 +281,35 @@ def test_the_smallest_weight_with_the_fewest_violations_is_chosen() -> None:
     assert violated.min() < violated[0]
 
 
-def test_many_pairs_are_held_out() -> None:
+def test_many_pairs_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = blobs(90)
-    known = Constraints.sample(y, 40, random_state=0)
+    known = Constraints.sample(y, 64, random_state=0)
+    used: list[Constraints] = []
+    counted: list[Constraints] = []
+    hold, violated = MeanFieldMixture._hold, _mean_field._violated
+
+    def remember_used(self: Any, part: Constraints, *rest: Any) -> Any:
+        used.append(part)
+        return hold(self, part, *rest)
+
+    def remember_counted(found: Any, source: Any, part: Constraints) -> int:
+        counted.append(part)
+        return violated(found, source, part)
+
+    monkeypatch.setattr(MeanFieldMixture, "_hold", remember_used)
+    monkeypatch.setattr(_mean_field, "_violated", remember_counted)
     model = MeanFieldMixture(
         3, constraint_weight="auto", annealing=False, n_init=1, random_state=0, max_iter=10
     )
     fit(model, X, known)
-    # Counted on folds: whole pairs of all of them, not of the pairs the last fit used.
-    share = model.selection_[:, 1] * 40
-    np.testing.assert_allclose(share, np.round(share), atol=1e-9)
-    inside = fit(model.set_params(n_splits=9), X, known)  # too few for so many folds
-    assert inside.selection_[0, 1] <= share[0] / 40
+    assert len(counted) == 3 * len(model.selection_)
+    assert used[-1] == known  # the last fit uses everything
+    for part, held_out in zip(used, counted, strict=False):
+        assert held_out.n_constraints > 10
+        assert (part & held_out).n_constraints == 0
+        assert part.n_constraints + held_out.n_constraints == known.n_constraints
+    fit(model.set_params(n_splits=9), X, known)  # too few for so many folds
+    assert counted[-1] == used[-1] == known
 
 
 def test_wrong_choices_are_named() -> None:

@@ -21,7 +21,7 @@ from sidelight.mixture._tempered import anneal
 Array = npt.NDArray[Any]
 
 #: With fewer pairs than this per fold, none are held out.
-FEW = 10
+FEW = 20
 
 #: Weights of the constrained rows that "auto" chooses from.
 GRID = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -56,11 +56,11 @@ class MeanFieldMixture(_GaussianBase):
     constraint_weight : float or "auto", default=1.0
         ``η``. 1: rows are rows; more: constrained rows count that much more. ``"auto"``: of 1, 3,
         10, 30, 100 and 300 the smallest with the fewest violations of pairs by the mixture alone
-        (its :meth:`predict`), counted on pairs held out in ``n_splits`` folds; up to six fits from
-        one start for each fold.
+        (its :meth:`predict`), counted on pairs held out in ``n_splits`` folds: up to six fits
+        for each fold.
     n_splits : int, default=3
-        Folds for ``"auto"``; with fewer than ten times as many pairs, violations are counted on all
-        pairs while these are used.
+        Folds for ``"auto"``. With fewer than twenty times as many pairs nothing is held out:
+        violations are counted on the pairs that are used.
     annealing : bool, default=True
         Start every other time, the first time included, from the whole data and let the temperature
         of the data term fall, so that what is known leads; otherwise from rough clusters.
@@ -238,7 +238,7 @@ class MeanFieldMixture(_GaussianBase):
         self.constraint_weight_, self.selection_ = self._choose(source, whole, weights, known)
         held = self._hold(known, k, weights, self.constraint_weight_)
         self.classes_ = held.classes
-        found = self._search(source, whole, weights, held, self.n_init)
+        found = self._search(source, whole, weights, held)
         self._keep(found, source, known, held)
         self.disagreement_ = 0.0
         if len(held.rows):
@@ -284,7 +284,6 @@ class MeanFieldMixture(_GaussianBase):
         whole: Any,
         sample_weight: Array | None,
         held: _MeanFieldRows,
-        n_init: int,
     ) -> EMResult:
         """The best of several starts."""
         given = any(
@@ -314,7 +313,7 @@ class MeanFieldMixture(_GaussianBase):
                 verbose=self.verbose,
             )
 
-        return self._best_start(n_init, run)
+        return self._best_start(self.n_init, run)
 
     def _choose(
         self, source: RowSource, whole: Any, sample_weight: Array | None, known: Constraints
@@ -333,7 +332,7 @@ class MeanFieldMixture(_GaussianBase):
             violated, stated = 0, 0
             for used, held_out in folds:
                 held = self._hold(used, whole.n_components, sample_weight, emphasis)
-                found = self._search(source, whole, sample_weight, held, 1)
+                found = self._search(source, whole, sample_weight, held)
                 violated += _violated(found, source, held_out)
                 stated += len(held_out.must_link) + len(held_out.cannot_link)
             tried.append((emphasis, violated / max(stated, 1)))
