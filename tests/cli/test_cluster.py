@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidelight import Constraints
+from sidelight import Constraints, catalog
 from sidelight.cluster import KMeans, PCKMeans
 from sidelight.io import read_labels, read_table, write_labels
 
@@ -346,4 +346,35 @@ def test_k_is_the_number_of_components_and_a_saved_mixture_predicts(orchard, run
     assert ended.code == 0
     assert ended.json["parameters"]["n_components"] == 3
     assert run("predict", "model.skops", data, "-o", "again.csv").code == 0
+    assert Path("fit.csv").read_text() == Path("again.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    "method", [m.name for m in catalog.methods(kind="clusterer") if hasattr(m.cls, "predict")]
+)
+def test_every_model_that_predicts_comes_back_from_disk(orchard, run, method):
+    data, links = orchard
+    apart = "cannot-link" in catalog.get(method).tags.knowledge
+    told = ("-c", links) if apart else ()
+    fitted = run("cluster", data, "-k", 3, "-m", method, *told, *TRUTH, "--save", "m.skops")
+    assert fitted.code == 0, fitted.err
+    predicted = run("predict", "m.skops", data, "--json")
+    assert predicted.code == 0, predicted.err
+    assert len(predicted.json["labels"]) == 240
+
+
+def test_gaps_reach_methods_that_model_them_and_no_others(orchard, run):
+    data, _ = orchard
+    lines = Path(data).read_text().splitlines()
+    cells = lines[9].split(",")
+    cells[2] = ""
+    Path("gaps.csv").write_text("\n".join([*lines[:9], ",".join(cells), *lines[10:]]) + "\n")
+    ended = run("cluster", "gaps.csv", "-k", 3, *TRUTH)
+    assert ended.code == 1
+    assert "--method gaussian-mixture" in ended.err
+    arguments = ("cluster", "gaps.csv", "-k", 3, "-m", "gaussian-mixture", *TRUTH)
+    ended = run(*arguments, "--save", "m.skops", "--report", "r.html", "-o", "fit.csv")
+    assert ended.code == 0, ended.err
+    assert "not measured" in Path("r.html").read_text()
+    assert run("predict", "m.skops", "gaps.csv", "-o", "again.csv").code == 0
     assert Path("fit.csv").read_text() == Path("again.csv").read_text()

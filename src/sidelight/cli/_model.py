@@ -14,7 +14,8 @@ from sidelight.io._table import check_readable
 FORMAT = "sidelight-model-1"
 
 #: What a model may be made of, besides NumPy and scikit-learn: estimators and their parameters.
-OUR_FAMILIES = tuple(f"sidelight.{family}." for family in catalog.FAMILIES)
+OURS = tuple(f"sidelight.{part}." for part in (*catalog.FAMILIES, "constraints", "engine", "graphs"))
+HARMLESS = ("numpy.dtype", "scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix")
 
 
 @dataclass
@@ -54,7 +55,7 @@ def load_model(path: Path) -> Model:
     check_readable(path)
     try:
         found = set(skops.io.get_untrusted_types(file=path))
-        ours = {name for name in found if name.startswith(OUR_FAMILIES)}
+        ours = {name for name in found if name.startswith(OURS) or name in HARMLESS}
         strange = sorted(found - ours)
         if strange:
             raise SidelightError(
