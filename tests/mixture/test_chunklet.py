@@ -445,6 +445,25 @@ def test_two_rows_of_gaussians() -> None:
     assert adjusted_rand_index(y, model.predict(X)) > 0.9
 
 
+def test_new_rows_that_belong_together_are_judged_together() -> None:
+    X, y = blobs()
+    known = Constraints.sample(y, 30, random_state=0)
+    model = fit(X, constraints=known)
+    rng = np.random.default_rng(5)
+    # Ten rows of one source between two components: each says little, together they are sure.
+    new = np.vstack([0.9 * np.eye(3)[0] + rng.normal(0, 0.8, (10, 3)), X[:2]])
+    groups = np.array([0] * 10 + [-1, -1])
+    joint = model._components.log_density(model._components.features(new))
+    labels = model.predict_jointly(new, Constraints.from_groups(groups))
+    total = joint[:10].sum(axis=0) + 10 * np.log(model.weights_)
+    np.testing.assert_array_equal(labels[:10], np.argmax(total))
+    np.testing.assert_array_equal(labels[10:], model.predict(X[:2]))
+    apart = Constraints(cannot_link=[(0, 1)], n_samples=12)
+    assert len(set(model.predict_jointly(new, apart)[:2])) == 2
+    with pytest.raises(SidelightError, match="Labels of new rows"):
+        model.predict_jointly(new, Constraints.from_labels(groups))
+
+
 def test_wrong_choices_are_named() -> None:
     X, _ = blobs(20)
     for name in ("sampling", "inference", "normalizer", "covariance_type", "init_params"):

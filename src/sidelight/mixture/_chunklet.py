@@ -7,10 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.exceptions import SidelightError
 from sidelight.mixture._chunklet_rows import INFERENCE, NORMALIZER, SAMPLING, ChunkletRows
 from sidelight.mixture._chunklet_starts import complying_clusters
 from sidelight.mixture._em import EMResult, em
@@ -268,6 +270,32 @@ class ChunkletMixture(_GaussianBase):
         self.inference_ = held.field.methods(k)
         self.n_dropped_ = held.field.n_dropped(k)
         return self
+
+    def predict_jointly(self, X: Any, constraints: Constraints) -> Array:
+        """Return the most probable components of new rows about which something is known.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            New rows.
+        constraints : Constraints
+            Must-links, cannot-links and groups among the new rows.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            Component of every row; all constraints hold.
+        """
+        check_is_fitted(self)
+        source = self._check_source_rows(X, reset=False)
+        known = self._check_constraints(constraints, None, source.n_rows)
+        if known.has_labels:
+            raise SidelightError(
+                "Labels of new rows are what predict_jointly finds; give it must-links, "
+                "cannot-links and groups."
+            )
+        held = ChunkletRows(known, len(self.weights_), source, sampling=self.sampling)
+        return self._labels(source, held)
 
     def _check_choices(self) -> None:
         for name, choices in (

@@ -25,7 +25,7 @@ from sidelight.constraints import Constraints, assign
 from sidelight.constraints.feasibility import connected_parts
 from sidelight.engine import RowSource
 from sidelight.engine._threads import one_thread_blas
-from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
 from sidelight.mixture._known_classes import known_classes
 from sidelight.mixture._mrf import ConstraintField
 
@@ -223,7 +223,7 @@ def _plan(field: ConstraintField, k: int, inference: str) -> None:
         try:
             dropped = field.n_dropped(k)
         except SidelightError as error:
-            if inference != "exact":
+            if inference != "exact" or isinstance(error, InfeasibleConstraints):
                 raise
             raise SidelightError(
                 f"The cannot-links are too entangled to sum over all labellings with {k} "
