@@ -357,6 +357,9 @@ def test_every_model_that_predicts_comes_back_from_disk(orchard, run, method):
     apart = "cannot-link" in catalog.get(method).tags.knowledge
     told = ("-c", links) if apart else ()
     fitted = run("cluster", data, "-k", 3, "-m", method, *told, *TRUTH, "--save", "m.skops")
+    if method == "feedback":
+        assert "keeps its rows for further conversation" in fitted.err
+        return
     assert fitted.code == 0, fitted.err
     predicted = run("predict", "m.skops", data, "--json")
     assert predicted.code == 0, predicted.err

@@ -14,7 +14,7 @@ from sidelight.io._table import check_readable
 FORMAT = "sidelight-model-1"
 
 #: What a model may be made of, besides NumPy and scikit-learn: estimators and their parameters.
-OURS = tuple(f"sidelight.{part}." for part in (*catalog.FAMILIES, "constraints", "engine", "graphs"))
+OURS = tuple(f"sidelight.{part}." for part in (*catalog.FAMILIES, "graphs"))
 HARMLESS = ("numpy.dtype", "scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix")
 
 
@@ -44,6 +44,11 @@ def save_model(model: Model, path: Path) -> None:
 
     content = {field.name: getattr(model, field.name) for field in fields(Model)}
     skops.io.dump({"format": FORMAT, "version": __version__, **content}, path)
+    if _strange(set(skops.io.get_untrusted_types(file=path))):
+        raise SidelightError(
+            f"{model.method} keeps its rows for further conversation and cannot be saved as a model "
+            "for new ones; in Python, pickle it."
+        )
 
 
 def load_model(path: Path) -> Model:
@@ -55,19 +60,23 @@ def load_model(path: Path) -> Model:
     check_readable(path)
     try:
         found = set(skops.io.get_untrusted_types(file=path))
-        ours = {name for name in found if name.startswith(OURS) or name in HARMLESS}
-        strange = sorted(found - ours)
+        strange = _strange(found)
         if strange:
             raise SidelightError(
                 f"{path} was not loaded: it brings {', '.join(map(repr, strange[:3]))}, and only "
                 "Sidelight, scikit-learn and NumPy are trusted in a model."
             )
-        content = skops.io.load(path, trusted=sorted(ours))
+        content = skops.io.load(path, trusted=sorted(found))
     except (zipfile.BadZipFile, KeyError, AttributeError, ImportError, TypeError) as error:
         raise _not_a_model(path) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise _not_a_model(path)
     return Model(**{field.name: content[field.name] for field in fields(Model)})
+
+
+def _strange(types: set[str]) -> list[str]:
+    """Types that no model of ours is made of."""
+    return sorted(name for name in types if not name.startswith(OURS) and name not in HARMLESS)
 
 
 def _not_a_model(path: Path) -> SidelightError:
