@@ -46,8 +46,8 @@ def save_model(model: Model, path: Path) -> None:
     skops.io.dump({"format": FORMAT, "version": __version__, **content}, path)
     if _strange(set(skops.io.get_untrusted_types(file=path))):
         raise SidelightError(
-            f"{model.method} keeps its rows for further conversation and cannot be saved as a model "
-            "for new ones; in Python, pickle it."
+            f"{model.method} keeps its rows for further conversation and cannot be saved as a "
+            "model for new ones; in Python, pickle it."
         )
 
 
