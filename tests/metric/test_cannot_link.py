@@ -278,11 +278,18 @@ def test_kernel_distances_of_new_rows():
     np.testing.assert_allclose(model.pair_distance(pairs, new) ** 2, expected, rtol=1e-6)
     inner = model.kernel(new)
     np.testing.assert_allclose(inner, edges.T @ (edges * model.dual_coef_[:, None]), atol=1e-8)
-    few = CannotLinkMetric(
-        base_kernel="rbf", kernel_params={"gamma": 0.3}, n_components=3, **EXACT
-    ).fit(X, constraints=known)
-    whole = model.transform(new)
-    np.testing.assert_allclose(few.transform(new), whole[:, :3], atol=1e-8)
+
+
+def test_leading_directions_of_a_kernel_are_those_of_the_metric():
+    X, known = random_problem(7)
+    pairs = np.column_stack(np.triu_indices(30, 1))
+    plain = CannotLinkMetric(0.05, n_components=2, **EXACT).fit(X, constraints=known)
+    other = CannotLinkMetric(0.05, n_components=2, base_kernel="precomputed", **EXACT)
+    other.fit(X @ X.T, constraints=known)
+    assert other.transform(X @ X.T).shape == plain.transform(X).shape == (30, 2)
+    np.testing.assert_allclose(
+        other.pair_distance(pairs, X @ X.T), plain.pair_distance(pairs, X), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_many_dimensions_without_a_matrix(monkeypatch):

@@ -19,7 +19,7 @@ from sidelight._kernels.pair_metric import add_outer, times_vector
 Array = npt.NDArray[Any]
 
 #: Pairs whose margins are measured at once: their products with all rows stay in the cache.
-BLOCK = 64
+BLOCK = 32
 
 
 @kernel
@@ -238,7 +238,7 @@ def gram_epoch(
         products = np.empty((len(gram), len(block)))
         for k in range(len(gram)):
             for b in range(len(block)):
-                products[k, b] = gram[k, first[block[b]]] - gram[k, second[block[b]]]
+                products[k, b] = gram[first[block[b]], k] - gram[second[block[b]], k]
         n_edges, violation = visit_block(
             products, block, first, second, upper, alpha, margins, edges, n_edges, rounds
         )

@@ -110,8 +110,8 @@ class CannotLinkMetric(_MetricBase):
     >>> X = np.array([[0.0, 0.0], [2.0, 0.1], [0.0, 1.0], [2.0, 1.2]])
     >>> apart = Constraints(cannot_link=[(0, 1), (2, 3)], n_samples=4)
     >>> model = CannotLinkMetric(C=np.inf).fit(X, constraints=apart)
-    >>> model.pair_distance([(0, 1), (2, 3), (0, 2)], X).round(2)
-    array([1.  , 1.  , 0.03])
+    >>> model.pair_distance([(0, 1), (2, 3), (0, 2)], X).round(1)
+    array([1., 1., 0.])
     """
 
     def __init__(
@@ -374,8 +374,8 @@ class CannotLinkMetric(_MetricBase):
         if not known.is_empty or not self._linear or d > ALL_DIRECTIONS:
             raise SidelightError(
                 "CannotLinkMetric learns from cannot-links, and there are none (labels of one "
-                "class tell nothing apart); give Constraints(cannot_link=...), or use RCA, which learns "
-                "from must-links."
+                "class tell nothing apart); give Constraints(cannot_link=...), or use RCA, which "
+                "learns from must-links."
             )
         warnings.warn(
             "No rows are known to be apart, so there is nothing to learn from: the distance is "

@@ -100,17 +100,19 @@ class PairForm:
         return steady_signs((vectors * np.sqrt(np.maximum(values, 0.0))).T[order])
 
     def row_map(self, n_components: int | None) -> Array:
-        """``R`` with ``‖R (K(S, x) - K(S, z))‖`` the distance, or its leading directions.
+        """``R`` with ``‖R (K(S, x) - K(S, z))‖`` the distance; ``n_components`` leading directions.
 
-        The rows of ``R`` are turned so that they belong to the eigenvectors of ``A``.
+        With ``L = R'R`` the directions of ``A`` in the space of the kernel belong to those of
+        ``R K(S, S) R'``, so that a turn of ``R`` puts the leading ones first.
         """
         root = metric_root(self.laplacian().toarray())
+        if n_components is None:
+            return root
         gram = self.products(self.rows, self.rows) if self.gram is None else self.gram
         inner = root @ gram @ root.T
         values, turn = np.linalg.eigh((inner + inner.T) / 2)
-        order = np.argsort(-values, kind="stable")
-        kept = order[values[order] > 1e-12 * values.max()][:n_components]
-        return steady_signs(turn[:, kept].T @ root)
+        leading = np.argsort(-values, kind="stable")[:n_components]
+        return steady_signs(turn[:, leading].T @ root)
 
 
 def joined(before: PairForm | None, rows: Any, graph: Graph) -> tuple[Any, Graph, Array]:

@@ -17,8 +17,11 @@ from sidelight._progress import fit_progress
 
 Array = npt.NDArray[Any]
 
-#: Matrices of up to this many rows and columns (134 MB) are formed.
+#: Metrics of up to this many features (134 MB) are formed.
 LARGEST_MATRIX = 4096
+
+#: Gram matrices of up to this many rows (512 MB) are formed where they save work.
+LARGEST_GRAM = 8000
 
 #: Rounds over pairs with a weight or too small a margin, between two over all pairs.
 ACTIVE_ROUNDS = 8
@@ -144,10 +147,18 @@ def choose_visits(rows: Any, graph: Graph) -> Visits:
 
 
 def choose_products(rows: Any, graph: Graph) -> Visits:
-    """Products of rows: all of them at once where they are few and dense."""
-    if sparse.issparse(rows) or rows.shape[0] > LARGEST_MATRIX:
+    """Products of rows: all at once where there are few rows, and much to multiply again."""
+    n = rows.shape[0]
+    if sparse.issparse(rows):
+        per_column = np.bincount(rows.indices, minlength=rows.shape[1])
+        per_pair = 2 * float(per_column @ per_column) / n  # entries that a difference meets
+        again = per_pair > n / 2
+    else:
+        again = True
+    if n > LARGEST_GRAM or not again:
         return SparseVisits(rows, graph)
-    return GramVisits(rows @ rows.T, graph)
+    gram = rows @ rows.T
+    return GramVisits(gram.toarray() if sparse.issparse(gram) else gram, graph)
 
 
 @dataclass
@@ -226,5 +237,5 @@ def visit_active(found: Solution, visits: Visits, tol: float, rng: np.random.Ran
             found.alpha, rng.permutation(active), found.margins, rounds=BLOCK_ROUNDS
         )
         largest = max(largest, worst)
-        if worst <= max(0.1 * tol, 0.1 * largest):
+        if worst <= max(0.5 * tol, 0.1 * largest):
             return
