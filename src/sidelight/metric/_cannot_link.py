@@ -37,7 +37,7 @@ from sidelight.metric._rca import check_components
 Array = npt.NDArray[Any]
 
 #: Up to this many features, or rows in pairs, a map with all directions is found.
-ALL_DIRECTIONS = 2000
+ALL_DIRECTIONS = 1000
 
 #: A sparse feature in a larger share of the rows than this is worth a warning.
 FREQUENT = 0.3
@@ -70,7 +70,7 @@ class CannotLinkMetric(_MetricBase):
         Parameters of ``base_kernel``, such as ``{"gamma": 0.1}``.
     n_components : int, default=None
         Number of leading directions that ``transform`` keeps; all of them unless told, where there
-        are 2,000 features or rows in pairs at most. Beyond, ``transform`` needs a number;
+        are 1,000 features or rows in pairs at most. Beyond, ``transform`` needs a number;
         distances do not.
     max_iter : int, default=100
         At most this many rounds over all pairs.
