@@ -11,8 +11,15 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from sidelight import Constraints
-from sidelight.cluster import KMeans, SizeConstrainedKMeans, SizeConstrainedKMedians
-from sidelight.constraints import SizedAssignment
+from sidelight.cluster import (
+    KMeans,
+    SizeConstrainedKMeans,
+    SizeConstrainedKMedians,
+    _sized_loop,
+    _sized_prices,
+)
+from sidelight.cluster._sized_prices import COSTS_PER_ROW, SOME_ROWS, better_prices
+from sidelight.constraints import SizedAssignment, assign_sized
 from sidelight.constraints.sized_assignment import size_bound
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
 
@@ -355,3 +362,70 @@ def test_bad_parameters(params: Any, message: str) -> None:
         SizeConstrainedKMeans(2, **params).fit([[0.0], [1.0]])
     with pytest.raises(SidelightError, match="row_sizes"):
         SizeConstrainedKMeans(2).fit([[0.0], [1.0]], row_sizes=[1.0, -1.0])
+
+
+# ------------------------------------------------------------------ prices for the next assignment
+
+
+def off_by(cost: np.ndarray, lower: np.ndarray, upper: np.ndarray, prices: np.ndarray) -> float:
+    """Rows that have to move before sizes, bounds and prices agree."""
+    sizes = np.bincount((cost + prices).argmin(axis=1), minlength=len(prices))
+    goal = np.where(prices > 0, upper, lower)
+    goal = np.where(prices == 0, np.clip(sizes, lower, upper), goal)
+    return float(np.abs(sizes - goal).sum() / 2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("balanced", [True, False])
+def test_newton_steps_bring_prices_close(balanced: bool, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, centers = rng.normal(size=(6000, 3)), 2 * rng.normal(size=(6, 3))
+    lower, upper = np.full(6, 1000.0), np.full(6, 1000.0)
+    if not balanced:
+        lower, upper = np.full(6, 400.0), np.full(6, 1300.0)
+
+    def costs(at: np.ndarray) -> np.ndarray:
+        return ((X[:, None] - at) ** 2).sum(axis=2).astype(dtype)
+
+    before = assign_sized(costs(centers), lower, upper)
+    cost = costs(centers + 0.1 * rng.normal(size=centers.shape))
+    wrong = [off_by(cost, lower, upper, before.prices)]
+    prices, worth_it = before.prices, True
+    while worth_it:
+        prices, worth_it = better_prices(cost, lower, upper, prices)
+        wrong.append(off_by(cost, lower, upper, prices))
+    assert wrong[0] > 200
+    assert wrong[1] < wrong[0] / 2
+    assert wrong[-1] == wrong[-2] <= SOME_ROWS + cost.size / COSTS_PER_ROW
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_better_prices_change_nothing_but_the_time(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(900, 2)) * (1, 3)
+    settings: dict[str, Any] = {"min_size": 100, "max_size": 130, "n_init": 2, "random_state": seed}
+    monkeypatch.setattr(_sized_prices, "SOME_ROWS", 0)  # or nothing would be worth it here
+    asked = []
+
+    def watched(*args: Any) -> Any:
+        asked.append(better_prices(*args)[1])
+        return better_prices(*args)
+
+    monkeypatch.setattr(_sized_loop, "better_prices", watched)
+    faster = SizeConstrainedKMeans(8, **settings).fit(X)
+    assert any(asked)
+    monkeypatch.setattr(_sized_loop, "better_prices", lambda cost, low, high, p: (p, True))
+    plain = SizeConstrainedKMeans(8, **settings).fit(X)
+    np.testing.assert_array_equal(faster.labels_, plain.labels_)
+    np.testing.assert_allclose(faster.history_, plain.history_, rtol=1e-12)
+
+
+def test_prices_without_a_way_between_the_clusters_stay_finite() -> None:
+    X = np.repeat([[0.0], [1e3], [2e3]], [500, 300, 200], axis=0)
+    cost = (X - np.array([0.0, 1e3, 2e3])) ** 2
+    prices, _ = better_prices(cost, np.full(3, 333.0), np.full(3, 334.0), np.array([1.0, 0, -1]))
+    assert np.all(np.isfinite(prices))
+    model = SizeConstrainedKMeans(3, min_size=333, max_size=334, random_state=0).fit(X)
+    assert sorted(model.cluster_sizes_) == [333, 333, 334]

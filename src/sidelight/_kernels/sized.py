@@ -36,6 +36,19 @@ def cheapest_and_gap(cost, prices, labels, gaps):  # type: ignore[no-untyped-def
 
 
 @kernel
+def second_cheapest(cost, prices, rows, labels, second):  # type: ignore[no-untyped-def]
+    """Write the cheapest cluster of some of the rows apart from that of their label."""
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        best, label = np.inf, labels[i]
+        for h in range(cost.shape[1]):
+            value = cost[i, h] + prices[h]
+            if h != labels[i] and value < best:
+                best, label = value, h
+        second[r] = label
+
+
+@kernel
 def cost_of(cost, labels):  # type: ignore[no-untyped-def]
     """Return the sum of the costs of the rows in their clusters."""
     total = 0.0

@@ -25,6 +25,13 @@ FAR = 64.0
 PRODUCT_BYTES = 2**21
 
 
+def is_far(centers: Array) -> bool:
+    """Tell whether the centres are far from the origin, compared to how far they are apart."""
+    middle = centers.mean(axis=0, dtype=np.float64)
+    spread = np.sum((centers - middle) ** 2) / len(centers)
+    return bool(np.sum(middle**2) > FAR * spread)
+
+
 def tiles(n_rows: int, size: int = TILE_ROWS) -> Iterator[slice]:
     """Cut a block into tiles."""
     for start in range(0, n_rows, size):
@@ -42,10 +49,9 @@ class CenterProducts:
     def __init__(self, centers: Array, *, is_sparse: bool = False) -> None:
         self.centers = centers
         self.dtype = centers.dtype
-        middle = centers.mean(axis=0, dtype=np.float64)
-        spread = np.sum((centers - middle) ** 2) / len(centers)
-        far = not is_sparse and np.sum(middle**2) > FAR * spread
-        self._shift = middle.astype(self.dtype) if far else None
+        self._shift = None
+        if not is_sparse and is_far(centers):
+            self._shift = centers.mean(axis=0, dtype=np.float64).astype(self.dtype)
         k, d = centers.shape
         padded = -(-k // CENTERS_AT_ONCE) * CENTERS_AT_ONCE
         self._shifted = np.zeros((padded, d), dtype=self.dtype)

@@ -16,6 +16,7 @@ from sidelight._kernels.manhattan import (
 )
 from sidelight.cluster._distances import (
     EqualWeights,
+    is_far,
     sparse_norms,
     squared_center_distances,
     tiles,
@@ -78,22 +79,28 @@ class Squares(_Geometry):
         """Write ``w (‖c - s‖² - 2 (x - s)·(c - s))``, with ``s`` in the middle of the centres.
 
         Without ``‖x - s‖²`` the numbers are smaller and keep the digits that tell centres apart;
-        the column of rows left out then costs ``w (c_out - ‖x - s‖²)``.
+        the column of rows left out then costs ``w (c_out - ‖x - s‖²)``. Unless the middle is far
+        away, or these rows left out are wanted, the rows need not be shifted themselves: their
+        part of the product, ``2 s·(c - s)``, is added once for all.
         """
         k = len(centers)
         out = self._room(k if outlier_cost is None else k + 1)
-        shift = np.zeros_like(centers[0])
+        middle = np.zeros(centers.shape[1])
         if not self.source.is_sparse:
-            shift = centers.mean(axis=0, dtype=np.float64).astype(centers.dtype)
-        away = centers - shift
-        norms = np.einsum("ij,ij->i", away, away, dtype=np.float64).astype(out.dtype)
+            middle = centers.mean(axis=0, dtype=np.float64).astype(centers.dtype)
+        away = centers - middle.astype(centers.dtype)
+        shift = outlier_cost is not None or is_far(centers)
+        constants = np.einsum("ij,ij->i", away, away, dtype=np.float64)
+        if not shift:
+            constants += 2 * (away.astype(np.float64) @ middle)
+        norms = constants.astype(out.dtype)
         factors = np.ascontiguousarray(-2 * away.T)
 
         def write(block: Any, positions: range) -> tuple[tuple[()], tuple[()]]:
             for tile in tiles(len(positions)):
                 rows = block[tile]
-                if not self.source.is_sparse:
-                    rows = rows - shift
+                if shift and not self.source.is_sparse:
+                    rows = rows - middle.astype(rows.dtype)
                 here = slice(positions.start + tile.start, positions.start + tile.stop)
                 costs = out[here]
                 if costs.shape[1] == k and not self.source.is_sparse:

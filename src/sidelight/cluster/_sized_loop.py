@@ -8,7 +8,7 @@ when the objective does not fall any more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from scipy import sparse
 from sidelight.cluster._lloyd import LloydResult
 from sidelight.cluster._restarts import fit_progress
 from sidelight.cluster._sized_geometry import Geometry, farthest_rows
+from sidelight.cluster._sized_prices import better_prices
 from sidelight.constraints import Closure, SizedAssignment, assign_sized
 
 Array = npt.NDArray[Any]
@@ -57,6 +58,7 @@ class SizedAssigner:
         self.leaves_out = leaves_out
         self.time_limit = time_limit
         self.last: SizedAssignment | None = None
+        self._calm = False
         self._sizes = row_sizes
         self._linked = closure is not None and len(closure.constrained_components()) > 0
         self._conflicts = np.empty((0, 2), np.int64)
@@ -87,11 +89,20 @@ class SizedAssigner:
             upper,
             sizes=self._sizes,
             conflicts=self._conflicts if len(self._conflicts) else None,
-            start=self.last,
+            start=self._start(items, lower, upper),
             time_limit=self.time_limit,
         )
         labels = self.last.labels[self._component] if self._linked else self.last.labels
         return np.where(labels == len(self.lower), np.int32(-1), labels)
+
+    def _start(self, items: Array, lower: Array, upper: Array) -> SizedAssignment | None:
+        """Return the last assignment, with prices for the costs as they are now."""
+        plain = self._sizes is None and not self._linked
+        if self.last is None or not plain or self._calm or not self.last.prices.any():
+            return self.last
+        prices, worth_it = better_prices(items, lower, upper, self.last.prices)
+        self._calm = not worth_it  # centres move less and less
+        return replace(self.last, prices=prices)
 
 
 @dataclass(frozen=True)
