@@ -33,6 +33,7 @@ TITLE = "Mixtures with a constraint-violation loss"
 
 LEVELS = (1, 2, 3, 5, 10, 15)
 STARTS = 15
+FIRST_SEED = 100  # the default price was settled with the draws before
 
 
 @dataclass(frozen=True)
@@ -260,9 +261,8 @@ def unconstrained(names: tuple[str, ...]) -> Section:
         data = load(name)
         if data is None:
             continue
-        starts = 5 if name in LARGE else STARTS
         none = Constraints(n_samples=len(data.y))
-        model = fit(DiscriminativeMixture(data.k, n_init=starts, random_state=0), data, none)
+        model = fit(DiscriminativeMixture(data.k, n_init=STARTS, random_state=0), data, none)
         supervised = LinearDiscriminantAnalysis().fit(data.X, data.y).predict(data.X)
         published = PUBLISHED[name]
         rows.append(
@@ -311,7 +311,7 @@ def tables(names: tuple[str, ...], levels: tuple[int, ...], draws: int, quick: b
         large = name in LARGE
         some = tuple(level for level in levels if level in (1, 5, 15)) if large else levels
         n_draws = min(draws, 3) if large else draws
-        outcome = measure(data, some, n_draws, starts=5 if large or quick else STARTS)
+        outcome = measure(data, some, n_draws, starts=5 if quick else STARTS)
         yield section(data, outcome, n_draws)
 
 
@@ -319,7 +319,7 @@ def measure(data: Data, levels: tuple[int, ...], draws: int, starts: int) -> Out
     default, validated, prices = [], [], []
     for level in levels:
         of_default, of_validated, of_level = [], [], []
-        for seed in range(draws):
+        for seed in range(FIRST_SEED, FIRST_SEED + draws):
             known = Constraints.sample(
                 data.y, protocol="level", level=level / 100, random_state=seed
             )
@@ -359,8 +359,12 @@ def section(data: Data, outcome: Outcome, draws: int) -> Section:
     text = (
         "F/NMI of all rows. Published: one draw of constraints, prices by validation, 15 starts; "
         f"Basu's penalty by ground truth. Ours: mean ± standard error of {draws} draws of random "
-        "pairs, cumulative over the levels; with the default price (5 nats per row), and with "
-        "prices by validation from 5 starts each."
+        "pairs, cumulative over the levels; with the default price, and with prices by validation "
+        "from 5 starts each. The default of 15 nats per row was settled by the scores of 5, 15, 30 "
+        "and 60 on heart, australian, wdbc and ionosphere with other draws, which flatters it "
+        "there; a validated price has seen no label. There are many local optima: on australian, "
+        "vehicle and segment mostly one of 15 starts reaches the best, and a better objective is "
+        "not always a better partition."
     )
     header = (
         "constraints",
@@ -440,7 +444,7 @@ def rings(draws: int) -> Section:
         gamma = 1 / (2 * np.percentile(pdist(X), 20) ** 2)
         features = KernelPCA(20, kernel="rbf", gamma=gamma).fit_transform(X)
         known = Constraints.sample(y, 60, random_state=seed)
-        model = ProjectedDiscriminativeMixture(2, penalty=100.0, n_init=5, random_state=seed)
+        model = ProjectedDiscriminativeMixture(2, penalty=100.0, n_init=STARTS, random_state=seed)
         data = Data("rings", features, y)
         found["projected"].append(clustering_accuracy(y, fit(model, data, known).labels_))
         violated.append(model.n_violations_)

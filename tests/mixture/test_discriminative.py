@@ -151,7 +151,7 @@ def test_the_default_price_is_enough_for_the_illustration() -> None:
         model = DiscriminativeMixture(2, random_state=0).fit(
             data.data, constraints=data.constraints
         )
-        assert model.penalty_ == pytest.approx(5 * 400 / 2)
+        assert model.penalty_ == pytest.approx(15 * 400 / 2)
         assert clustering_accuracy(data.target, model.labels_) > 0.95
 
 

@@ -31,7 +31,7 @@ from sidelight.mixture._violation_loss import statements
 Array = npt.NDArray[Any]
 
 #: With penalty="auto", violating everything costs so much log-likelihood per row.
-NATS_PER_ROW = 5.0
+NATS_PER_ROW = 15.0
 
 #: Starts whose objectives differ by less than this, relatively, ended in the same place.
 SAME_PLACE = 1e-6
