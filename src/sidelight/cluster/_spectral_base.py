@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ GRAPHS = ("neighbors", "full", "precomputed")
 class _SpectralBase(ClusterMixin, ConstrainedEstimator):
     """Clusters of the rows of eigenvectors of a similarity graph."""
 
+    fit: Callable[..., Any]
     graph: str
     weights: str
     n_neighbors: int
@@ -140,7 +142,7 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
             ``labels_``.
         """
         # scikit-learn's own mixin would drop y, which holds the labels here.
-        labels: Array = self.fit(X, y, **fit_params).labels_  # type: ignore[attr-defined]
+        labels: Array = self.fit(X, y, **fit_params).labels_
         return labels
 
     def predict(self, X: Any) -> Array:

@@ -222,7 +222,7 @@ class Tables(_Stateless):
         order = self._order
         table, messages = np.empty(self._largest), np.empty(self._messages_begin[-1])
         structure = (order.begin, order.separators, order.place, order.coupling, *self._tree())
-        collect_tables(logphi, *structure, maximum, table, messages)
+        collect_tables(*(logphi, *structure, maximum, table, messages))
         return table, messages
 
     def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -234,7 +234,7 @@ class Tables(_Stateless):
         q, log_z = np.empty_like(logphi), np.empty(len(logphi))
         agree = np.empty(len(order.separators))
         structure = (order.begin, order.separators, order.place, order.coupling, *self._tree())
-        distribute_tables(logphi, *structure, table, messages, q, log_z, agree)
+        distribute_tables(*(logphi, *structure, table, messages, q, log_z, agree))
         return q, log_z, agree[self._joined]
 
     def best(self, logphi: FloatArray) -> IntArray:
@@ -251,7 +251,7 @@ class Tables(_Stateless):
         order = self._order
         _, messages = self._collect(logphi, maximum)
         structure = (order.begin, order.separators, order.coupling, *self._tree())
-        labels: IntArray = read_tables(logphi, *structure, messages, uniform)
+        labels: IntArray = read_tables(*(logphi, *structure, messages, uniform))
         return labels
 
 

@@ -120,4 +120,5 @@ def _kinds(rows: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray
     if len(rows) == 0:
         return rows, np.empty(0)
     kinds, which = np.unique(rows, axis=0, return_inverse=True)
-    return kinds, np.bincount(which.reshape(-1), weight)
+    totals: FloatArray = np.asarray(np.bincount(which.reshape(-1), weight), dtype=np.float64)
+    return kinds, totals

@@ -158,10 +158,10 @@ def fit_profiles(
             if not moving or step == max_iter - 1:
                 break
             going = [going[place] for place in moving]
-            state = profiles, sweep.pulled, sweep.labels
+            state: tuple[Any, ...] = (profiles, sweep.pulled, sweep.labels)
             if len(moving) < profiles.shape[1]:
                 state = tuple(np.take(part, moving, axis=1) for part in state)
-            profiles = solve_profiles(*state, 2.0 * reg)
+            profiles = solve_profiles(*(*state, 2.0 * reg))
     return [climb.result(progress.interrupted) for climb in climbs]
 
 
