@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ PRODUCT_BYTES = 2**21
 def is_far(centers: Array) -> bool:
     """Tell whether the centres are far from the origin, compared to how far they are apart."""
     middle = centers.mean(axis=0, dtype=np.float64)
-    spread = np.sum((centers - middle) ** 2) / len(centers)
-    return bool(np.sum(middle**2) > FAR * spread)
+    away = centers - middle
+    return bool(np.vdot(middle, middle) * len(centers) > FAR * np.vdot(away, away))
 
 
 def tiles(n_rows: int, size: int = TILE_ROWS) -> Iterator[slice]:
@@ -58,19 +59,23 @@ class CenterProducts:
         self._shifted[:k] = centers if self._shift is None else centers - self._shift
         self._columns = np.ascontiguousarray(self._shifted.T) if is_sparse else None
         self.half_norms = np.full(padded, np.inf, dtype=self.dtype)
-        self.half_norms[:k] = np.sum(self._shifted[:k].astype(np.float64) ** 2, axis=1) / 2
-        self.radius = float(np.sqrt(2 * self.half_norms[:k].max()))
+        shifted = self._shifted[:k]
+        self.half_norms[:k] = np.einsum("ij,ij->i", shifted, shifted, dtype=np.float64) / 2
         fitting = PRODUCT_BYTES // (padded * self.dtype.itemsize)
         self.tile_rows = min(max(fitting // TILE_STEP, 1) * TILE_STEP, TILE_ROWS)
-        self._threads = threading.local()
+
+    @property
+    def radius(self) -> float:
+        """Largest distance of a centre from where rows are shifted to."""
+        return float(np.sqrt(2 * self.half_norms[: len(self.centers)].max()))
 
     @property
     def scratch(self) -> Scratch:
         """Memory of this thread."""
-        scratch: Scratch | None = getattr(self._threads, "scratch", None)
-        if scratch is None:
-            k, d = self._shifted.shape
-            scratch = self._threads.scratch = Scratch(k, d, self.tile_rows, self.dtype)
+        scratch: Scratch | None = getattr(_threads, "scratch", None)
+        shape = (*self._shifted.shape, self.tile_rows, self.dtype)
+        if scratch is None or scratch.shape != shape:
+            scratch = _threads.scratch = Scratch(*shape)
         return scratch
 
     def of(self, tile: Any, scratch: Scratch) -> Array:
@@ -93,12 +98,25 @@ class CenterProducts:
 
 
 class Scratch:
-    """Memory that one thread writes over for every tile."""
+    """Memory that one thread writes over for every tile.
+
+    It stays for the next pass of the thread: the system takes longer to give half a megabyte than
+    a small table takes to fill it.
+    """
 
     def __init__(self, k: int, d: int, tile_rows: int, dtype: np.dtype[Any]) -> None:
+        self.shape = k, d, tile_rows, dtype
         self.products = np.empty(k * tile_rows, dtype=dtype)
-        self.rows = np.empty((tile_rows, d), dtype=dtype)
         self.best = np.empty(tile_rows, dtype=dtype)
+
+    @cached_property
+    def rows(self) -> Array:
+        """Room for the rows of a tile, where they have to be shifted."""
+        _, d, tile_rows, dtype = self.shape
+        return np.empty((tile_rows, d), dtype=dtype)
+
+
+_threads = threading.local()
 
 
 def nearest_centers(source: RowSource, centers: Array) -> Array:

@@ -33,6 +33,8 @@ class _Pass:
 
     def _held_in(self, positions: range) -> tuple[Array, Array]:
         """Held rows of a block, counted from its start, and their labels."""
+        if len(self._held) == 0:
+            return self._held, self._held_labels
         here = slice(*np.searchsorted(self._held, (positions.start, positions.stop)))
         return self._held[here] - positions.start, self._held_labels[here]
 
@@ -47,13 +49,11 @@ class DensePass(_Pass):
         held, held_labels = self._held_in(positions)
         labels = np.empty(len(block), dtype=np.int32)
         sums = _Sums(centers)
-        edges = np.searchsorted(held, range(0, len(block) + products.tile_rows, products.tile_rows))
-        for number, tile in enumerate(tiles(len(block), products.tile_rows)):
+        for tile in tiles(len(block), products.tile_rows):
             rows, tile_labels = block[tile], labels[tile]
             best = scratch.best[: len(rows)]
             nearest(products.of(rows, scratch), products.half_norms, best, tile_labels)
-            here = slice(edges[number], edges[number + 1])
-            tile_labels[held[here] - tile.start] = held_labels[here]
+            _set_held(tile, held, held_labels, labels)
             add_gaps(rows, weights[tile], centers, tile_labels, *sums.arrays)
         return (*sums.totals, np.count_nonzero(labels != before)), (labels,)
 
@@ -116,12 +116,10 @@ class BoundedPass(_Pass):
         sums = _Sums(self.centers)
         size = self.products.tile_rows
         memory = _BoundsMemory(size, self.centers)
-        edges = np.searchsorted(held, range(0, len(block) + size, size))
-        for number, tile in enumerate(tiles(len(block), size)):
+        for tile in tiles(len(block), size):
             rows, tile_labels = block[tile], labels[tile]
             self._label(rows, tile_labels, lower[tile], memory)
-            here = slice(edges[number], edges[number + 1])
-            tile_labels[held[here] - tile.start] = held_labels[here]
+            _set_held(tile, held, held_labels, labels)
             add_gaps(rows, weights[tile], self.centers, tile_labels, *sums.arrays)
         return (*sums.totals, np.count_nonzero(labels != before)), (labels, lower)
 
@@ -149,6 +147,13 @@ class BoundedPass(_Pass):
             labels,
             lower,
         )
+
+
+def _set_held(tile: slice, held: Array, held_labels: Array, labels: Array) -> None:
+    """Label the held rows of a tile as told; all counted from the start of the block."""
+    if len(held):
+        here = slice(*np.searchsorted(held, (tile.start, tile.stop)))
+        labels[held[here]] = held_labels[here]
 
 
 class _Sums:
