@@ -66,6 +66,7 @@ def test_statistics_of_every_node(X: np.ndarray, dtype: Any) -> None:
     leaves = tree.partition(50)
     assert len(leaves) >= 50
     assert tree.sizes[leaves].sum() == len(X)
+    np.testing.assert_array_equal(tree.partition(50), leaves)  # nothing is cut twice
     upper = np.triu_indices(3)
     for node in range(len(tree.parts)):
         rows, w = rows_of(tree, node)

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels import kernel
+from sidelight._kernels import kernel, sum_kernel
 
 Array = npt.NDArray[Any]
+
+#: Rows that are turned into columns at a time, so that sums run along vectors.
+TILE = 256
 
 #: A rough principal direction cuts as well as an exact one.
 POWER_STEPS = 8
@@ -18,7 +21,7 @@ POWER_STEPS = 8
 SMALL_SHARE = 1e-3
 
 
-@kernel
+@sum_kernel
 def cell_moments(
     rows: Array, weights: Array, start: int, stop: int, mean: Array, spread: Array
 ) -> float:
@@ -28,30 +31,43 @@ def cell_moments(
     is as long as ``mean``. Both are taken about rows of the cell itself, so that nothing cancels.
     """
     d = len(mean)
-    total = 0.0
-    mean[:] = 0.0
-    spread[:] = 0.0
-    for n in range(start, stop):
-        total += weights[n]
-        for i in range(d):
-            mean[i] += weights[n] * (np.float64(rows[n, i]) - np.float64(rows[start, i]))
+    gaps = np.empty((d, min(TILE, stop - start)))
+    weighted = np.empty(gaps.shape[1])
+    origin = np.empty(d)
     for i in range(d):
-        mean[i] = np.float64(rows[start, i]) + mean[i] / total
-    gaps = np.empty(d)
-    full = len(spread) > d
-    for n in range(start, stop):
+        origin[i] = rows[start, i]
+    mean[:] = 0.0
+    total = 0.0
+    for tile in range(start, stop, TILE):
+        size = min(TILE, stop - tile)
+        for n in range(size):
+            total += weights[tile + n]
+            for i in range(d):
+                gaps[i, n] = rows[tile + n, i] - origin[i]
         for i in range(d):
-            gaps[i] = np.float64(rows[n, i]) - mean[i]
-        if full:
-            column = 0
+            part = 0.0
+            for n in range(size):
+                part += weights[tile + n] * gaps[i, n]
+            mean[i] += part
+    for i in range(d):
+        mean[i] = origin[i] + mean[i] / total
+    full = len(spread) > d
+    spread[:] = 0.0
+    for tile in range(start, stop, TILE):
+        size = min(TILE, stop - tile)
+        for n in range(size):
             for i in range(d):
-                weighted = weights[n] * gaps[i]
-                for j in range(i, d):
-                    spread[column + j - i] += weighted * gaps[j]
-                column += d - i
-        else:
-            for i in range(d):
-                spread[i] += weights[n] * gaps[i] * gaps[i]
+                gaps[i, n] = rows[tile + n, i] - mean[i]
+        column = 0
+        for i in range(d):
+            for n in range(size):
+                weighted[n] = weights[tile + n] * gaps[i, n]
+            for j in range(i, d if full else i + 1):
+                part = 0.0
+                for n in range(size):
+                    part += weighted[n] * gaps[j, n]
+                spread[column] += part
+                column += 1
     for column in range(len(spread)):
         spread[column] /= total
     return total

@@ -28,6 +28,9 @@ Array = npt.NDArray[Any]
 #: With fewer cells several components would own the same ones and become the same.
 CELLS_PER_COMPONENT = 8
 
+#: Greedy EM takes cells for rows; a component needs many per feature to be split again and again.
+GREEDY_CELLS = 32
+
 #: Candidates per component and search, for a greedy start.
 CANDIDATES = 10
 
@@ -60,7 +63,7 @@ class AcceleratedMixture(_GaussianBase):
         Cut cells until ``L - F``, as far as some rows of every cell tell, is at most this per row.
         The log-likelihood itself ends much closer to that of EM on all rows.
     init_cells : int, default=None
-        Number of cells to begin with; ``8 n_components`` unless told.
+        Number of cells to begin with; ``8 n_components`` unless told, and more for a greedy start.
     max_cells : int, default=None
         Cut no more cells once there are so many. As many as the accuracy takes unless told.
     tol : float, default=1e-5
@@ -269,8 +272,9 @@ class AcceleratedMixture(_GaussianBase):
     def _first_cells(self, k: int, d: int) -> int:
         if self.init_cells is not None:
             return int(self.init_cells)
-        # Greedy EM takes cells for rows, and every component needs enough of them to be split.
-        return CELLS_PER_COMPONENT * k * (d + 1 if self.init_params == "greedy" else 1)
+        if self.init_params == "greedy":
+            return GREEDY_CELLS * k * (d + 1)
+        return CELLS_PER_COMPONENT * k
 
     def _start_on_cells(
         self,

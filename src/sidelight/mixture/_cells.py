@@ -125,20 +125,19 @@ class CellTree:
         widest_directions(self.spreads[nodes], directions)
         return directions
 
-    def cut(self, nodes: Array, directions: Array, heights: Array) -> Array:
-        """Cut nodes across directions, at heights above their means; return those with parts.
+    def cut(self, nodes: Array, directions: Array, heights: Array) -> None:
+        """Cut nodes across directions, at heights above their means.
 
         Where a plane has all rows on one side another is tried: through the mean, across the
         widest direction. Only nodes whose rows are all equal stay whole.
         """
-        divided = self._cut(nodes, directions, heights)
+        self._cut(nodes, directions, heights)
         left = nodes[self.parts[nodes] == UNCUT]
         if len(left):
-            divided = np.append(divided, self._cut(left, self.widest(left), np.zeros(len(left))))
+            self._cut(left, self.widest(left), np.zeros(len(left)))
             self.parts[left[self.parts[left] == UNCUT]] = EQUAL
-        return divided
 
-    def _cut(self, nodes: Array, directions: Array, heights: Array) -> Array:
+    def _cut(self, nodes: Array, directions: Array, heights: Array) -> None:
         m, d = directions.shape
         middles = np.empty(m, dtype=np.int64)
         weights = np.empty((m, 2))
@@ -172,7 +171,6 @@ class CellTree:
         self.parts = np.append(self.parts, np.full(2 * len(ends), UNCUT))
         self.means = np.concatenate((self.means, means[good].reshape(-1, d)))
         self.spreads = np.concatenate((self.spreads, spreads[good].reshape(-1, spreads.shape[2])))
-        return nodes[good]
 
     def replaced(self, leaves: Array, nodes: Array) -> Array:
         """Put the parts of some leaves in their places."""
@@ -184,7 +182,8 @@ class CellTree:
         leaves = np.array([0])
         while len(leaves) < n_cells:
             whole = leaves[self.parts[leaves] == UNCUT]
-            divided = self.cut(whole, self.widest(whole), np.zeros(len(whole)))
+            self.cut(whole, self.widest(whole), np.zeros(len(whole)))
+            divided = leaves[self.parts[leaves] >= 0]
             if not len(divided):
                 break
             leaves = self.replaced(leaves, divided)
