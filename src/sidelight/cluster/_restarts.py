@@ -67,17 +67,23 @@ def run_starts(
     verbose : int
         Whether to show progress: every iteration, or every start when they run at once.
     """
-    workers = min(get_threads(), len(seeds)) if _leaves_threads_idle(source) else 1
+    if not _leaves_threads_idle(source):
+        return _one_by_one(run, seeds)
     # Once for all passes of all starts: on small tables the switch is felt.
     with one_thread_blas:
-        if workers > 1:
-            return _at_once(run, seeds, workers, _AllStarts(description, len(seeds), verbose))
-        results: list[Result] = []
-        for number, seed in enumerate(seeds):
-            results.append(run(number, np.random.RandomState(seed)))
-            if results[-1].interrupted:
-                break
-        return results
+        workers = min(get_threads(), len(seeds))
+        if workers == 1:
+            return _one_by_one(run, seeds)
+        return _at_once(run, seeds, workers, _AllStarts(description, len(seeds), verbose))
+
+
+def _one_by_one(run: Run[Result], seeds: Sequence[int]) -> list[Result]:
+    results: list[Result] = []
+    for number, seed in enumerate(seeds):
+        results.append(run(number, np.random.RandomState(seed)))
+        if results[-1].interrupted:
+            break
+    return results
 
 
 def _leaves_threads_idle(source: RowSource) -> bool:
