@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from sidelight.cluster._lloyd import dense_rows
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]
+
+#: What :func:`_order_by_content` has found, as long as the source is in use.
+_orders: WeakKeyDictionary[RowSource, Array] = WeakKeyDictionary()
 
 
 def kmeans_plusplus(
@@ -165,11 +169,15 @@ def _order_by_content(source: RowSource) -> Array:
     """Order the rows by their projection on a fixed line: equal rows become neighbours.
 
     Chance that walks along this order meets the same rows however the table is arranged, and does
-    not tell a heavy row from a repeated one.
+    not tell a heavy row from a repeated one. It is the same for all starts on these rows.
     """
+    known = _orders.get(source)
+    if known is not None:
+        return known
     line = np.random.RandomState(0).standard_normal(source.n_features).astype(source.dtype)
     projections = source.map_reduce(lambda block: ((), (block @ line,)))[1][0]
-    return np.argsort(projections, kind="stable")
+    order = _orders[source] = np.argsort(projections, kind="stable")
+    return order
 
 
 def _draw(mass: Array, order: Array, n: int, random_state: np.random.RandomState) -> Array:
