@@ -300,3 +300,33 @@ def test_what_cannot_be_is_said() -> None:
     for wrong in ({"penalty": -1.0}, {"inference": "magic"}, {"n_sweeps": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             fit(X, **wrong)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_responsibilities_are_the_slopes_of_the_likelihood(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    pairs = np.array([(0, 1), (1, 2), (3, 4), (5, 6), (6, 7)])
+    coupling = np.array([1.5, -0.7, np.inf, -np.inf, 0.4])
+    known = Constraints(n_samples=9, labels=[-1] * 8 + [1])
+    sample_weight = rng.uniform(0.2, 3.0, 9) if weighted else None
+    rows = CoupledRows(
+        pairs, coupling, known, 3, sample_weight, inference="exact", n_sweeps=1, random_state=0
+    )
+    density, log_pi = rng.normal(size=(9, 3)), np.log([0.2, 0.5, 0.3])
+    resp, _ = rows.posterior(density, log_pi)
+    h = 1e-6
+    for i in range(9):
+        for s in range(3):
+            up, down = density.copy(), density.copy()
+            up[i, s] += h
+            down[i, s] -= h
+            slope = (rows.posterior(up, log_pi)[1] - rows.posterior(down, log_pi)[1]) / (2 * h)
+            assert slope == pytest.approx(resp[i, s], abs=1e-7)
+    # The same for the mixing weights: rows that there are, less those that the prior expects.
+    counts = rows.field.prior_counts(log_pi)[0]
+    for s in range(3):
+        move = h * np.eye(3)[s]
+        slope = (
+            rows.posterior(density, log_pi + move)[1] - rows.posterior(density, log_pi - move)[1]
+        ) / (2 * h)
+        assert slope == pytest.approx(resp[:, s].sum() - counts[s], abs=1e-6)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sidelight._kernels.icm import add_rows
 from sidelight.constraints import Constraints
+from sidelight.constraints.feasibility import connected_parts
 from sidelight.mixture._known_classes import known_classes
 from sidelight.mixture._mrf import ConstraintField
 
@@ -78,25 +79,42 @@ class CoupledRows:
 
         self._known = np.full(len(nodes), -1, np.int64)
         self._known[self._node] = self.components[self.rows]
-        self._weight = None if sample_weight is None else sample_weight[self.rows].astype(float)
-        rows_of = np.bincount(self._node, minlength=len(nodes))
+        node_weight = self._weigh(sample_weight, number[ends])
         self.field = ConstraintField(
             number[ends],
             coupling[~linked],
             len(nodes),
-            size=rows_of,
-            weight=None
-            if self._weight is None
-            else np.bincount(self._node, self._weight) / rows_of,
+            size=np.bincount(self._node, self._share, minlength=len(nodes)),
+            weight=node_weight,
             inference=inference,
             n_sweeps=n_sweeps,
             random_state=random_state,
         )
 
+    def _weigh(self, sample_weight: Array | None, edges: Array) -> Array | None:
+        """How often rows and nodes count: a connected part as often as its rows on average.
+
+        Inside a part every row has its share of that, so that the likelihood of the part and the
+        responsibilities of its rows belong together.
+        """
+        self._share = np.ones(len(self.rows))
+        self._weight = None
+        if sample_weight is None:
+            return None
+        self._weight = sample_weight[self.rows].astype(np.float64)
+        n_parts, part = connected_parts(len(self._known), edges)
+        part_of_row = part[self._node]
+        sizes = np.bincount(part_of_row, minlength=n_parts)
+        average = np.bincount(part_of_row, self._weight, minlength=n_parts) / sizes
+        # Where nothing counts, it does not matter how often.
+        of_row = average[part_of_row]
+        self._share = np.divide(self._weight, of_row, out=np.ones(len(of_row)), where=of_row > 0)
+        return np.asarray(average[part])
+
     def _potentials(self, log_density: Array, log_weights: Array) -> Array:
         """Log-weight of every node in every component."""
         logphi = self.field.size[:, None] * log_weights
-        add_rows(logphi, self._node, log_density)
+        add_rows(logphi, self._node, log_density * self._share[:, None])
         labelled = np.flatnonzero(self._known >= 0)
         own = logphi[labelled, self._known[labelled]]
         logphi[labelled] = -np.inf
