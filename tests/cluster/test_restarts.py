@@ -88,7 +88,8 @@ def test_starts_at_once_give_the_same_bits(
         at_once = fitted(estimator, known, 3)
     finally:
         sys.setswitchinterval(interval)
-    assert len(seen) > 2, "starts should have run in several threads"
+    # How many threads get a start depends on the machine: one may take all while others begin.
+    assert seen - {threading.main_thread().name}, "starts should have run in threads"
     for value, expected in zip(at_once, alone, strict=True):
         np.testing.assert_array_equal(value, expected)
 
