@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = attach(
             "LaplacianScore",
             "VarianceScore",
         ],
+        "_forward": ["ForwardConstraintSelector"],
         "_online": ["OnlineConstraintSelector"],
     },
 )

@@ -45,15 +45,18 @@ def fisher_scores(rows: Any, classes: Array) -> Array:
     return _ratio(between, within)
 
 
+def squared_gaps(rows: Any, pairs: Array) -> Any:
+    """``(x_ir - x_jr)²``, a row for every pair; sparse where the rows are."""
+    gaps = (rows[pairs[:, 0]] - rows[pairs[:, 1]]).astype(np.float64)
+    return gaps.multiply(gaps).tocsr() if sparse.issparse(gaps) else gaps * gaps
+
+
 def pair_sums(rows: Any, pairs: Array, weights: Array) -> Array:
     """``Σ_(i,j) w_ij (x_ir - x_jr)²``: the quadratic form of the pairs' Laplacian."""
     total = np.zeros(rows.shape[1])
     for start in range(0, len(pairs), PAIR_BLOCK):
-        block = pairs[start : start + PAIR_BLOCK]
-        gaps = rows[block[:, 0]] - rows[block[:, 1]]
-        gaps = gaps.astype(np.float64)
-        squares = gaps.multiply(gaps) if sparse.issparse(gaps) else gaps * gaps
-        total += np.asarray(weights[start : start + PAIR_BLOCK] @ squares).reshape(-1)
+        block = slice(start, start + PAIR_BLOCK)
+        total += np.asarray(weights[block] @ squared_gaps(rows, pairs[block])).reshape(-1)
     return total
 
 

@@ -1,0 +1,345 @@
+"""Forward search for a subset of features, all pairs at once (Mallapragada 2010, section 5.5)."""
+
+from __future__ import annotations
+
+import heapq
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import Tags
+
+from sidelight.base import MethodTags
+from sidelight.constraints import Constraints, Pairs, known_pairs
+from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.feature_selection._base import _ScoreSelector, n_kept
+from sidelight.feature_selection._scores import PAIR_BLOCK, squared_gaps
+
+Array = npt.NDArray[Any]
+
+#: Below this variance (of a feature with mean square 1) a feature does not vary.
+LEAST_VARIANCE = 1e-10
+
+
+class ForwardConstraintSelector(_ScoreSelector):
+    """Searches the subset of features whose distance tells the two kinds of pairs apart best.
+
+    A pair of rows has the squared differences ``δ_j = (x_j - x'_j)²``; ``t`` is 1 for pairs that
+    are known to be apart and 0 for pairs that belong together. The merit of a subset is the
+    correlation of its distance, every feature in units of its own spread ``σ_j``, with ``t``:
+
+    ``J(S) = corr(Σ_{j∈S} δ_j / σ_j, t) = Σ_{j∈S} ρ_j / √(Σ_{i,j∈S} R_ij)``,
+
+    with ``ρ_j = corr(δ_j, t)`` and ``R_ij = corr(δ_i, δ_j)``: features count that differ between
+    rows known to be apart, and not for the same pairs as others do (the merit of Hall 1999, with
+    the sign of the correlation). The search is best-first: always from the best subset that was
+    not extended yet by the feature that helps most, so that it goes on from an earlier subset
+    where a step does not help. It is the batch method that the thesis compares online selection
+    with (Mallapragada 2010, section 5.5, which names the search and not its merit); all pairs have
+    to be there at once.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        How many to keep at most, or which share (150 in the thesis); as many as help unless told.
+    patience : int, default=5
+        Subsets in a row that may be no better than the best before the search ends. 0 is plain
+        forward search.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        What a chosen feature added to ``J`` when it came in, and what each of the others would add
+        to the subset found; NaN for features that do not vary between the pairs.
+    ranking_ : ndarray of int, shape (n_features,)
+        1 for the first that came in; then the others by their scores.
+    support_ : ndarray of bool, shape (n_features,)
+        Which features are kept.
+    merit_ : float
+        ``J`` of the subset.
+    n_subsets_ : int
+        Subsets that were extended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight import Constraints
+    >>> from sidelight.feature_selection import ForwardConstraintSelector
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 200)
+    >>> X = rng.normal(size=(200, 20))
+    >>> X[:, [3, 8]] += 3 * y[:, None]
+    >>> known = Constraints.sample(y, 200, random_state=0)
+    >>> model = ForwardConstraintSelector(2).fit(X, constraints=known)
+    >>> model.get_support(indices=True)
+    array([3, 8])
+    """
+
+    def __init__(
+        self, n_features_to_select: int | float | None = None, *, patience: int = 5
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.patience = patience
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            name="forward-constraint-selector",
+            family="feature_selection",
+            summary="best-first search for the subset whose distance tells pairs apart",
+            knowledge=("must-link", "cannot-link", "labels", "groups"),
+            enforcement="soft",
+            source="Mallapragada 2010, section 5.5; Hall 1999",
+            complexity="O(m d) time per subset, O((min(m, d) + s) d) memory for m pairs, s subsets",
+            needs_n_clusters=False,
+            sparse=True,
+            kind="transformer",
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Search the subset.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            What is known; pairs of both kinds are needed.
+
+        Returns
+        -------
+        self : ForwardConstraintSelector
+            The fitted selector.
+        """
+        patience = self.patience
+        if isinstance(patience, bool) or not isinstance(patience, Integral) or patience < 0:
+            raise ValueError(f"patience must be a whole number, 0 or above, got {patience!r}.")
+        rows: Any = self._check_rows(X, reset=True)
+        known = self._check_constraints(constraints, y, rows.shape[0])
+        pairs = known_pairs(known)
+        self._refuse_one_kind(known, pairs)
+        d = rows.shape[1]
+        most = d if self.n_features_to_select is None else n_kept(self.n_features_to_select, d)
+        moments = PairMoments(rows, pairs)
+        if not moments.varies.any():
+            warnings.warn(
+                "No feature differs between the pairs, so none is better than another: all are "
+                "kept.",
+                ConstraintWarning,
+                stacklevel=2,
+            )
+            self.merit_, self.n_subsets_ = 0.0, 0
+            self._keep_found(np.arange(d), np.full(d, np.nan))
+            return self
+        found, self.n_subsets_ = best_first(
+            moments.relevance, moments.correlations, moments.varies, most, int(patience)
+        )
+        if found.merit <= 0:
+            warnings.warn(
+                "No feature differs more between rows known to be apart than between rows that "
+                "belong together; the one that does least harm is kept.",
+                ConstraintWarning,
+                stacklevel=2,
+            )
+        self.merit_ = found.merit
+        scores = merits_with_one_more(found, moments.relevance, moments.varies) - found.merit
+        scores[~np.isfinite(scores)] = np.nan
+        scores[found.chosen] = found.gains
+        self._keep_found(np.array(found.chosen), scores)
+        return self
+
+    def _refuse_one_kind(self, known: Constraints, pairs: Pairs) -> None:
+        if pairs.n_together and pairs.n_apart:
+            return
+        nothing = "requires y to be passed, but the target y is None: " * known.is_empty
+        missing = "belong together" if pairs.n_apart else "be apart"
+        one = " (rows of 1 class only)" if known.has_labels and not pairs.n_apart else ""
+        raise SidelightError(
+            f"{nothing}{type(self).__name__} compares rows that belong together with rows that do "
+            f"not, but no two rows are known to {missing}{one}: give pairs of both kinds, or "
+            "labels (y) of two classes with two rows each."
+        )
+
+    def _keep_found(self, chosen: Array, scores: Array) -> None:
+        """The chosen come first, in their order; then the others by their scores."""
+        worth = np.where(np.isnan(scores), -np.inf, scores)
+        worth[chosen] = np.inf
+        order = np.argsort(-worth, kind="stable")
+        order[: len(chosen)] = chosen
+        self.ranking_ = np.empty(len(scores), dtype=np.int64)
+        self.ranking_[order] = np.arange(1, len(scores) + 1)
+        self.scores_ = scores
+        self.support_ = self.ranking_ <= len(chosen)
+
+
+class PairMoments:
+    """Correlations of squared differences, with the kind of the pair and among each other.
+
+    Where features are fewer than pairs their products are summed once; otherwise (and for sparse
+    rows) the differences are kept, and a column of ``R`` is one product with a vector.
+    """
+
+    def __init__(self, rows: Any, pairs: Pairs) -> None:
+        places = np.concatenate([pairs.together, pairs.apart])
+        weight = np.concatenate([pairs.together_weight, pairs.apart_weight])
+        weight = weight / weight.sum()
+        is_apart = np.arange(len(places)) >= pairs.n_together
+        d = rows.shape[1]
+        self._gaps: Any = None
+        self._products: Array | None = None
+        self._weight = weight
+        if not sparse.issparse(rows) and d <= len(places):
+            products, sums, apart = np.zeros((d, d)), np.zeros(d), np.zeros(d)
+            for start in range(0, len(places), PAIR_BLOCK):
+                block = slice(start, start + PAIR_BLOCK)
+                gaps = squared_gaps(rows, places[block])
+                weighted = gaps * weight[block, None]
+                products += weighted.T @ gaps
+                sums += weighted.sum(axis=0)
+                apart += weighted[is_apart[block]].sum(axis=0)
+            squares, self._products = np.diag(products).copy(), products
+        else:
+            self._gaps = gaps = squared_gaps(rows, places)
+            sums, apart = _flat(weight @ gaps), _flat((weight * is_apart) @ gaps)
+            squares = _flat(weight @ (gaps.multiply(gaps) if sparse.issparse(gaps) else gaps**2))
+        # Every feature in units in which its mean square is 1: then rounding is the same for all.
+        self._unit = np.sqrt(np.where(squares > 0, squares, 1.0))
+        self._mean = sums / self._unit
+        variance = np.where(squares > 0, 1.0, 0.0) - self._mean**2
+        self.varies = variance > LEAST_VARIANCE
+        self._spread = np.sqrt(np.where(self.varies, variance, 1.0))
+        share = float(weight[is_apart].sum())
+        covariance = apart / self._unit - share * self._mean
+        relevance = covariance / self._spread / np.sqrt(share * (1 - share))
+        self.relevance: Array = np.where(self.varies, relevance, 0.0)
+
+    def correlations(self, j: int) -> Array:
+        """Column ``j`` of ``R``; 0 for features that do not vary."""
+        if self._products is not None:
+            mixed = self._products[:, j]
+        else:
+            own = self._gaps[:, [j]]
+            own = _flat(own.toarray() if sparse.issparse(own) else own)
+            mixed = _flat((self._weight * own) @ self._gaps)
+        mixed = mixed / self._unit / self._unit[j]
+        column = (mixed - self._mean * self._mean[j]) / self._spread / self._spread[j]
+        return np.where(self.varies, column, 0.0)
+
+
+@dataclass
+class Subset:
+    """A subset on the way, with the sums that its extensions need.
+
+    ``with_it`` is ``Σ_{i∈S} R_ij`` for every feature ``j``; ``order`` its extensions, the best
+    first, of which ``tried`` were made.
+    """
+
+    chosen: list[int]
+    gains: list[float]
+    merit: float
+    relevance: float
+    variance: float
+    with_it: Array
+    order: Array
+    merits: Array
+    tried: int = 0
+
+    def next_merit(self) -> float:
+        """Merit of the best extension that was not made yet; minus infinity when all were."""
+        if self.tried >= len(self.order):
+            return -np.inf
+        return float(self.merits[self.order[self.tried]])
+
+
+def best_first(
+    relevance: Array,
+    correlations: Callable[[int], Array],
+    allowed: Array,
+    most: int,
+    patience: int,
+) -> tuple[Subset, int]:
+    """Subset of at most ``most`` allowed features with the largest merit that was met.
+
+    ``relevance`` is ``ρ``, ``correlations(j)`` column ``j`` of ``R``. Also returns the number of
+    subsets that were extended.
+    """
+    columns: dict[int, Array] = {}
+    d = len(relevance)
+    empty = Subset([], [], 0.0, 0.0, 0.0, np.zeros(d), np.empty(0), np.empty(0))
+    _rank_extensions(empty, relevance, allowed)
+    best = Subset([], [], -np.inf, 0.0, 0.0, np.zeros(d), np.empty(0), np.empty(0))
+    made = [empty]
+    waiting = [(-empty.next_merit(), 0)]
+    seen: set[frozenset[int]] = set()
+    stale = 0
+    while waiting and stale <= patience:
+        _, number = heapq.heappop(waiting)
+        parent = made[number]
+        j = int(parent.order[parent.tried])
+        parent.tried += 1
+        if np.isfinite(parent.next_merit()):
+            heapq.heappush(waiting, (-parent.next_merit(), number))
+        members = frozenset((*parent.chosen, j))
+        if members in seen:
+            continue
+        seen.add(members)
+        if j not in columns:
+            columns[j] = correlations(j)
+        child = _extended(parent, j, relevance, columns[j])
+        improved = child.merit > best.merit + 1e-12
+        stale = 0 if improved else stale + 1
+        if improved:
+            best = child
+            if len(child.chosen) == most:
+                break
+        if len(child.chosen) < most:
+            _rank_extensions(child, relevance, allowed)
+            if np.isfinite(child.next_merit()):
+                made.append(child)
+                heapq.heappush(waiting, (-child.next_merit(), len(made) - 1))
+    return best, len(made)
+
+
+def merits_with_one_more(subset: Subset, relevance: Array, allowed: Array) -> Array:
+    """``J(S ∪ {j})`` for every ``j``; minus infinity for features in it or not allowed."""
+    variance = subset.variance + 2 * subset.with_it + 1.0
+    # Differences that cancel each other leave a distance that does not vary.
+    open_to = allowed & (variance > LEAST_VARIANCE)
+    open_to[subset.chosen] = False
+    merits = (subset.relevance + relevance) / np.sqrt(np.where(open_to, variance, 1.0))
+    return np.where(open_to, merits, -np.inf)
+
+
+def _rank_extensions(subset: Subset, relevance: Array, allowed: Array) -> None:
+    subset.merits = merits_with_one_more(subset, relevance, allowed)
+    order = np.argsort(-subset.merits, kind="stable")
+    subset.order = order[np.isfinite(subset.merits[order])]
+
+
+def _extended(subset: Subset, j: int, relevance: Array, column: Array) -> Subset:
+    merit = float(subset.merits[j])
+    return Subset(
+        chosen=[*subset.chosen, j],
+        gains=[*subset.gains, merit - subset.merit],
+        merit=merit,
+        relevance=subset.relevance + float(relevance[j]),
+        variance=subset.variance + 2 * float(subset.with_it[j]) + 1.0,
+        with_it=subset.with_it + column,
+        order=np.empty(0),
+        merits=np.empty(0),
+    )
+
+
+def _flat(values: Any) -> Array:
+    return np.asarray(values, dtype=np.float64).reshape(-1)
