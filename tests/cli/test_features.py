@@ -81,3 +81,21 @@ def test_select_keeps_the_best_columns_under_their_names(orchard, run, method):
     assert list(few.feature_names) == [n for n in all_of.feature_names if n in best]
     chosen = [all_of.feature_names.index(name) for name in few.feature_names]
     np.testing.assert_allclose(few.X, all_of.X[:, chosen])
+
+
+def test_reports_are_written_with_the_features_or_nothing_is(orchard, run, tmp_path):
+    data, links = orchard
+    made = run(
+        *("transform", data, "-m", "rca", "-c", links, *TRUTH, "--json"),
+        *("-o", "m.csv", "--report", "m.html", "--save", "m.skops"),
+    )
+    assert made.json["outputs"] == {"features": "m.csv", "report": "m.html", "model": "m.skops"}
+    with open("m.html", encoding="utf-8") as page:
+        text = page.read()
+    assert "sidelight transform" in text
+    assert "Pairs of rows that nothing was said about" in text
+    assert run("select", data, "-m", "variance-score", *TRUTH, "--report", "s.html").code == 0
+    assert run("transform", data, "-m", "rca", *TRUTH, "--report", "m.pdf").code == 1
+    ended = run("transform", data, "--model", "m.skops", "--report", "again.html")
+    assert ended.code == 2
+    assert "nothing is learned" in ended.err

@@ -10,9 +10,9 @@ import pytest
 
 from sidelight.mixture import GaussianMixture
 from sidelight.report import render_report
-from sidelight.report._charts import SCATTER_WITH_TICKS, _frame
+from sidelight.report._charts import SCATTER_WITH_TICKS, frame_of
 from sidelight.report._mixtures import certainty, saliency
-from sidelight.report._run import make_run
+from sidelight.report._run import make_given, make_run
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,9 @@ def two() -> tuple[np.ndarray, GaussianMixture]:
 
 
 def run_of(estimator, X):
-    return make_run(estimator, X, constraints=None, labels_true=None, ids=None, feature_names=None)
+    return make_run(
+        make_given(estimator, X, constraints=None, labels_true=None, ids=None, feature_names=None)
+    )
 
 
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
@@ -38,7 +40,7 @@ def test_ellipses_pass_through_two_standard_deviations(two, kind):
         html,
     )
     assert len(found) == 2
-    x_range, y_range = _frame(X[:, 0]), _frame(X[:, 1])
+    x_range, y_range = frame_of(X[:, 0]), frame_of(X[:, 1])
     for component, rx, ry, cx, cy, angle in (tuple(map(float, f)) for f in found):
         s = int(component)
         covariance = model._components.full_covariances()[s]

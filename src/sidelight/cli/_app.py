@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +26,7 @@ from sidelight.cli._options import (
     file_option,
     quick_imports,
     split_names,
+    typed_command,
 )
 
 app = typer.Typer(
@@ -139,7 +139,7 @@ def cluster(
         output=output,
         report=report,
         save=save,
-        command=shlex.join(["sidelight", *(context.obj or ["cluster"])]),
+        command=typed_command(context),
     )
     run(request, Screen(as_json=as_json, quiet=quiet))
 

@@ -181,13 +181,14 @@ def _outputs(fit: Fit, request: Request) -> dict[Path, Callable[[Path], None]]:
     if request.output is not None:
         outputs[request.output] = lambda path: write_labels(path, fit.data.ids, fit.labels)
     if request.save is not None:
-        outputs[request.save] = lambda path: _save(fit, path)
+        outputs[request.save] = lambda path: save_run(fit, path)
     if request.report is not None:
-        outputs[request.report] = lambda path: _report(fit, request, path)
+        outputs[request.report] = lambda path: report_run(fit, request, path)
     return outputs
 
 
-def _save(fit: Fit, path: Path) -> None:
+def save_run(fit: Fit, path: Path) -> None:
+    """Keep the model with all that new rows need."""
     from sidelight.cli._model import Model, save_model
 
     model = Model(
@@ -201,7 +202,8 @@ def _save(fit: Fit, path: Path) -> None:
     save_model(model, path)
 
 
-def _report(fit: Fit, request: Request, path: Path) -> None:
+def report_run(fit: Fit, request: Request, path: Path) -> None:
+    """Write the report."""
     from sidelight.report import write_report
 
     write_report(

@@ -21,6 +21,7 @@ from sidelight.cli._options import (
     file_option,
     quick_imports,
     split_names,
+    typed_command,
 )
 
 Method = Annotated[
@@ -41,6 +42,9 @@ Settings = Annotated[
 Standardize = Annotated[
     bool, typer.Option("--standardize", help="Bring all features to mean 0 and variance 1.")
 ]
+Report = Annotated[
+    Path | None, file_option("--report", text="Write an HTML report: before and after.")
+]
 FeaturesOutput = Annotated[
     Path | None,
     file_option("--output", "-o", text="Where to write the features (.csv, .parquet, .npy)."),
@@ -48,6 +52,7 @@ FeaturesOutput = Annotated[
 
 
 def transform(
+    context: typer.Context,
     data: Data,
     method: Method = None,
     dimensions: Annotated[
@@ -66,6 +71,7 @@ def transform(
     standardize: Standardize = False,
     seed: Seed = 0,
     output: FeaturesOutput = None,
+    report: Report = None,
     save: Annotated[
         Path | None, file_option("--save", text="Where to keep the learned map (.skops).")
     ] = None,
@@ -100,7 +106,9 @@ def transform(
         standardize=standardize,
         seed=seed,
         output=output,
+        report=report,
         save=save,
+        command=typed_command(context),
     )
     screen = Screen(as_json=as_json, quiet=quiet)
     if model is not None:
@@ -110,6 +118,7 @@ def transform(
 
 
 def select(
+    context: typer.Context,
     data: Data,
     method: Method = None,
     n_features: Annotated[
@@ -128,6 +137,7 @@ def select(
     standardize: Standardize = False,
     seed: Seed = 0,
     output: FeaturesOutput = None,
+    report: Report = None,
     save: Annotated[
         Path | None, file_option("--save", text="Where to keep the selection (.skops).")
     ] = None,
@@ -158,6 +168,8 @@ def select(
         standardize=standardize,
         seed=seed,
         output=output,
+        report=report,
         save=save,
+        command=typed_command(context),
     )
     run_select(request, n_features, Screen(as_json=as_json, quiet=quiet))

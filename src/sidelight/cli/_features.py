@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from sidelight import catalog
-from sidelight.cli._cluster import Request, read_rows, say_what_is_ignored, scale
+from sidelight.cli._cluster import (
+    Fit,
+    Request,
+    read_rows,
+    report_run,
+    save_run,
+    say_what_is_ignored,
+    scale,
+)
 from sidelight.cli._common import (
     Screen,
     check_output,
@@ -19,41 +28,40 @@ from sidelight.cli._common import (
     number,
     plain_text,
     table,
+    write_all,
 )
 from sidelight.cli._errors import UsageError
-from sidelight.cli._model import Model, load_model, save_model
+from sidelight.cli._model import load_model
 from sidelight.cli._predict import read_like
 from sidelight.cli._settings import command_for, make_estimator
+from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.io import Table, atomic_write, write_table
+from sidelight.io import write_table
 from sidelight.io._write_table import check_table_path
 
 SHOWN_FEATURES = 30
 
 
 @dataclass
-class Made:
+class Made(Fit):
     """Features that were made, and from what."""
 
-    estimator: Any
-    method: str
-    data: Table
     features: Any
     names: list[str]
-    seconds: float
-    knowledge: dict[str, int]
 
 
 def run_transform(request: Request, screen: Screen) -> None:
     """Learn a transformation from the rows and what is known, and write the new features."""
     _check(request, "transform")
     made = _fit(request, screen)
-    _write(made, request.output)
+    write_all(_outputs(made, request))
     _say(made, request, screen, "transform")
 
 
 def run_apply(model_path: Path, request: Request, screen: Screen) -> None:
     """Transform new rows by a saved model."""
+    if request.save is not None or request.report is not None:
+        raise UsageError("with --model nothing is learned: --save and --report have no use.")
     _check_output(request)
     model = load_model(model_path)
     if not hasattr(model.estimator, "transform"):
@@ -64,8 +72,11 @@ def run_apply(model_path: Path, request: Request, screen: Screen) -> None:
     features = model.estimator.transform(X)
     names = _names(model.estimator, model.feature_names)
     seconds = time.perf_counter() - start
-    made = Made(model.estimator, model.method, data, features, names, seconds, {})
-    _write(made, request.output)
+    nothing = Constraints(n_samples=data.n_rows)
+    made = Made(
+        model.estimator, model.method, model.scaler, X, data, nothing, seconds, features, names
+    )
+    write_all(_outputs(made, request))
     _say(made, request, screen, "transform")
 
 
@@ -75,7 +86,7 @@ def run_select(request: Request, n_features: int | None, screen: Screen) -> None
     if n_features is not None:
         request.settings = (*request.settings, f"n_features_to_select={n_features}")
     made = _fit(request, screen)
-    _write(made, request.output)
+    write_all(_outputs(made, request))
     chosen = [
         name for name, kept in zip(made.data.feature_names, _support(made), strict=True) if kept
     ]
@@ -100,6 +111,7 @@ def _check_output(request: Request) -> None:
     if request.output is not None:
         check_table_path(request.output)
         check_output(request.output, ("",))
+    check_output(request.report, (".html", ".htm"))
     check_output(request.save, (".skops",))
 
 
@@ -113,19 +125,19 @@ def _fit(request: Request, screen: Screen) -> Made:
     with screen.progress():
         features = estimator.fit(X, constraints=known).transform(X)
     seconds = time.perf_counter() - start
-    if request.save is not None:
-        model = Model(
-            estimator,
-            scaler,
-            method.name,
-            list(data.feature_names),
-            data.id_column,
-            data.zero_based,
-        )
-        with atomic_write(request.save) as temporary:
-            save_model(model, temporary)
     names = _names(estimator, data.feature_names)
-    return Made(estimator, method.name, data, features, names, seconds, knowledge_facts(known))
+    return Made(estimator, method.name, scaler, X, data, known, seconds, features, names)
+
+
+def _outputs(made: Made, request: Request) -> dict[Path, Callable[[Path], None]]:
+    outputs: dict[Path, Callable[[Path], None]] = {}
+    if request.output is not None:
+        outputs[request.output] = lambda path: _write(made, path)
+    if request.save is not None:
+        outputs[request.save] = lambda path: save_run(made, path)
+    if request.report is not None:
+        outputs[request.report] = lambda path: report_run(made, request, path)
+    return outputs
 
 
 def _names(estimator: Any, feature_names: Any) -> list[str]:
@@ -134,9 +146,7 @@ def _names(estimator: Any, feature_names: Any) -> list[str]:
     ]
 
 
-def _write(made: Made, path: Path | None) -> None:
-    if path is None:
-        return
+def _write(made: Made, path: Path) -> None:
     others = {
         name: values
         for name, values in (
@@ -155,10 +165,12 @@ def _say(made: Made, request: Request, screen: Screen, command: str, **more: Any
         f"{counted(made.data.n_rows, 'row')}, {counted(n_before, 'feature')} in, {n_after} out, "
         f"in {made.seconds:.2f} s",
     )
-    if request.output is not None:
-        screen.show(f"Written: {plain_text(request.output)}")
+    outputs = {"features": request.output, "report": request.report, "model": request.save}
+    written = {kind: str(path) for kind, path in outputs.items() if path is not None}
+    if written:
+        screen.show(f"Written: {', '.join(plain_text(path) for path in written.values())}")
     else:
-        screen.show("Nothing was written; -o features.csv keeps the features.")
+        screen.show("Nothing was written; -o features.csv keeps the features, --report a report.")
     facts = {
         "command": command,
         "data": str(request.data),
@@ -167,9 +179,9 @@ def _say(made: Made, request: Request, screen: Screen, command: str, **more: Any
         "n_rows": made.data.n_rows,
         "features_in": list(made.data.feature_names),
         "features_out": made.names,
-        "knowledge": made.knowledge,
+        "knowledge": knowledge_facts(made.known),
         "seconds": made.seconds,
-        "outputs": {} if request.output is None else {"features": str(request.output)},
+        "outputs": written,
         **more,
     }
     if request.output is None and command == "transform":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -72,6 +73,11 @@ def split_names(values: list[str] | None) -> list[str] | None:
     if values is None:
         return None
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def typed_command(context: typer.Context) -> str:
+    """Return the command as the user typed it."""
+    return shlex.join(["sidelight", *(context.obj or [context.info_name or ""])])
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.report._projection import Projection
-from sidelight.report._run import Partition
+from sidelight.report._run import Partition, shorten
 from sidelight.report._selection import Links
 from sidelight.report._tables import format_number
 
@@ -70,6 +70,7 @@ OBJECTIVE = Box(width=420, height=142, left=56, right=16, top=12, bottom=24)
 
 
 _MANY_MARKS = 15
+_BAR = 19.0
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,8 @@ def scatter(
     shapes : sequence of Shape
         Gaussian components, drawn as ellipses.
     """
-    x_low, x_high = _frame(projection.xy[:, 0])
-    y_low, y_high = _frame(projection.xy[:, 1])
+    x_low, x_high = frame_of(projection.xy[:, 0])
+    y_low, y_high = frame_of(projection.xy[:, 1])
     box = SCATTER if projection.kind == "components" else SCATTER_WITH_TICKS
     inside = np.column_stack(
         [np.clip(projection.xy[:, 0], x_low, x_high), np.clip(projection.xy[:, 1], y_low, y_high)]
@@ -213,7 +214,7 @@ def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -
     iterations = np.flatnonzero(np.isfinite(history))
     values = history[iterations]
     box = OBJECTIVE
-    low, high = _frame(values)
+    low, high = frame_of(values)
     last = max(int(iterations[-1]), 1)
     x = box.x(iterations.astype(np.float64), 0.0, float(last))
     y = box.y(values, low, high)
@@ -248,6 +249,34 @@ def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -
     return "".join(parts)
 
 
+def named_bars(
+    names: Sequence[str],
+    lengths: Array,
+    texts: Sequence[str],
+    *,
+    name: str,
+    title: str,
+    kept: Sequence[bool] | None = None,
+) -> str:
+    """Draw horizontal bars of lengths from 0 to 1, each with its name and a text at its end."""
+    box = Box(width=420, height=_BAR * len(names) + 6, left=130, right=64, top=3, bottom=3)
+    told = ", ".join(f"{what}: {text}" for what, text in zip(names, texts, strict=True))
+    parts = [svg_start(box, name, title, told)]
+    rows = zip(names, lengths, texts, kept or [True] * len(names), strict=True)
+    for number, (what, share, text, chosen) in enumerate(rows):
+        y = box.top + number * _BAR
+        length = max(float(share) * box.inner_width, 1.0)
+        parts.append(
+            f"<g{'' if chosen else ' class=unkept'}><title>{escape(what)}: {escape(text)}</title>"
+            f'<text class="left" x="{box.left - 8}" y="{y + 13:.1f}">'
+            f"{escape(shorten(what, 18))}</text>"
+            f'<rect x="{box.left}" y="{y + 3:.1f}" width="{length:.1f}" height="{_BAR - 6:.1f}"/>'
+            f'<text class="right" x="{box.left + length + 6:.1f}" y="{y + 13:.1f}">'
+            f"{escape(text)}</text></g>"
+        )
+    return "".join(parts) + "</svg>"
+
+
 def nice_ticks(low: float, high: float, wanted: int) -> list[float]:
     """Choose round values between ``low`` and ``high``.
 
@@ -266,7 +295,7 @@ def nice_ticks(low: float, high: float, wanted: int) -> list[float]:
     return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
 
 
-def _frame(values: Array) -> tuple[float, float]:
+def frame_of(values: Array) -> tuple[float, float]:
     """Limits of an axis; a few far outliers do not squeeze everything else."""
     if not len(values):
         return 0.0, 1.0
@@ -280,10 +309,12 @@ def _frame(values: Array) -> tuple[float, float]:
 
 
 def svg_start(box: Box, name: str, title: str, description: str) -> str:
+    """Open a picture; ``name`` is its class or classes, and no other picture of the page has it."""
+    ident = name.replace(" ", "-")
     return (
         f'<svg class="{name}" viewBox="0 0 {box.width} {box.height}" role="img" '
-        f'aria-labelledby="{name}-title {name}-text"><title id="{name}-title">{escape(title)}'
-        f'</title><desc id="{name}-text">{escape(description)}</desc>'
+        f'aria-labelledby="{ident}-title {ident}-text"><title id="{ident}-title">{escape(title)}'
+        f'</title><desc id="{ident}-text">{escape(description)}</desc>'
     )
 
 

@@ -53,7 +53,7 @@ def feature_means(source: RowSource, clusters: Partition) -> FeatureMeans:
 
     Rows in no cluster count for the overall mean only.
     """
-    overall, variance = _moments(source)
+    overall, variance = column_moments(source)
     considered = np.arange(source.n_features)
     if len(considered) > _CONSIDERED:
         considered = np.sort(np.argsort(-variance, kind="stable")[:_CONSIDERED])
@@ -78,7 +78,7 @@ def feature_means(source: RowSource, clusters: Partition) -> FeatureMeans:
     )
 
 
-def _moments(source: RowSource) -> tuple[Array, Array]:
+def column_moments(source: RowSource) -> tuple[Array, Array]:
     """Mean and variance of every feature; dense values are shifted so that no digits cancel."""
     first = source.take(np.arange(min(source.n_rows, 1_000)))
     shift = np.zeros(source.n_features)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from sidelight.report._charts import Box, Shape, svg_start
+from sidelight.report._charts import Box, Shape, named_bars, svg_start
 from sidelight.report._projection import Projection
-from sidelight.report._run import Run, shorten
+from sidelight.report._run import Run
 
 Array = npt.NDArray[np.float64]
 
@@ -23,7 +22,6 @@ BINS = 10
 MOST_FEATURES = 30
 
 CERTAINTY = Box(width=640, height=180, left=6, right=6, top=20, bottom=22)
-_BAR = 19.0
 
 
 @dataclass(frozen=True)
@@ -155,26 +153,11 @@ def saliency(run: Run) -> dict[str, Any]:
     if len(order) > len(shown):
         note += f" The {len(shown)} most salient of {len(order):,} features."
     return {
-        "saliency": Markup(_bars([run.feature_names[j] for j in shown], values[shown])),
+        "saliency": Markup(_saliency_bars([run.feature_names[j] for j in shown], values[shown])),
         "saliency_note": note,
     }
 
 
-def _bars(names: list[str], values: Array) -> str:
-    """Draw horizontal bars from 0 to 1 with their names."""
-    width, left, right = 420.0, 130.0, 44.0
-    height = _BAR * len(names) + 6
-    box = Box(width, height, left, right, 3, 3)
-    told = ", ".join(f"{name}: {value:.2f}" for name, value in zip(names, values, strict=True))
-    parts = [svg_start(box, "saliencies", "Saliency of the features", told)]
-    for number, (name, value) in enumerate(zip(names, values, strict=True)):
-        y = 3 + number * _BAR
-        length = max(float(value) * box.inner_width, 1.0)
-        parts.append(
-            f"<g><title>{escape(name)}: {value:.3f}</title>"
-            f'<text class="left" x="{left - 8}" y="{y + 13:.1f}">{escape(shorten(name, 18))}</text>'
-            f'<rect x="{left}" y="{y + 3:.1f}" width="{length:.1f}" height="{_BAR - 6:.1f}"/>'
-            f'<text class="right" x="{left + length + 6:.1f}" y="{y + 13:.1f}">'
-            f"{value:.2f}</text></g>"
-        )
-    return "".join(parts) + "</svg>"
+def _saliency_bars(names: list[str], values: Array) -> str:
+    texts = [f"{value:.2f}" for value in values]
+    return named_bars(names, values, texts, name="saliencies", title="Saliency of the features")

@@ -6,10 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sidelight.constraints import Constraints
+from sidelight.exceptions import SidelightError
 from sidelight.io import atomic_write
+
+if TYPE_CHECKING:
+    from sidelight.report._run import Given
 
 
 def write_report(
@@ -28,14 +32,18 @@ def write_report(
 ) -> Path:
     """Write the report of a run as one HTML file that opens offline.
 
-    The file appears complete or not at all.
+    Of clusters it shows a map of the data with what was asked, what was violated, sizes, means
+    and agreement with known labels; of a learned distance, projection or selection of features
+    the rows and the known pairs before and after, and what the features count for. The file
+    appears complete or not at all.
 
     Parameters
     ----------
     path : path-like
         Where to write; an existing file is replaced.
     estimator : object
-        A fitted estimator; its ``labels_`` are reported, and its ``history_`` if it has one.
+        A fitted estimator: its ``labels_`` are reported, or what its ``transform`` does to the
+        rows if it has none, and its ``history_`` if it has one.
     X : array, CSR matrix or RowSource of shape (n_samples, n_features)
         The rows it was fitted on.
     constraints : Constraints, default=None
@@ -121,11 +129,17 @@ def render_report(
     True
     """
     # Jinja2 and SciPy are imported when a report is made, not when this package is.
-    from sidelight.report import _mixtures, _sections
-    from sidelight.report._run import make_run
+    from sidelight.report import _mapped, _sections
+    from sidelight.report._run import make_given
     from sidelight.report._tables import settings_of, versions
 
-    run = make_run(
+    finds_clusters = hasattr(estimator, "labels_")
+    if not finds_clusters and not _is_fitted_map(estimator):
+        raise SidelightError(
+            f"{type(estimator).__name__} has no labels_ and maps no rows yet; fit it before "
+            "writing its report."
+        )
+    given = make_given(
         estimator,
         X,
         constraints=constraints,
@@ -133,8 +147,40 @@ def render_report(
         ids=ids,
         feature_names=feature_names,
     )
+    cards = _cluster_cards(given) if finds_clusters else _mapped.cards(given)
     context = {
-        **_sections.heading(run, title, seconds),
+        **cards,
+        **_sections.heading(given, title, seconds, cards["facts_of_its_own"]),
+        "method_line": _sections.method_line(estimator),
+        "settings": settings_of(estimator, settings),
+        "versions": versions(),
+        "command": command,
+    }
+    template = "clusters.html.j2" if finds_clusters else "mapped.html.j2"
+    html: str = _environment().get_template(template).render(context)
+    return html
+
+
+def _is_fitted_map(estimator: Any) -> bool:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if not hasattr(estimator, "transform"):
+        return False
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _cluster_cards(given: Given) -> dict[str, Any]:
+    from sidelight.report import _mixtures, _sections
+    from sidelight.report._run import make_run
+
+    run = make_run(given)
+    return {
+        **_sections.outcome_in_short(run),
         **_sections.picture_and_statements(run),
         **_sections.asked(run),
         **_sections.charts(run),
@@ -142,13 +188,7 @@ def render_report(
         **_mixtures.saliency(run),
         **_sections.agreement(run),
         **_sections.features(run),
-        "method_line": _sections.method_line(estimator),
-        "settings": settings_of(estimator, settings),
-        "versions": versions(),
-        "command": command,
     }
-    html: str = _environment().get_template("template.html.j2").render(context)
-    return html
 
 
 def _environment() -> Any:

@@ -42,47 +42,22 @@ class Partition:
 
 
 @dataclass(frozen=True)
-class Run:
+class Given:
     """A fitted estimator together with what it was given."""
 
     estimator: Any
     given: RowSource
     source: RowSource
     """The rows; gaps in those given are filled."""
-    clusters: Partition
     known: Partition | None
     constraints: Constraints
-    violations: Violations
     ids: Sequence[Any] | npt.NDArray[Any] | None
     feature_names: tuple[str, ...]
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.clusters.codes)
-
-    @property
-    def size_bounds(self) -> npt.NDArray[np.float64] | None:
-        """Lower and upper bound of every cluster, where sizes were asked for and count rows."""
-        bounds = getattr(self.estimator, "size_bounds_", None)
-        if bounds is None or not np.array_equal(self.estimator.cluster_sizes_, self._all_sizes):
-            return None
-        return np.asarray(bounds, np.float64)[[int(name) for name in self.clusters.names]]
-
-    @property
-    def n_sizes_violated(self) -> int:
-        """Clusters that are smaller or larger than asked for."""
-        bounds = self.size_bounds
-        if bounds is None:
-            return 0
-        sizes = self.clusters.sizes
-        return int(np.count_nonzero((sizes < bounds[:, 0]) | (sizes > bounds[:, 1])))
-
-    @property
-    def _all_sizes(self) -> Codes:
-        """Rows in each cluster of the estimator, empty ones included."""
-        labels = np.asarray(self.estimator.labels_)
-        return np.bincount(labels[labels >= 0], minlength=len(self.estimator.size_bounds_))
+        return self.source.n_rows
 
     @cached_property
     def labelled_or_grouped(self) -> npt.NDArray[np.bool_]:
@@ -112,7 +87,46 @@ class Run:
         return [str(self.ids[int(row)]) for row in rows]
 
 
-def make_run(
+@dataclass(frozen=True)
+class Run(Given):
+    """The same for an estimator that found clusters."""
+
+    clusters: Partition
+    violations: Violations
+
+    @property
+    def size_bounds(self) -> npt.NDArray[np.float64] | None:
+        """Lower and upper bound of every cluster, where sizes were asked for and count rows."""
+        bounds = getattr(self.estimator, "size_bounds_", None)
+        if bounds is None or not np.array_equal(self.estimator.cluster_sizes_, self._all_sizes):
+            return None
+        return np.asarray(bounds, np.float64)[[int(name) for name in self.clusters.names]]
+
+    @property
+    def n_sizes_violated(self) -> int:
+        """Clusters that are smaller or larger than asked for."""
+        bounds = self.size_bounds
+        if bounds is None:
+            return 0
+        sizes = self.clusters.sizes
+        return int(np.count_nonzero((sizes < bounds[:, 0]) | (sizes > bounds[:, 1])))
+
+    @property
+    def _all_sizes(self) -> Codes:
+        """Rows in each cluster of the estimator, empty ones included."""
+        labels = np.asarray(self.estimator.labels_)
+        return np.bincount(labels[labels >= 0], minlength=len(self.estimator.size_bounds_))
+
+
+def make_run(given: Given) -> Run:
+    """Add what the estimator found."""
+    labels = np.asarray(given.estimator.labels_)
+    return Run(
+        **vars(given), clusters=_clusters(labels), violations=given.constraints.violations(labels)
+    )
+
+
+def make_given(
     estimator: Any,
     X: Any,
     *,
@@ -120,33 +134,27 @@ def make_run(
     labels_true: Any,
     ids: Sequence[Any] | None,
     feature_names: Sequence[str] | None,
-) -> Run:
+) -> Given:
     """Check that estimator, rows, constraints, known labels and ids are about the same thing."""
-    labels = getattr(estimator, "labels_", None)
-    if labels is None:
-        raise SidelightError(
-            f"{type(estimator).__name__} has no labels_ yet; fit it before writing its report."
-        )
-    labels = np.asarray(labels)
     given = as_rows(X)
+    labels = getattr(estimator, "labels_", None)
+    n_rows = given.n_rows if labels is None else len(labels)
     source = _without_gaps(given, estimator)
-    _check_length("X has", source.n_rows, len(labels))
+    _check_length("X has", source.n_rows, n_rows)
     if constraints is None:
-        constraints = Constraints(n_samples=len(labels))
-    _check_length("The constraints are about", constraints.n_samples, len(labels))
+        constraints = Constraints(n_samples=n_rows)
+    _check_length("The constraints are about", constraints.n_samples, n_rows)
     if ids is not None:
-        _check_length("ids names", len(ids), len(labels))
+        _check_length("ids names", len(ids), n_rows)
         ids = ids if isinstance(ids, list | tuple | np.ndarray) else list(ids)  # a pandas Series
     if labels_true is not None:
-        _check_length("labels_true covers", len(labels_true), len(labels))
-    return Run(
+        _check_length("labels_true covers", len(labels_true), n_rows)
+    return Given(
         estimator=estimator,
         given=given,
         source=source,
-        clusters=_clusters(labels),
         known=None if labels_true is None else _known(labels_true),
         constraints=constraints,
-        violations=constraints.violations(labels),
         ids=constraints.ids if ids is None else ids,
         feature_names=_feature_names(feature_names, X, estimator, source.n_features),
     )

@@ -16,7 +16,7 @@ from sidelight.report._features import SHOW_ALL, feature_means
 from sidelight.report._mixtures import shapes
 from sidelight.report._palette import palette
 from sidelight.report._projection import project
-from sidelight.report._run import Partition, Run, count, shorten
+from sidelight.report._run import Given, Partition, Run, count, shorten
 from sidelight.report._selection import Links, Selection, select, stated_links
 from sidelight.report._tables import (
     MAX_STATEMENTS,
@@ -33,25 +33,21 @@ from sidelight.report._tables import (
 )
 
 Section = dict[str, Any]
+Facts = list[tuple[str, str]]
 
 _MANY_LINES = 300  # from here on the picture starts with the violated constraints only
-_MAX_GROUPS = 50  # in a legend or across a table
+MAX_GROUPS = 50  # in a legend or across a table
 _MANY_BARS = 12  # the bars of more clusters are too narrow for numbers
 _WIDE_TABLE = 9  # more columns take the width of the page
 _FULL_SHADE = 2.0  # standard deviations
-_ICONS = {"good": "M3 8.5l3.2 3.2L13 4.8", "bad": "M4 4l8 8M12 4l-8 8", "none": "M3.5 8h9"}
+ICONS = {"good": "M3 8.5l3.2 3.2L13 4.8", "bad": "M4 4l8 8M12 4l-8 8", "none": "M3.5 8h9"}
 
 
-def heading(run: Run, title: str | None, seconds: float | None) -> Section:
-    """Say what was run, when, and what came of it."""
-    estimator = run.estimator
+def heading(given: Given, title: str | None, seconds: float | None, facts: Facts) -> Section:
+    """Say what was run and when."""
+    estimator = given.estimator
     now = datetime.datetime.now().astimezone()
-    facts = [
-        ("Method", type(estimator).__name__),
-        ("Rows", f"{run.n_rows:,}"),
-        ("Features", f"{run.source.n_features:,}"),
-        ("Clusters", f"{len(run.clusters.names):,}"),
-    ]
+    facts = [("Method", type(estimator).__name__), ("Rows", f"{given.n_rows:,}"), *facts]
     if (n_iter := getattr(estimator, "n_iter_", None)) is not None:
         converged = getattr(estimator, "converged_", True)
         facts.append(("Iterations", f"{n_iter:,}" + ("" if converged else ", not converged")))
@@ -61,11 +57,21 @@ def heading(run: Run, title: str | None, seconds: float | None) -> Section:
         facts.append(("Fitted in", f"{seconds:.2f} s" if seconds < 100 else f"{seconds:,.0f} s"))
     return {
         "title": title or type(estimator).__name__,
-        "sentence": asked_in_one_sentence(run),
-        "status": _status(tallies(run)),
         "facts": facts,
         "date": f"{now.day} {now:%B %Y, %H:%M %Z}",
         "date_iso": now.isoformat(timespec="minutes"),
+    }
+
+
+def outcome_in_short(run: Run) -> Section:
+    """Say what came of it."""
+    return {
+        "sentence": asked_in_one_sentence(run),
+        "status": _status(tallies(run)),
+        "facts_of_its_own": [
+            ("Features", f"{run.source.n_features:,}"),
+            ("Clusters", f"{len(run.clusters.names):,}"),
+        ],
     }
 
 
@@ -90,7 +96,7 @@ def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Genera
         selection.links,
         run.clusters.codes[rows],
         classes,
-        run.clusters.names if len(run.clusters.names) <= _MAX_GROUPS else (),
+        run.clusters.names if len(run.clusters.names) <= MAX_GROUPS else (),
         wrong,
         asked_in_one_sentence(run),
         shapes(run, projection),
@@ -103,12 +109,12 @@ def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Genera
         "n_must": int((~selection.links.cannot).sum()),
         "n_cannot": int(selection.links.cannot.sum()),
         "start_violated_only": len(selection.links) > _MANY_LINES,
-        "colours": Markup(_colours(n_colours)),
+        "colours": Markup(colours(n_colours)),
         "drawn": Markup(_drawn_as_json(run, selection)),
-        "cluster_chips": _chips(run.clusters, np.arange(len(run.clusters.names))),
-        "n_hidden_clusters": max(0, len(run.clusters.names) - _MAX_GROUPS),
-        "class_chips": [] if run.known is None else _chips(run.known, numbers),
-        "n_hidden_classes": 0 if run.known is None else max(0, len(numbers) - _MAX_GROUPS),
+        "cluster_chips": chips(run.clusters, np.arange(len(run.clusters.names))),
+        "n_hidden_clusters": max(0, len(run.clusters.names) - MAX_GROUPS),
+        "class_chips": [] if run.known is None else chips(run.known, numbers),
+        "n_hidden_classes": 0 if run.known is None else max(0, len(numbers) - MAX_GROUPS),
     }
 
 
@@ -212,19 +218,23 @@ def charts(run: Run) -> Section:
     if bounds is not None:
         note += " Marks show the bounds."
     section: Section = {"sizes": Markup(size_bars(run.clusters, bounds)), "size_note": note.strip()}
-    title, path = "Objective", getattr(run.estimator, "history_", ())
-    if hasattr(run.estimator, "lower_bounds_"):
-        title, path = "Log-likelihood per row", run.estimator.lower_bounds_
+    return {**section, **objective(run.estimator)}
+
+
+def objective(estimator: Any) -> Section:
+    """Draw what was minimised, or the log-likelihood, by iteration."""
+    title, path = "Objective", getattr(estimator, "history_", ())
+    if hasattr(estimator, "lower_bounds_"):
+        title, path = "Log-likelihood per row", estimator.lower_bounds_
     history = np.asarray(path, dtype=np.float64).ravel()
     finite = history[np.isfinite(history)]
-    section["objective"] = None
-    if len(finite):
-        section["objective"] = Markup(objective_line(history, title))
-        section["objective_title"] = f"{title} by iteration"
-        section["objective_note"] = (
-            f"From {format_number(finite[0])} to {format_number(finite[-1])}."
-        )
-    return section
+    if not len(finite):
+        return {"objective": None}
+    return {
+        "objective": Markup(objective_line(history, title)),
+        "objective_title": f"{title} by iteration",
+        "objective_note": f"From {format_number(finite[0])} to {format_number(finite[-1])}.",
+    }
 
 
 def agreement(run: Run) -> Section:
@@ -232,13 +242,13 @@ def agreement(run: Run) -> Section:
     if run.known is None or not len(run.known.names):
         return {"confusion": None}
     table = confusion(run.known, run.clusters)
-    columns = table.clusters[:_MAX_GROUPS]
+    columns = table.clusters[:MAX_GROUPS]
     rows = [
         {
             "name": run.known.names[code],
             "cells": [
                 {"count": int(number), "share": float(share)}
-                for number, share in zip(counts[:_MAX_GROUPS], shares, strict=False)
+                for number, share in zip(counts[:MAX_GROUPS], shares, strict=False)
             ],
             "total": int(run.known.sizes[code]),
         }
@@ -264,7 +274,7 @@ def features(run: Run) -> Section:
     if len(run.clusters.names) < 1:
         return {"features": None}
     table = feature_means(run.source, run.clusters)
-    n_columns = min(len(run.clusters.names), _MAX_GROUPS)
+    n_columns = min(len(run.clusters.names), MAX_GROUPS)
     rows = [
         {
             "name": run.feature_names[feature],
@@ -314,10 +324,10 @@ def method_line(estimator: Any) -> str:
 
 def _status(counted: list[Tally]) -> Section:
     if not counted:
-        return {"kind": "none", "icon": _ICONS["none"], "text": "No constraints"}
+        return {"kind": "none", "icon": ICONS["none"], "text": "No constraints"}
     kind = "bad" if any(tally.violated for tally in counted) else "good"
     text = outcome(counted)
-    return {"kind": kind, "icon": _ICONS[kind], "text": text[0].upper() + text[1:]}
+    return {"kind": kind, "icon": ICONS[kind], "text": text[0].upper() + text[1:]}
 
 
 def _percent(tally: Tally) -> str:
@@ -336,8 +346,8 @@ def _recode(codes: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> npt
     return np.append(numbers, -1)[codes]
 
 
-def _chips(groups: Partition, numbers: npt.NDArray[np.int64]) -> list[Section]:
-    order = np.argsort(numbers, kind="stable")[:_MAX_GROUPS]
+def chips(groups: Partition, numbers: npt.NDArray[np.int64]) -> list[Section]:
+    order = np.argsort(numbers, kind="stable")[:MAX_GROUPS]
     chips = [
         {
             "number": int(numbers[code]),
@@ -351,9 +361,9 @@ def _chips(groups: Partition, numbers: npt.NDArray[np.int64]) -> list[Section]:
     return chips
 
 
-def _colours(n_groups: int) -> str:
+def colours(n_groups: int) -> str:
     """Write the style sheet of the groups: a colour by number, for both kinds of page."""
-    n_colours = min(n_groups, _MAX_GROUPS)
+    n_colours = min(n_groups, MAX_GROUPS)
 
     def variables(mode: str) -> str:
         return "".join(f"--c{n}:{c};" for n, c in enumerate(palette(n_colours, mode)))

@@ -1,0 +1,383 @@
+"""The report of a learned distance, projection or selection: rows and pairs before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+from scipy import sparse
+from sklearn.metrics import roc_auc_score
+
+from sidelight.constraints import known_pairs
+from sidelight.engine import as_rows
+from sidelight.report._charts import named_bars
+from sidelight.report._features import column_moments
+from sidelight.report._maps import distance_histograms, small_map
+from sidelight.report._projection import project
+from sidelight.report._run import Given, Partition, count, enumerate_in_words
+from sidelight.report._sections import ICONS, MAX_GROUPS, Section, chips, colours, objective
+from sidelight.report._tables import format_number
+
+Array = npt.NDArray[Any]
+
+MOST_DRAWN = 2_000
+MOST_LINKED = 1_500  # of the drawn rows: the rest shows what else there is
+MOST_LINES = 400
+MOST_PAIRS = 4_000  # of each kind are measured
+MOST_ROWS = 20_000  # are mapped to see how they spread
+MOST_BARS = 30
+_FAR = 99.0  # percentile of the distances at which their histogram ends
+
+
+@dataclass(frozen=True)
+class _Distances:
+    """How far apart pairs are, in typical distances between rows: before and after."""
+
+    before: Array
+    after: Array
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """Pairs that belong together and pairs that do not."""
+
+    together: _Distances
+    apart: _Distances
+
+    def order(self, when: str) -> float | None:
+        """How often a pair that belongs together is closer than one that does not."""
+        together, apart = getattr(self.together, when), getattr(self.apart, when)
+        if not len(together) or not len(apart):
+            return None
+        is_apart = np.repeat([0, 1], [len(together), len(apart)])
+        return float(roc_auc_score(is_apart, np.concatenate([together, apart])))
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    """What the estimator was given, and what it makes of it."""
+
+    given: Given
+
+    @cached_property
+    def pairs(self) -> tuple[Array, Array]:
+        """Known pairs, together and apart, of very many some of each kind."""
+        known = known_pairs(self.given.constraints)
+        return _some(known.together, MOST_PAIRS), _some(known.apart, MOST_PAIRS)
+
+    def image(self, rows: Array) -> Any:
+        """Return the rows as the estimator maps them."""
+        return self.given.estimator.transform(self.given.given_rows(rows))
+
+    @cached_property
+    def typical(self) -> tuple[float, float]:
+        """Median distance of random rows, before and after."""
+        rng = np.random.default_rng(0)
+        pairs = rng.integers(self.given.n_rows, size=(2_000, 2))
+        before, after = self._measure(pairs[pairs[:, 0] != pairs[:, 1]])
+        return _median(before), _median(after)
+
+    def distances(self, pairs: Array) -> _Distances:
+        """Return the distances of pairs, before and after."""
+        before, after = self._measure(pairs)
+        return _Distances(before / self.typical[0], after / self.typical[1])
+
+    def _measure(self, pairs: Array) -> tuple[Array, Array]:
+        if not len(pairs):
+            return np.zeros(0), np.zeros(0)
+        rows, places = np.unique(pairs, return_inverse=True)
+        places = places.reshape(pairs.shape)
+        return (
+            _lengths(self.given.given_rows(rows), places),
+            _lengths(self.image(rows), places),
+        )
+
+
+def cards(given: Given) -> Section:
+    """Everything the page of a map shows."""
+    mapped = _Mapped(given)
+    told = _Kinds(*(mapped.distances(pairs) for pairs in mapped.pairs))
+    return {
+        **_in_short(given, told),
+        **_maps(mapped),
+        **_pairs_before_and_after(mapped, told),
+        **_feature_bars(mapped),
+        **_spread(mapped),
+        **objective(given.estimator),
+    }
+
+
+def _in_short(given: Given, told: _Kinds) -> Section:
+    n_out = _n_features_out(given)
+    known = given.constraints
+    said = [
+        count(number, kind)
+        for number, kind in (
+            (len(known.must_link), "must-link"),
+            (len(known.cannot_link), "cannot-link"),
+            (_n_known(known.labels), "known label"),
+            (_n_known(known.groups), "group member"),
+        )
+        if number
+    ]
+    sentence = f"{count(given.n_rows, 'row')}, {count(given.source.n_features, 'feature')} in, "
+    sentence += f"{n_out:,} out; "
+    sentence += f"known: {enumerate_in_words(said)}." if said else "nothing else was known."
+    return {
+        "sentence": sentence,
+        "status": _status(told),
+        "facts_of_its_own": [
+            ("Features in", f"{given.source.n_features:,}"),
+            ("Features out", f"{n_out:,}"),
+        ],
+    }
+
+
+def _status(told: _Kinds) -> Section:
+    before, after = told.order("before"), told.order("after")
+    if before is None or after is None:
+        return {"kind": "none", "icon": ICONS["none"], "text": "No pairs of both kinds to compare"}
+    better = after >= before
+    kind = "good" if better else "bad"
+    text = f"Known pairs in order: {after:.0%}, before {before:.0%}"
+    return {"kind": kind, "icon": ICONS[kind], "text": text}
+
+
+# --- the two maps -----------------------------------------------------------------------------
+
+
+def _maps(mapped: _Mapped) -> Section:
+    given = mapped.given
+    rng = np.random.default_rng(0)
+    links = np.concatenate([_some(pairs, MOST_LINES // 2) for pairs in mapped.pairs])
+    cannot = np.repeat([False, True], [min(len(p), MOST_LINES // 2) for p in mapped.pairs])
+    rows = _drawn_rows(given, links, rng)
+    kept = np.isin(links, rows).all(axis=1)
+    links, cannot = np.searchsorted(rows, links[kept]), cannot[kept]
+    groups = _groups(given)
+    codes = np.zeros(len(rows), np.int64) if groups is None else groups.codes[rows]
+    image = as_rows(mapped.image(rows))
+    everywhere = np.arange(len(rows))
+    before = project(as_rows(given.source.take(rows)), everywhere, given.feature_names, rng)
+    after = project(image, everywhere, _names_out(given), rng)
+    notes = ["Lines join known pairs; dashed ones do not belong together."] if len(links) else []
+    if len(rows) < given.n_rows:
+        notes.append(f"{len(rows):,} of {given.n_rows:,} rows are drawn.")
+    return {
+        "before": Markup(
+            small_map(before, links, cannot, codes, "scatter before", "The rows as they were given")
+        ),
+        "after": Markup(
+            small_map(after, links, cannot, codes, "scatter after", "The rows after the map")
+        ),
+        "before_note": before.note,
+        "after_note": " ".join([after.note, *notes]),
+        "chips": [] if groups is None else chips(groups, np.arange(len(groups.names))),
+        "n_hidden": 0 if groups is None else max(0, len(groups.names) - MAX_GROUPS),
+        "colours": Markup(colours(1 if groups is None else max(len(groups.names), 1))),
+    }
+
+
+def _drawn_rows(given: Given, links: Array, rng: np.random.Generator) -> Array:
+    """Choose rows of known pairs first, then others at random."""
+    linked = np.unique(links)
+    if len(linked) > MOST_LINKED:
+        linked = np.sort(rng.choice(linked, MOST_LINKED, replace=False))
+    wanted = min(MOST_DRAWN, given.n_rows)
+    others = np.setdiff1d(rng.choice(given.n_rows, wanted, replace=False), linked)
+    return np.sort(np.concatenate([linked, rng.permutation(others)[: wanted - len(linked)]]))
+
+
+def _groups(given: Given) -> Partition | None:
+    """What the points are coloured by: classes to compare with, else labels that were told."""
+    if given.known is not None and len(given.known.names):
+        return given.known
+    known = given.constraints
+    if known.labels is None or known.label_names is None:
+        return None
+    return Partition(known.labels, tuple(str(name) for name in known.label_names))
+
+
+# --- pairs ------------------------------------------------------------------------------------
+
+
+def _pairs_before_and_after(mapped: _Mapped, told: _Kinds) -> Section:
+    rows = [_pair_row("Known pairs", told)] if told.order("after") is not None else []
+    apart_from_told = _pairs_by_truth(mapped)
+    if apart_from_told is not None and apart_from_told.order("after") is not None:
+        rows.append(_pair_row("Pairs of rows that nothing was said about", apart_from_told))
+    shown = told if told.order("after") is not None else apart_from_told
+    if shown is None or not rows:
+        return {"pair_rows": []}
+    everything = np.concatenate(
+        [
+            *(shown.together.before, shown.together.after),
+            *(shown.apart.before, shown.apart.after),
+        ]
+    )
+    most = max(float(np.percentile(everything, _FAR)), 1e-9)
+    charts = {
+        f"distances_{when}": Markup(
+            distance_histograms(
+                getattr(shown.together, when),
+                getattr(shown.apart, when),
+                most,
+                f"distances {when}",
+                f"Distances of pairs {when} the map",
+            )
+        )
+        for when in ("before", "after")
+    }
+    return {"pair_rows": rows, **charts}
+
+
+def _pair_row(name: str, kinds: _Kinds) -> Section:
+    return {
+        "name": name,
+        "n_together": len(kinds.together.after),
+        "n_apart": len(kinds.apart.after),
+        "order_before": f"{kinds.order('before'):.1%}",
+        "order_after": f"{kinds.order('after'):.1%}",
+        "together": f"{_median(kinds.together.before):.2f} → {_median(kinds.together.after):.2f}",
+        "apart": f"{_median(kinds.apart.before):.2f} → {_median(kinds.apart.after):.2f}",
+    }
+
+
+def _pairs_by_truth(mapped: _Mapped) -> _Kinds | None:
+    """Return random pairs of rows with a known class of which nothing was told."""
+    given = mapped.given
+    if given.known is None:
+        return None
+    free = np.flatnonzero(~given.mentioned & (given.known.codes >= 0))
+    if len(free) < 2:
+        return None
+    rng = np.random.default_rng(1)
+    pairs = free[rng.integers(len(free), size=(2 * MOST_PAIRS, 2))]
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = given.known.codes[pairs[:, 0]] == given.known.codes[pairs[:, 1]]
+    return _Kinds(mapped.distances(pairs[same]), mapped.distances(pairs[~same]))
+
+
+# --- features ---------------------------------------------------------------------------------
+
+
+def _feature_bars(mapped: _Mapped) -> Section:
+    given = mapped.given
+    estimator = given.estimator
+    if hasattr(estimator, "ranking_") and hasattr(estimator, "get_support"):
+        return _ranking(given)
+    components = getattr(estimator, "components_", None)
+    if components is None or components.shape[1] != given.source.n_features:
+        return {"bars": None}
+    deviation = np.sqrt(column_moments(given.source)[1])
+    weights = np.linalg.norm(np.asarray(components, np.float64), axis=0) * deviation
+    weights = weights / max(float(weights.max()), 1e-300)
+    order = np.argsort(-weights, kind="stable")[:MOST_BARS]
+    return {
+        "bars": Markup(
+            named_bars(
+                [given.feature_names[j] for j in order],
+                weights[order],
+                [f"{weights[j]:.2f}" for j in order],
+                name="saliencies",
+                title="What the features count for",
+            )
+        ),
+        "bars_title": "What the features count for",
+        "bars_note": "How far a row moves when the feature changes by its standard deviation, "
+        "relative to the feature that counts most."
+        + _how_many(len(order), given.source.n_features),
+    }
+
+
+def _ranking(given: Given) -> Section:
+    estimator = given.estimator
+    order = np.argsort(estimator.ranking_, kind="stable")[:MOST_BARS]
+    scores = np.asarray(estimator.scores_, np.float64)[order]
+    sizes = np.where(np.isfinite(scores), np.abs(scores), 0.0)
+    kept = estimator.get_support()[order]
+    return {
+        "bars": Markup(
+            named_bars(
+                [given.feature_names[j] for j in order],
+                sizes / max(float(sizes.max(initial=0.0)), 1e-300),
+                [format_number(float(score)) for score in scores],
+                name="saliencies",
+                title="Ranking of the features",
+                kept=kept.tolist(),
+            )
+        ),
+        "bars_title": "Ranking of the features, the best first",
+        "bars_note": f"Bars are the scores, the {_best_end(scores)} the best; the "
+        f"{int(estimator.get_support().sum()):,} kept features are drawn in full colour."
+        + _how_many(len(order), given.source.n_features),
+    }
+
+
+def _best_end(scores: Array) -> str:
+    return "smallest" if scores[0] < scores[-1] else "largest"
+
+
+def _spread(mapped: _Mapped) -> Section:
+    """How much the rows vary along each new dimension, where these are new."""
+    given = mapped.given
+    if hasattr(given.estimator, "get_support"):
+        return {"spread": None}
+    rows = np.arange(given.n_rows)
+    if given.n_rows > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(2).choice(given.n_rows, MOST_ROWS, replace=False))
+    variance = column_moments(as_rows(mapped.image(rows)))[1]
+    shares = variance / max(float(variance.sum()), 1e-300)
+    shown = shares[:MOST_BARS]
+    return {
+        "spread": Markup(
+            named_bars(
+                _names_out(given)[: len(shown)],
+                shown / max(float(shown.max()), 1e-300),
+                [f"{share:.0%}" for share in shown],
+                name="spread",
+                title="Variance along the new dimensions",
+            )
+        ),
+        "spread_note": "Share of the variance of the mapped rows."
+        + _how_many(len(shown), len(shares)),
+    }
+
+
+def _how_many(shown: int, of: int) -> str:
+    return f" {shown} of {of:,} are shown." if shown < of else ""
+
+
+def _names_out(given: Given) -> list[str]:
+    names = given.estimator.get_feature_names_out(np.asarray(given.feature_names, dtype=object))
+    return [str(name) for name in names]
+
+
+def _n_features_out(given: Given) -> int:
+    return len(_names_out(given))
+
+
+def _n_known(codes: Array | None) -> int:
+    return 0 if codes is None else int(np.count_nonzero(codes >= 0))
+
+
+def _some(pairs: Array, most: int) -> Array:
+    """Return at most so many of the pairs, evenly spread over them."""
+    if len(pairs) <= most:
+        return pairs
+    return pairs[np.linspace(0, len(pairs) - 1, most).astype(np.int64)]
+
+
+def _lengths(rows: Any, pairs: Array) -> Array:
+    gaps = rows[pairs[:, 0]] - rows[pairs[:, 1]]
+    if sparse.issparse(gaps):
+        return np.sqrt(np.asarray(gaps.multiply(gaps).sum(axis=1), dtype=np.float64).ravel())
+    return np.linalg.norm(np.asarray(gaps, dtype=np.float64), axis=1)
+
+
+def _median(values: Array) -> float:
+    return float(np.median(values)) if len(values) else 1.0

@@ -1,0 +1,138 @@
+"""The report of learned distances, projections and selections, read back from the HTML."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from sidelight import Constraints, catalog
+from sidelight.exceptions import SidelightError
+from sidelight.feature_selection import ConstraintScore
+from sidelight.metric import ITML, RCA
+from sidelight.report import _mapped, render_report, write_report
+
+RNG = np.random.default_rng(0)
+Y = np.repeat([0, 1, 2], 30)
+# Two features tell the classes apart, the largest one does not.
+X = np.column_stack(
+    [Y + 0.2 * RNG.normal(size=90), Y % 2 + 0.2 * RNG.normal(size=90), 6 * RNG.normal(size=90)]
+)
+NAMES = ["size", "colour", "noise"]
+IDS = [f"p{number}" for number in range(90)]
+KNOWN = Constraints.sample(Y, 60, protocol="balanced", random_state=0)
+
+
+def order_of_pairs(rows: np.ndarray, known: Constraints) -> float:
+    """How often a must-link is shorter than a cannot-link, by the definition."""
+    lengths = [
+        np.linalg.norm(rows[pairs[:, 0]] - rows[pairs[:, 1]], axis=1)
+        for pairs in (known.must_link, known.cannot_link)
+    ]
+    closer = lengths[0][:, None] < lengths[1][None, :]
+    return float(closer.mean())
+
+
+def test_pairs_before_and_after_are_what_they_are(parse):
+    model = RCA().fit(X, constraints=KNOWN)
+    html = render_report(estimator=model, X=X, constraints=KNOWN, labels_true=Y, ids=IDS)
+    words = parse(html).words()
+    before = order_of_pairs(X, KNOWN)
+    after = order_of_pairs(model.transform(X), KNOWN)
+    assert after > before
+    assert f"Known pairs in order: {after:.0%}, before {before:.0%}" in words
+    assert f"{before:.1%} {after:.1%}" in words
+    assert "Pairs of rows that nothing was said about" in words
+    assert "90 rows, 3 features in, 3 out; known: 30 must-links and 30 cannot-links." in words
+
+
+def test_what_counts_is_the_reach_of_a_standard_deviation(parse):
+    model = RCA().fit(pd.DataFrame(X, columns=NAMES), constraints=KNOWN)
+    words = parse(render_report(estimator=model, X=X, constraints=KNOWN)).words()
+    reach = np.linalg.norm(model.components_, axis=0) * X.std(axis=0)
+    shares = reach / reach.max()
+    for name, share in zip(NAMES, shares, strict=True):
+        assert f"{name} {share:.2f}" in words
+    variance = model.transform(X).var(axis=0)
+    for number, share in enumerate(variance / variance.sum()):
+        assert f"rca{number} {share:.0%}" in words
+
+
+def test_a_selection_shows_its_ranking(parse):
+    model = ConstraintScore(n_features_to_select=2).fit(X, constraints=KNOWN)
+    page = parse(render_report(estimator=model, X=X, constraints=KNOWN, feature_names=NAMES))
+    assert len(page.find("g", class_="unkept")) == 1
+    assert "the smallest the best; the 2 kept" in page.words()
+    assert model.ranking_[2] == 3
+    assert page.words().index("colour ") < page.words().index("noise ")
+
+
+def test_both_maps_have_the_same_rows_and_pairs(parse):
+    model = RCA(n_components=2).fit(X, constraints=KNOWN)
+    page = parse(render_report(estimator=model, X=X, constraints=KNOWN, labels_true=Y))
+    assert len(page.find("circle")) == 2 * 90
+    assert len(page.find("line")) == 2 * 60
+    assert len(page.find("line", class_="cl")) == 2 * 30
+    identifiers = [attrs["id"] for _, attrs, _ in page.elements if attrs.get("id")]
+    assert len(identifiers) == len(set(identifiers))
+
+
+@pytest.mark.parametrize("method", catalog.methods(kind="transformer"), ids=lambda m: m.name)
+@pytest.mark.filterwarnings("ignore")
+def test_every_transformer_has_a_report(method, parse):
+    half = np.where(np.arange(90) % 2 == 0, Y, -1)
+    known = KNOWN | Constraints.from_labels(half)
+    model = method.cls().fit(np.abs(X), constraints=known)
+    page = parse(render_report(estimator=model, X=np.abs(X), constraints=known, labels_true=Y))
+    assert "Known pairs in order" in page.words()
+    assert "nan" not in page.words().lower().split()
+
+
+def test_sparse_rows_and_nothing_known(parse):
+    rows = sparse.random_array((40, 300), density=0.05, random_state=np.random.default_rng(1))
+    model = catalog.get("variance-score").cls(n_features_to_select=10).fit(rows.tocsr())
+    words = parse(render_report(estimator=model, X=rows.tocsr())).words()
+    assert "40 rows, 300 features in, 10 out; nothing else was known." in words
+    assert "No pairs of both kinds to compare" in words
+    assert "30 of 300 are shown." in words
+
+
+def test_many_rows_are_sampled(monkeypatch, parse):
+    monkeypatch.setattr(_mapped, "MOST_DRAWN", 20)
+    monkeypatch.setattr(_mapped, "MOST_LINKED", 15)
+    monkeypatch.setattr(_mapped, "MOST_PAIRS", 10)
+    monkeypatch.setattr(_mapped, "MOST_ROWS", 50)
+    known = Constraints.from_labels(Y)
+    model = ITML().fit(X, constraints=known)
+    page = parse(render_report(estimator=model, X=X, constraints=known))
+    assert len(page.find("circle")) == 40
+    assert "20 of 90 rows are drawn." in page.words()
+    assert "known: 90 known labels." in page.words()
+
+
+def test_names_of_features_cannot_break_the_page(parse):
+    model = ConstraintScore().fit(X, constraints=KNOWN)
+    names = ["<script>alert(1)</script>", "a&b", 'c"d']
+    html = render_report(estimator=model, X=X, constraints=KNOWN, feature_names=names)
+    parse(html)
+    assert "<script>alert" not in html
+
+
+def test_what_is_not_fitted_or_maps_nothing_is_refused():
+    with pytest.raises(SidelightError, match="RCA has no labels_ and maps no rows yet; fit it"):
+        render_report(estimator=RCA(), X=X)
+    model = RCA().fit(X, constraints=KNOWN)
+    with pytest.raises(SidelightError, match="constraints are about 90 rows"):
+        render_report(estimator=model, X=X[:50], constraints=KNOWN)
+
+
+def test_in_a_browser_there_is_a_picture(tmp_path, chromium):
+    model = RCA(n_components=2).fit(X, constraints=KNOWN)
+    page = write_report(
+        tmp_path / "map.html", estimator=model, X=X, constraints=KNOWN, labels_true=Y, ids=IDS
+    )
+    dom = chromium(page.as_uri(), "--dump-dom")
+    assert len(re.findall(r"<circle class=\"k", dom)) == 180
