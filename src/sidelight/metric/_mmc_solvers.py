@@ -99,9 +99,10 @@ def solve_diagonal(
     """Minimise ``g(a) = s·a - log Σ sqrt(D² a)`` over ``a ≥ 0`` by projected Newton steps."""
     s, squares = np.diagonal(scatter).copy(), far**2
     a = 0.5 / (len(s) * s)
-    value, gradient, hessian = diagonal_value(a, s, squares)
+    value = diagonal_value(a, s, squares)
     history, converged = [value], False
     for _ in range(max_iter):
+        gradient, hessian = diagonal_slopes(a, s, squares)
         free = ~((a <= 0) & (gradient > 0))
         residual = np.abs(gradient[free] * np.maximum(a[free], 1e-12)).sum()
         if residual <= 1e-3 * tol or not free.any():
@@ -115,8 +116,7 @@ def solve_diagonal(
         if moved is None:
             converged = True
             break
-        a = moved
-        value, gradient, hessian = diagonal_value(a, s, squares)
+        a, value = moved
         history.append(value)
         step_done(value)
     # Stationary points use half of the budget Σ_ML ‖v‖² = 1; the metric is scaled to use it all.
@@ -128,25 +128,34 @@ def solve_diagonal(
     return Progress(components, [h + shift for h in history], 0.0, converged)
 
 
-def diagonal_value(a: Array, s: Array, squares: Array) -> tuple[float, Array, Array]:
-    """``g``, its gradient and its Hessian."""
-    r = np.sqrt(np.maximum(squares @ a, 1e-300))
+def diagonal_value(a: Array, s: Array, squares: Array) -> float:
+    """``g``."""
+    return float(s @ a - np.log(_lengths(a, squares).sum()))
+
+
+def diagonal_slopes(a: Array, s: Array, squares: Array) -> tuple[Array, Array]:
+    """Gradient and Hessian of ``g``."""
+    r = _lengths(a, squares)
     total = r.sum()
-    u = 0.5 * (squares / r[:, None]).sum(axis=0)
-    hessian = (squares / r[:, None] ** 3).T @ squares / (4 * total) + np.outer(u, u) / total**2
-    return float(s @ a - np.log(total)), s - u / total, hessian
+    u = 0.5 * (1.0 / r) @ squares
+    scaled = squares * (r**-1.5)[:, None]  # a matrix times its own transpose is half the work
+    return s - u / total, scaled.T @ scaled / (4 * total) + np.outer(u, u) / total**2
+
+
+def _lengths(a: Array, squares: Array) -> Array:
+    return np.asarray(np.sqrt(np.maximum(squares @ a, 1e-300)))
 
 
 def _newton_step(
     a: Array, value: float, gradient: Array, direction: Array, s: Array, squares: Array
-) -> Array | None:
+) -> tuple[Array, float] | None:
     """Back-track along the projected direction; None where nothing is gained any more."""
     step = 1.0
     for _ in range(50):
         moved = np.maximum(a + step * direction, 0.0)
         if moved.any():
-            new_value = diagonal_value(moved, s, squares)[0]
+            new_value = diagonal_value(moved, s, squares)
             if new_value <= value + 1e-4 * float(gradient @ (moved - a)) and new_value < value:
-                return moved
+                return moved, new_value
         step /= 2.0
     return None

@@ -110,11 +110,11 @@ class RCA(_MetricBase):
             self._keep(np.eye(d)[:kept], rows.dtype)
             return self
         within = self._regularize(scatter / n_rows, n_rows - self.n_chunklets_)
-        values, directions = linalg.eigh(total_covariance(rows), within)
         if kept == d:  # the map that turns the rows least
             own, vectors = np.linalg.eigh(within)
             self._keep((vectors / np.sqrt(own)) @ vectors.T, rows.dtype)
         else:  # directions are orthonormal within chunklets already
+            values, directions = linalg.eigh(total_covariance(rows), within)
             self._keep(directions[:, np.argsort(-values, kind="stable")[:kept]].T, rows.dtype)
         return self
 
