@@ -253,13 +253,38 @@ def _explain_bad_rows(X: Any, error: Exception) -> Exception:
                 f"Columns {bad} are not numbers; drop them or turn them into numbers "
                 f"(one column per category) first. ({error})"
             )
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
-        bad_value = np.isinf if "NaN" not in str(error) else lambda x: ~np.isfinite(x)
-        rows, columns = np.nonzero(bad_value(X))
-        if len(rows):
-            affected = len(np.unique(rows))
-            return type(error)(
-                f"{error}\nThe first is in row {rows[0]}, column {columns[0]}; {affected} of "
-                f"{len(X)} rows are affected: drop them, or fill the gaps first."
-            )
-    return error
+    found = _bad_values(X, is_bad=np.isinf if "NaN" not in str(error) else _not_finite)
+    if found is None:
+        return error
+    rows, columns = found
+    index, names = getattr(X, "index", None), getattr(X, "columns", None)
+    row = rows[0] if index is None else repr(index[rows[0]])
+    column = columns[0] if names is None else repr(str(names[columns[0]]))
+    return type(error)(
+        f"{error}\nThe first is in row {row}, column {column}; {len(np.unique(rows))} of "
+        f"{X.shape[0]} rows are affected: drop them, or fill the gaps first."
+    )
+
+
+def _not_finite(values: Any) -> Any:
+    return ~np.isfinite(values)
+
+
+def _bad_values(X: Any, is_bad: Any) -> tuple[Any, Any] | None:
+    """Rows and columns of values that cannot be used, in the order of the rows."""
+    if sparse.issparse(X):
+        entries = X.tocoo()
+        bad = np.flatnonzero(is_bad(entries.data)) if entries.dtype.kind == "f" else np.array([])
+        if not len(bad):
+            return None
+        rows, columns = entries.row[bad], entries.col[bad]
+        order = np.lexsort((columns, rows))
+        return rows[order], columns[order]
+    if not hasattr(X, "shape") or len(X.shape) != 2:
+        return None
+    try:
+        values = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    rows, columns = np.nonzero(is_bad(values))
+    return (rows, columns) if len(rows) else None
