@@ -16,8 +16,8 @@ from sidelight.feature_selection import ConstraintScore, ForwardConstraintSelect
 from sidelight.feature_selection._forward import PairMoments
 
 
-def merit(X, known, subset):
-    """The correlation of the distance with the kind of the pair, pair by pair."""
+def differences(X, known):
+    """Squared differences, kinds (1 = apart) and weights, pair by pair."""
     pairs = known_pairs(known)
     gaps, kinds, weights = [], [], []
     for kind, places, weight in (
@@ -25,13 +25,22 @@ def merit(X, known, subset):
         (1.0, pairs.apart, pairs.apart_weight),
     ):
         for (i, j), w in zip(places, weight, strict=True):
-            gaps.append((X[i, subset] - X[j, subset]) ** 2)
+            gaps.append((X[i] - X[j]) ** 2)
             kinds.append(kind)
             weights.append(w)
-    gaps, weights = np.array(gaps), np.array(weights) / np.sum(weights)
-    spreads = np.sqrt(np.average((gaps - weights @ gaps) ** 2, axis=0, weights=weights))
-    table = np.cov(np.sum(gaps / spreads, axis=1), kinds, aweights=weights, ddof=0)
-    return table[0, 1] / np.sqrt(table[0, 0] * table[1, 1])
+    return np.array(gaps), np.array(kinds), np.array(weights)
+
+
+def correlation(a, b, weights):
+    (aa, ab), (_, bb) = np.cov(a, b, aweights=weights, ddof=0)
+    return ab / np.sqrt(aa * bb)
+
+
+def merit(X, known, subset):
+    gaps, kinds, weights = differences(X[:, subset], known)
+    relevance = sum(correlation(gap, kinds, weights) for gap in gaps.T)
+    overlap = sum(abs(correlation(one, other, weights)) for one in gaps.T for other in gaps.T)
+    return relevance / np.sqrt(overlap)
 
 
 def every_subset(X, known):
@@ -69,6 +78,10 @@ def test_patient_search_finds_the_best_of_all_subsets(seed):
     assert tuple(model.get_support(indices=True)) == best
     assert model.merit_ == pytest.approx(merits[best])
     assert model.n_subsets_ <= 2**6
+    gaps, kinds, weights = differences(X[:, list(best)], known)
+    center = np.average(gaps, axis=0, weights=weights)
+    spread = np.sqrt(np.average((gaps - center) ** 2, axis=0, weights=weights))
+    assert model.merit_ <= correlation(np.sum(gaps / spread, axis=1), kinds, weights) + 1e-12
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -140,9 +153,12 @@ def test_copies_are_not_taken_twice():
     assert set(single.get_support(indices=True)) == {5, 7}
 
 
-def test_units_do_not_matter():
+def test_units_and_noise_do_not_matter():
     X, known = two_features_and_noise()
     model = ForwardConstraintSelector(2).fit(X, constraints=known)
+    noise = np.random.default_rng(1).normal(size=(120, 400))
+    wide = ForwardConstraintSelector(20).fit(np.hstack([X, noise]), constraints=known)
+    assert list(np.argsort(wide.ranking_)[:2]) == list(np.argsort(model.ranking_)[:2])
     other = ForwardConstraintSelector(2).fit(X * np.logspace(-6, 6, 10) + 3, constraints=known)
     np.testing.assert_array_equal(other.ranking_, model.ranking_)
     assert other.merit_ == pytest.approx(model.merit_)

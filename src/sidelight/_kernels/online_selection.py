@@ -24,29 +24,55 @@ def squared_gap(
     i: int,
     j: int,
     scale: float,
+    row: Array,
     places: Array,
     values: Array,
 ) -> int:
-    """Fill in where two sparse rows differ and ``(x_i - x_j)² · scale``; return how many places."""
-    a, a_end = indptr[i], indptr[i + 1]
-    b, b_end = indptr[j], indptr[j + 1]
+    """Fill in where two sparse rows differ and ``(x_i - x_j)² · scale``; return how many places.
+
+    ``row`` is all 0, before and after: row ``i`` is written into it, and what row ``j`` meets there
+    is taken off again. Rows hold a place at most once; their places need not be in order.
+    """
+    for a in range(indptr[i], indptr[i + 1]):
+        row[indices[a]] = data[a]
     n = 0
-    while a < a_end or b < b_end:
-        if b >= b_end or (a < a_end and indices[a] < indices[b]):
-            place, gap = indices[a], np.float64(data[a])
-            a += 1
-        elif a >= a_end or indices[b] < indices[a]:
-            place, gap = indices[b], np.float64(data[b])
-            b += 1
-        else:
-            place, gap = indices[a], np.float64(data[a]) - np.float64(data[b])
-            a += 1
-            b += 1
-        if gap != 0.0:
-            places[n] = place
-            values[n] = gap * gap * scale
-            n += 1
+    for b in range(indptr[j], indptr[j + 1]):
+        place = indices[b]
+        gap = row[place] - data[b]
+        row[place] = 0.0
+        places[n] = place
+        values[n] = gap * gap * scale
+        n += gap != 0.0
+    for a in range(indptr[i], indptr[i + 1]):
+        place = indices[a]
+        gap = row[place]
+        row[place] = 0.0
+        places[n] = place
+        values[n] = gap * gap * scale
+        n += gap != 0.0
     return n
+
+
+@kernel
+def gap_sizes(
+    data: Array, indices: Array, indptr: Array, pairs: Array, n_features: int
+) -> tuple[float, float]:
+    """Largest 2-norm and sum of the squared differences of pairs."""
+    row = np.zeros(n_features)
+    places = np.empty(n_features + 1, np.int64)
+    values = np.empty(n_features + 1)
+    largest = 0.0
+    total = 0.0
+    for n in range(len(pairs)):
+        count = squared_gap(
+            data, indices, indptr, pairs[n, 0], pairs[n, 1], 1.0, row, places, values
+        )
+        fourth = 0.0
+        for t in range(count):
+            total += values[t]
+            fourth += values[t] * values[t]
+        largest = max(largest, fourth)
+    return math.sqrt(largest), total
 
 
 @kernel
@@ -94,12 +120,17 @@ def show_pairs(
     """
     n_features = len(dual)
     n_groups = len(norms)
-    places = np.empty(n_features, np.int64)
-    values = np.empty(n_features)
+    row = np.zeros(n_features)
+    places = np.empty(n_features + 1, np.int64)
+    values = np.empty(n_features + 1)
+    touched = np.empty(n_groups, np.int64)
+    last_touch = np.full(n_groups, -1, np.int64)
     total = refresh_groups(dual, group, mu, norms, powers)
     n_mistakes = 0
     for n in order:
-        count = squared_gap(data, indices, indptr, pairs[n, 0], pairs[n, 1], scale, places, values)
+        count = squared_gap(
+            data, indices, indptr, pairs[n, 0], pairs[n, 1], scale, row, places, values
+        )
         distance = 0.0
         for t in range(count):
             j = places[t]
@@ -107,14 +138,21 @@ def show_pairs(
         distance /= total
         if sign[n] * (threshold - distance) > margin:
             continue
-        n_mistakes += 1
-        too_large = False
+        n_touched = 0
         for t in range(count):
             j = places[t]
             g = group[j]
             new = max(0.0, dual[j] - step * sign[n] * values[t])
             norms[g] += new * new - dual[j] * dual[j]
             dual[j] = new
+            if last_touch[g] != n_mistakes:
+                last_touch[g] = n_mistakes
+                touched[n_touched] = g
+                n_touched += 1
+        n_mistakes += 1
+        too_large = False
+        for t in range(n_touched):
+            g = touched[t]
             exponent = norms[g] / (2.0 * mu) - powers[n_groups]
             if exponent > LARGEST_EXPONENT:
                 too_large = True
@@ -126,3 +164,92 @@ def show_pairs(
         if too_large or total < 1e-100 or n_mistakes % 1000 == 0:
             total = refresh_groups(dual, group, mu, norms, powers)
     return n_mistakes
+
+
+@kernel
+def show_pairs_as_printed(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    pairs: Array,
+    sign: Array,
+    order: Array,
+    scale: float,
+    group: Array,
+    members: Array,
+    starts: Array,
+    direction: Array,
+    share: Array,
+    mu: float,
+    step: float,
+    threshold: float,
+    margin: float,
+) -> int:
+    """Show pairs by the approximation of the thesis (equations 5.19-5.22); return the mistakes.
+
+    The weights of group ``g`` are ``share[g]`` times its ``direction`` of norm 1 (or 0). After a
+    mistake ``θ^g = ‖w‖_{1,2} direction^g - λ y δ^g``, without its negative entries, gives the new
+    direction, and the softmax of ``‖θ^g‖² / 2μ`` the new shares. ``members[starts[g]:]`` are the
+    features of a group. A mistake costs the features of the groups it touches and the groups.
+    """
+    n_features = len(direction)
+    n_groups = len(share)
+    row, delta = np.zeros(n_features), np.zeros(n_features)
+    places = np.empty(n_features + 1, np.int64)
+    values = np.empty(n_features + 1)
+    norms = np.zeros(n_groups)  # of the directions: 0 or 1
+    for j in range(n_features):
+        if direction[j] > 0.0:
+            norms[group[j]] = 1.0
+    last_touch = np.full(n_groups, -1, np.int64)
+    n_mistakes = 0
+    for n in order:
+        count = squared_gap(
+            data, indices, indptr, pairs[n, 0], pairs[n, 1], scale, row, places, values
+        )
+        distance = 0.0
+        for t in range(count):
+            j = places[t]
+            distance += share[group[j]] * direction[j] * values[t]
+        if sign[n] * (threshold - distance) > margin:
+            continue
+        length = 0.0
+        for g in range(n_groups):
+            length += share[g] * norms[g]
+        for g in range(n_groups):
+            share[g] = length * length * norms[g] / (2.0 * mu)
+        for t in range(count):
+            delta[places[t]] = values[t]
+        for t in range(count):
+            g = group[places[t]]
+            if last_touch[g] == n_mistakes:
+                continue
+            last_touch[g] = n_mistakes
+            square = 0.0
+            for a in range(starts[g], starts[g + 1]):
+                j = members[a]
+                direction[j] = max(0.0, length * direction[j] - step * sign[n] * delta[j])
+                square += direction[j] * direction[j]
+            norms[g] = 1.0 if square > 0.0 else 0.0
+            share[g] = square / (2.0 * mu)
+            for a in range(starts[g], starts[g + 1]):
+                direction[members[a]] /= math.sqrt(square) if square > 0.0 else 1.0
+        for t in range(count):
+            delta[places[t]] = 0.0
+        softmax_in_place(share)
+        n_mistakes += 1
+    return n_mistakes
+
+
+@kernel
+def softmax_in_place(values: Array) -> None:
+    """Exponents become shares that add up to 1."""
+    largest = values[0]
+    for value in values:
+        largest = max(largest, value)
+    total = 0.0
+    for g in range(len(values)):
+        values[g] = math.exp(values[g] - largest)
+        total += values[g]
+    for g in range(len(values)):
+        values[g] /= total

@@ -30,15 +30,16 @@ class ForwardConstraintSelector(_ScoreSelector):
     """Searches the subset of features whose distance tells the two kinds of pairs apart best.
 
     A pair of rows has the squared differences ``δ_j = (x_j - x'_j)²``; ``t`` is 1 for pairs that
-    are known to be apart and 0 for pairs that belong together. The merit of a subset is the
-    correlation of its distance, every feature in units of its own spread ``σ_j``, with ``t``:
+    are known to be apart and 0 for pairs that belong together. The merit of a subset is
 
-    ``J(S) = corr(Σ_{j∈S} δ_j / σ_j, t) = Σ_{j∈S} ρ_j / √(Σ_{i,j∈S} R_ij)``,
+    ``J(S) = Σ_{j∈S} ρ_j / √(Σ_{i,j∈S} |R_ij|)``
 
     with ``ρ_j = corr(δ_j, t)`` and ``R_ij = corr(δ_i, δ_j)``: features count that differ between
-    rows known to be apart, and not for the same pairs as others do (the merit of Hall 1999, with
-    the sign of the correlation). The search is best-first: always from the best subset that was
-    not extended yet by the feature that helps most, so that it goes on from an earlier subset
+    rows known to be apart, and not for the same pairs as others do (Hall 1999, read for pairs).
+    Without the bars it is the correlation of the distance ``Σ_{j∈S} δ_j / σ_j`` with ``t``, which
+    many features that cancel each other by chance drive up; with them no such chance pays, and
+    ``J`` is at most that correlation. The search is best-first: always from the best subset that
+    was not extended yet by the feature that helps most, so that it goes on from an earlier subset
     where a step does not help. It is the batch method that the thesis compares online selection
     with (Mallapragada 2010, section 5.5, which names the search and not its merit); all pairs have
     to be there at once.
@@ -197,6 +198,7 @@ class PairMoments:
         is_apart = np.arange(len(places)) >= pairs.n_together
         d = rows.shape[1]
         self._gaps: Any = None
+        self._columns: Any = None
         self._products: Array | None = None
         self._weight = weight
         if not sparse.issparse(rows) and d <= len(places):
@@ -212,7 +214,11 @@ class PairMoments:
         else:
             self._gaps = gaps = squared_gaps(rows, places)
             sums, apart = _flat(weight @ gaps), _flat((weight * is_apart) @ gaps)
-            squares = _flat(weight @ (gaps.multiply(gaps) if sparse.issparse(gaps) else gaps**2))
+            if sparse.issparse(gaps):
+                self._columns = gaps.tocsc()
+                squares = _flat(weight @ gaps.multiply(gaps))
+            else:
+                squares = weight @ gaps**2
         # Every feature in units in which its mean square is 1: then rounding is the same for all.
         self._unit = np.sqrt(np.where(squares > 0, squares, 1.0))
         self._mean = sums / self._unit
@@ -228,10 +234,12 @@ class PairMoments:
         """Column ``j`` of ``R``; 0 for features that do not vary."""
         if self._products is not None:
             mixed = self._products[:, j]
+        elif self._columns is not None:  # only pairs that differ in this feature count
+            here = slice(self._columns.indptr[j], self._columns.indptr[j + 1])
+            differ, own = self._columns.indices[here], self._columns.data[here]
+            mixed = _flat((self._weight[differ] * own) @ self._gaps[differ])
         else:
-            own = self._gaps[:, [j]]
-            own = _flat(own.toarray() if sparse.issparse(own) else own)
-            mixed = _flat((self._weight * own) @ self._gaps)
+            mixed = (self._weight * self._gaps[:, j]) @ self._gaps
         mixed = mixed / self._unit / self._unit[j]
         column = (mixed - self._mean * self._mean[j]) / self._spread / self._spread[j]
         return np.where(self.varies, column, 0.0)
@@ -241,7 +249,8 @@ class PairMoments:
 class Subset:
     """A subset on the way, with the sums that its extensions need.
 
-    ``with_it`` is ``Σ_{i∈S} R_ij`` for every feature ``j``; ``order`` its extensions, the best
+    ``relevance`` is ``Σ ρ_j`` and ``overlap`` ``Σ |R_ij|`` within it; ``with_it`` is
+    ``Σ_{i∈S} |R_ij|`` for every feature ``j``; ``order`` its extensions, the best
     first, of which ``tried`` were made.
     """
 
@@ -249,7 +258,7 @@ class Subset:
     gains: list[float]
     merit: float
     relevance: float
-    variance: float
+    overlap: float
     with_it: Array
     order: Array
     merits: Array
@@ -313,12 +322,10 @@ def best_first(
 
 def merits_with_one_more(subset: Subset, relevance: Array, allowed: Array) -> Array:
     """``J(S ∪ {j})`` for every ``j``; minus infinity for features in it or not allowed."""
-    variance = subset.variance + 2 * subset.with_it + 1.0
-    # Differences that cancel each other leave a distance that does not vary.
-    open_to = allowed & (variance > LEAST_VARIANCE)
-    open_to[subset.chosen] = False
-    merits = (subset.relevance + relevance) / np.sqrt(np.where(open_to, variance, 1.0))
-    return np.where(open_to, merits, -np.inf)
+    merits = (subset.relevance + relevance) / np.sqrt(subset.overlap + 2 * subset.with_it + 1.0)
+    merits[~allowed] = -np.inf
+    merits[subset.chosen] = -np.inf
+    return merits
 
 
 def _rank_extensions(subset: Subset, relevance: Array, allowed: Array) -> None:
@@ -334,8 +341,8 @@ def _extended(subset: Subset, j: int, relevance: Array, column: Array) -> Subset
         gains=[*subset.gains, merit - subset.merit],
         merit=merit,
         relevance=subset.relevance + float(relevance[j]),
-        variance=subset.variance + 2 * float(subset.with_it[j]) + 1.0,
-        with_it=subset.with_it + column,
+        overlap=subset.overlap + 2 * float(subset.with_it[j]) + 1.0,
+        with_it=subset.with_it + np.abs(column),
         order=np.empty(0),
         merits=np.empty(0),
     )

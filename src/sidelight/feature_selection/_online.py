@@ -12,16 +12,22 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._kernels.online_selection import refresh_groups, show_pairs
+from sidelight._kernels.online_selection import (
+    gap_sizes,
+    refresh_groups,
+    show_pairs,
+    show_pairs_as_printed,
+)
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.feature_selection._base import _ScoreSelector
+from sidelight.feature_selection._groups import hierarchical_groups
 
 Array = npt.NDArray[Any]
 
-#: Rows whose differences are taken at a time to find the scale.
-BLOCK = 4096
+#: With more pairs of one kind than this for each of the other, the selection suffers.
+WORST_IMBALANCE = 10
 
 
 class OnlineConstraintSelector(_ScoreSelector):
@@ -33,7 +39,11 @@ class OnlineConstraintSelector(_ScoreSelector):
     a mistake ``θ <- max(0, θ - λ y δ)``, and ``w^g = r_g θ^g`` with
     ``r = softmax(‖θ^g‖² / 2μ)`` over the groups (Mallapragada 2010, Algorithm 4, with ``θ`` as the
     state, which makes the projection exact). Groups of one feature give the LASSO, one group the
-    2-norm. A feature is chosen while its ``θ`` is positive.
+    2-norm, a diagonal POLA. A feature is chosen while its ``θ`` is positive.
+
+    ``variant="paper"`` is the approximation that the thesis ran (equations 5.19-5.22): before each
+    step every group is set back to the same norm, ``θ^g = ‖w‖_{1,2} w^g / ‖w^g‖``, so that
+    ``‖w‖_{1,2}`` stays below 1 and what was learned about a group is forgotten.
 
     Parameters
     ----------
@@ -41,15 +51,20 @@ class OnlineConstraintSelector(_ScoreSelector):
         How many to keep at most, by weight, or which share; all that have one unless told.
     norm : {"l1", "l2", "group"}, default="l1"
         Every feature a group of its own, all features one group, or ``groups``.
-    groups : array of int, shape (n_features,), default=None
-        Group of every feature, for "group".
+    groups : array of shape (n_features,) or "hierarchical", default=None
+        Group of every feature, for "group"; or groups of about 20 features whose values go along
+        with each other in the rows that are shown first.
+    variant : {"dual", "paper"}, default="dual"
+        See above.
     mu : float, default=1.0
         Smoothness: with 0 only the heaviest group would count, with much all count alike.
     step : float, default=None
-        ``λ``; a hundred times what the theory asks for unless told, which learns much faster.
+        ``λ``; a hundred times what the theory asks for unless told, which learns much faster (for
+        "dual" divided by the number of features).
     threshold : float, default=None
         ``b``; half way between the average distances of both kinds of pairs with equal weights of
-        norm 1 unless told. The larger, the more pairs have a say in which features matter.
+        norm 1 unless told. The larger, the more pairs have a say in which features matter. For
+        "paper" it must be below 1: no distance is longer.
     margin : float, default=0.0
         Pairs count as mistakes up to this far on the right side.
     n_epochs : int, default=10
@@ -69,8 +84,12 @@ class OnlineConstraintSelector(_ScoreSelector):
         Largest 2-norm of ``δ`` among the first pairs: ``δ`` is divided by it.
     threshold_ : float
         ``b``, in these units.
+    groups_ : ndarray of int, shape (n_features,)
+        Group of every feature.
     n_mistakes_ : int
         Pairs on the wrong side when they were shown.
+    history_ : ndarray of int
+        Mistakes of each pass over the pairs (each call of ``partial_fit``).
 
     Examples
     --------
@@ -93,6 +112,7 @@ class OnlineConstraintSelector(_ScoreSelector):
         *,
         norm: str = "l1",
         groups: Any = None,
+        variant: str = "dual",
         mu: float = 1.0,
         step: float | None = None,
         threshold: float | None = None,
@@ -103,6 +123,7 @@ class OnlineConstraintSelector(_ScoreSelector):
         self.n_features_to_select = n_features_to_select
         self.norm = norm
         self.groups = groups
+        self.variant = variant
         self.mu = mu
         self.step = step
         self.threshold = threshold
@@ -143,8 +164,9 @@ class OnlineConstraintSelector(_ScoreSelector):
         """
         if not isinstance(self.n_epochs, Integral) or self.n_epochs < 1:
             raise ValueError(f"n_epochs must be a whole number above 0, got {self.n_epochs!r}.")
-        rows: Any = self._check_rows(X, reset=True)
+        rows = _sparse_rows(self._check_rows(X, reset=True))
         pairs = self._pairs(rows, y, constraints)
+        _warn_of_imbalance(pairs)
         self._begin(rows, pairs)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_epochs):
@@ -152,7 +174,7 @@ class OnlineConstraintSelector(_ScoreSelector):
         return self._finish(pairs)
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn from more pairs, each shown once in the order in which it is stated.
+        """Learn from more pairs, each shown once, both kinds evenly mixed.
 
         Parameters
         ----------
@@ -169,11 +191,11 @@ class OnlineConstraintSelector(_ScoreSelector):
             The selector so far.
         """
         first = not hasattr(self, "_dual")
-        rows: Any = self._check_rows(X, reset=first)
+        rows = _sparse_rows(self._check_rows(X, reset=first))
         pairs = self._pairs(rows, y, constraints)
         if first:
             self._begin(rows, pairs)
-        self._show(rows, pairs, np.arange(pairs.n_together + pairs.n_apart))
+        self._show(rows, pairs, _evenly_mixed(pairs.n_together, pairs.n_apart))
         return self._finish(pairs)
 
     def _pairs(self, rows: Any, y: Any, constraints: Constraints | None) -> Pairs:
@@ -183,62 +205,89 @@ class OnlineConstraintSelector(_ScoreSelector):
     def _begin(self, rows: Any, pairs: Pairs) -> None:
         """Start without any weight; find the units of the differences from the first pairs."""
         d = rows.shape[1]
-        if not self.mu > 0:
-            raise ValueError(f"mu must be above 0, got {self.mu!r}.")
-        self._group = self._group_of_features(d)
-        n_groups = int(self._group.max()) + 1
+        self._check_parameters()
+        self.groups_ = self._group_of_features(rows)
+        sizes = np.bincount(self.groups_)
+        # Dual vector and its sums over groups; directions and shares of groups for "paper".
         self._dual = np.zeros(d)
-        self._norms, self._powers = np.zeros(n_groups), np.zeros(n_groups + 1)
-        self.n_mistakes_ = 0
-        largest, near = _differences(rows, pairs.together)
-        largest_apart, far = _differences(rows, pairs.apart)
+        self._norms, self._powers = np.zeros(len(sizes)), np.zeros(len(sizes) + 1)
+        self.n_mistakes_, self.history_ = 0, np.empty(0, dtype=np.int64)
+        largest, near = self._gap_sizes(rows, pairs.together)
+        largest_apart, far = self._gap_sizes(rows, pairs.apart)
         self.scale_ = max(largest, largest_apart) or 1.0
         middle = (near + far) / 2 if pairs.n_together and pairs.n_apart else max(near, far)
-        self.threshold_ = float(self.threshold or (middle / self.scale_ / np.sqrt(d)) or 1.0)
-        # With differences of at most 1 the theory asks for ε / (1 + R²/μ), ε = ½, R = 1.
-        self.step_ = float(self.step if self.step is not None else 50.0 / (1 + 1 / self.mu) / d)
+        # Equal weights of norm 1: the 2-norm, or that of the groups, which "paper" keeps below 1.
+        norm = np.sqrt(d) if self.variant == "dual" else np.sqrt(sizes).sum()
+        automatic = middle / self.scale_ / norm or 0.5
+        self.threshold_ = float(automatic if self.threshold is None else self.threshold)
+        # With differences of at most 1 the theory asks for ε / (1 + R²/μ), ε = ½, R = 1. A hundred
+        # times that learns in a few passes; dual vectors add up, so there it is shared out.
+        automatic = 50.0 / (1 + 1 / self.mu) / (d if self.variant == "dual" else 1)
+        self.step_ = float(automatic if self.step is None else self.step)
 
-    def _group_of_features(self, d: int) -> Array:
+    def _check_parameters(self) -> None:
+        if self.variant not in ("dual", "paper"):
+            raise ValueError(f"variant must be 'dual' or 'paper', got {self.variant!r}.")
+        for name in ("mu", "step", "threshold"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} must be above 0, got {value!r}.")
+        if not self.margin >= 0:
+            raise ValueError(f"margin must not be negative, got {self.margin!r}.")
+        if self.variant == "paper" and self.threshold is not None and self.threshold >= 1:
+            raise ValueError(
+                f"threshold={self.threshold} must be below 1, the longest distance that "
+                "variant='paper' can give: no cannot-link could be satisfied."
+            )
+
+    def _gap_sizes(self, rows: Any, pairs: Array) -> tuple[float, float]:
+        """Largest 2-norm and average sum of the squared differences of pairs."""
+        largest, total = gap_sizes(rows.data, rows.indices, rows.indptr, pairs, rows.shape[1])
+        return largest, total / max(len(pairs), 1)
+
+    def _group_of_features(self, rows: Any) -> Array:
+        d = rows.shape[1]
         if self.norm == "l1":
             return np.arange(d)
         if self.norm == "l2":
             return np.zeros(d, dtype=np.int64)
         if self.norm != "group":
             raise ValueError(f"norm must be 'l1', 'l2' or 'group', got {self.norm!r}.")
+        if isinstance(self.groups, str) and self.groups == "hierarchical":
+            return hierarchical_groups(rows)
         groups = np.asarray(self.groups)
         if self.groups is None or groups.shape != (d,):
-            raise ValueError(f"norm='group' needs groups, one number for each of {d} features.")
+            raise ValueError(
+                f"norm='group' needs groups, one number for each of {d} features, or "
+                "groups='hierarchical'."
+            )
         return np.unique(groups, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
     def _show(self, rows: Any, pairs: Pairs, order: Array) -> None:
-        if not len(order):
-            return
-        table = sparse.csr_array(rows)
-        table.sort_indices()
         sign = np.repeat([1.0, -1.0], [pairs.n_together, pairs.n_apart])
-        self.n_mistakes_ += int(
-            show_pairs(
-                table.data,
-                table.indices,
-                table.indptr,
-                np.concatenate([pairs.together, pairs.apart]),
-                sign,
-                order,
-                1.0 / self.scale_,
-                self._group,
-                self._dual,
-                self._norms,
-                self._powers,
-                float(self.mu),
-                self.step_,
-                self.threshold_,
-                float(self.margin),
-            )
-        )
+        places = np.concatenate([pairs.together, pairs.apart])
+        shown: Any = (rows.data, rows.indices, rows.indptr, places, sign, order, 1.0 / self.scale_)
+        settings: Any = (float(self.mu), self.step_, self.threshold_, float(self.margin))
+        if self.variant == "dual":
+            state: Any = (self.groups_, self._dual, self._norms, self._powers)
+            mistakes = int(show_pairs(*shown, *state, *settings))
+        else:
+            members = np.argsort(self.groups_, kind="stable")
+            starts = np.concatenate([[0], np.cumsum(np.bincount(self.groups_))])
+            state = (self.groups_, members, starts, self._dual, self._norms)
+            mistakes = int(show_pairs_as_printed(*shown, *state, *settings))
+        self.n_mistakes_ += mistakes
+        self.history_ = np.append(self.history_, mistakes)
+
+    def _weights(self) -> Array:
+        if self.variant == "paper":
+            return self._norms[self.groups_] * self._dual
+        mu = float(self.mu)
+        total = refresh_groups(self._dual, self.groups_, mu, self._norms, self._powers)
+        return self._powers[self.groups_] / total * self._dual
 
     def _finish(self, pairs: Pairs) -> Self:
-        total = refresh_groups(self._dual, self._group, float(self.mu), self._norms, self._powers)
-        weights = self._powers[self._group] / total * self._dual
+        weights = self._weights()
         # Weights may be too small for a number where θ says which features are in.
         chosen = self._dual > 0
         if not chosen.any():
@@ -278,14 +327,29 @@ class OnlineConstraintSelector(_ScoreSelector):
         return rows * roots
 
 
-def _differences(rows: Any, pairs: Array) -> tuple[float, float]:
-    """Largest 2-norm and average sum of the squared differences of pairs."""
-    largest = total = 0.0
-    for start in range(0, len(pairs), BLOCK):
-        block = pairs[start : start + BLOCK]
-        gaps = (rows[block[:, 0]] - rows[block[:, 1]]).astype(np.float64)
-        squares = gaps.multiply(gaps) if sparse.issparse(gaps) else gaps * gaps
-        fourth = squares.multiply(squares) if sparse.issparse(squares) else squares * squares
-        largest = max(largest, float(np.sqrt(np.asarray(fourth.sum(axis=1)).max())))
-        total += float(squares.sum())
-    return largest, total / max(len(pairs), 1)
+def _sparse_rows(rows: Any) -> Any:
+    """CSR in which a row holds a place at most once; what the user gave stays as it is."""
+    table = sparse.csr_array(rows)
+    if not table.has_canonical_format:
+        table = table.copy()
+        table.sum_duplicates()
+    return table
+
+
+def _evenly_mixed(n_together: int, n_apart: int) -> Array:
+    """An order in which both kinds of pairs come at the same pace from first to last."""
+    pace = [(np.arange(n) + 0.5) / max(n, 1) for n in (n_together, n_apart)]
+    return np.argsort(np.concatenate(pace), kind="stable")
+
+
+def _warn_of_imbalance(pairs: Pairs) -> None:
+    few, many = sorted((pairs.n_together, pairs.n_apart))
+    if few and many > WORST_IMBALANCE * few:
+        kinds = ("must-links", "cannot-links")
+        rare, common = kinds if pairs.n_together < pairs.n_apart else kinds[::-1]
+        warnings.warn(
+            f"There are {many} {common} for {few} {rare}: the rare kind hardly has a say. Give "
+            "about as many of both (Constraints.sample(..., protocol='balanced')).",
+            ConstraintWarning,
+            stacklevel=3,
+        )
