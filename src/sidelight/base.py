@@ -102,7 +102,8 @@ class ConstrainedEstimator(BaseEstimator):
         """Validate the data: float32 or float64, finite, dense or CSR, or rows on disk."""
         tags = self.__sidelight_tags__()
         if isinstance(X, RowSource):
-            return self._check_source(X, reset=reset, allowed=tags.out_of_core)
+            rows = self._check_source(X, reset=reset, allowed=tags.out_of_core)
+            return rows.with_gaps() if tags.missing else rows
         try:
             return validate_data(
                 self,

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import engine
+from sidelight.engine import _memory
+from sidelight.engine._disk import BLOCKS_IN_BUDGET
 from sidelight.exceptions import SidelightError
 from sidelight.mixture import ChunkletMixture, GaussianMixture, _gaussian
 from sidelight.mixture._gaussian import COVARIANCE_TYPES
@@ -75,7 +80,7 @@ def completed(x: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> tuple[
     return full, spread
 
 
-def fitted(X: np.ndarray, kind: str = "full", k: int = 2, **params: Any) -> GaussianMixture:
+def fitted(X: Any, kind: str = "full", k: int = 2, **params: Any) -> GaussianMixture:
     settings: dict[str, Any] = {"max_iter": 20, "random_state": 0, "n_factors": 2, **params}
     return GaussianMixture(k, covariance_type=kind, **settings).fit(X)
 
@@ -354,6 +359,68 @@ def test_filled_rows() -> None:
     (total,), _ = filled.map_reduce(lambda block: ((block.sum(axis=0),), ()))
     np.testing.assert_allclose(total, expected.sum(axis=0))
     assert filled.shape == (20, 4)
+
+
+class TestRowsOnDisk:
+    BLOCK = 50
+
+    def on_disk(self, X: np.ndarray, kind: str, folder: Path) -> engine.RowSource:
+        """The rows in a file, in blocks of fifty."""
+        budget = BLOCKS_IN_BUDGET * self.BLOCK * X.shape[1] * X.itemsize
+        if kind == "parquet":
+            table = pa.table({f"f{j}": X[:, j] for j in range(X.shape[1])})
+            pq.write_table(table, folder / "x.parquet", row_group_size=100)
+            return engine.open_rows(folder / "x.parquet", memory_budget=2 * budget)
+        np.save(folder / "x.npy", X)
+        if kind == "memmap":
+            mapped = np.load(folder / "x.npy", mmap_mode="r")
+            return engine.as_rows(mapped, memory_budget=budget)
+        return engine.open_rows(folder / "x.npy", memory_budget=budget)
+
+    @pytest.mark.parametrize("file", ["npy", "memmap", "parquet"])
+    @pytest.mark.parametrize("kind", ["full", "diag", "ppca"])
+    def test_equal_blocks_give_equal_bits(
+        self, kind: str, file: str, tmp_path: Path, monkeypatch: Any
+    ) -> None:
+        monkeypatch.setattr(_memory, "TILE_ROWS", self.BLOCK)
+        monkeypatch.setattr(_memory, "MAX_BLOCK_TILES", 1)
+        X = with_gaps(clouds())
+        X[3] = np.nan
+        y = np.where(np.arange(200) < 10, np.arange(200) % 2, -1)
+        disk, memory = self.on_disk(X, file, tmp_path), engine.as_rows(X)
+        assert disk.blocks == memory.blocks == [(0, 50), (50, 100), (100, 150), (150, 200)]
+        one, other = (fitted(rows, kind).fit(rows, y) for rows in (disk, memory))
+        for name in ("means_", "covariances_", "weights_", "lower_bounds_", "labels_"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        for ask in ("predict_proba", "score_samples", "impute"):
+            np.testing.assert_array_equal(getattr(one, ask)(disk), getattr(other, ask)(memory))
+        assert np.isfinite(one.impute(disk)).all()
+
+    def test_nulls_are_gaps(self, tmp_path: Path) -> None:
+        X = np.round(10 * with_gaps(clouds(), 0.1))
+        numbers = pd.DataFrame(X).astype("Int64").set_axis(list("abcd"), axis=1)
+        numbers.to_parquet(tmp_path / "x.parquet")
+        disk = fitted(engine.open_rows(tmp_path / "x.parquet"))
+        np.testing.assert_array_equal(disk.means_, fitted(X).means_)
+
+    @pytest.mark.parametrize("file", ["npy", "memmap", "parquet"])
+    def test_infinity_is_not_missing(self, file: str, tmp_path: Path) -> None:
+        X = with_gaps(clouds())
+        X[77, 1] = -np.inf
+        with pytest.raises(SidelightError, match=r"holds infinity in row 77, column ('f1'|1);"):
+            fitted(self.on_disk(X, file, tmp_path))
+
+    def test_who_does_not_know_gaps_still_refuses_them(self, tmp_path: Path) -> None:
+        source = self.on_disk(with_gaps(clouds()), "npy", tmp_path)
+        fitted(source)
+        with pytest.raises(SidelightError, match="holds NaN or infinity in row 0"):
+            ChunkletMixture(2).fit(source)
+
+    def test_a_column_without_values(self, tmp_path: Path) -> None:
+        X = clouds()
+        X[:, 2] = np.nan
+        with pytest.raises(SidelightError, match="No row has a value in column 2"):
+            fitted(self.on_disk(X, "npy", tmp_path))
 
 
 class TestBadInput:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,14 @@ class _DiskRows(RowSource):
     """What the files share: blocks from the budget, and a look for missing values."""
 
     max_parallel = BLOCKS_IN_BUDGET
+    _gaps_allowed = False
+
+    def with_gaps(self) -> Self:
+        """Return the same rows, where NaN stands for a value that was not measured."""
+        rows = copy.copy(self)
+        rows._gaps_allowed = True
+        rows._checked = self._checked[:]
+        return rows
 
     def _set_blocks(self, blocks: list[tuple[int, int]]) -> None:
         self._blocks = blocks
@@ -46,15 +55,15 @@ class _DiskRows(RowSource):
         return self._blocks
 
     def _check(self, number: int, block: Array) -> Array:
-        """Look for missing values the first time a block is read."""
+        """Look for values that cannot be used the first time a block is read."""
         if self._checked[number]:
             return block
-        finite = np.isfinite(block)
-        if not finite.all():
-            rows, columns = np.nonzero(~finite)
+        bad = np.isinf(block) if self._gaps_allowed else ~np.isfinite(block)
+        if bad.any():
+            rows, columns = np.nonzero(bad)
             raise SidelightError(
-                f"{self._name()} holds NaN or infinity in row "
-                f"{self._blocks[number][0] + rows[0]}, {self._column_name(columns[0])}; "
+                f"{self._name()} holds {'infinity' if self._gaps_allowed else 'NaN or infinity'} "
+                f"in row {self._blocks[number][0] + rows[0]}, {self._column_name(columns[0])}; "
                 "drop such rows, or fill the gaps first."
             )
         self._checked[number] = 1

@@ -74,6 +74,13 @@ class RowSource(ABC):
     def take(self, rows: npt.ArrayLike) -> Any:
         """Return the rows at these positions, in the order given (ndarray or CSR)."""
 
+    def with_gaps(self) -> RowSource:
+        """Return the same rows, where NaN stands for a value that was not measured.
+
+        Rows on disk are looked at as they are read, and NaN is refused unless asked for like this.
+        """
+        return self
+
     @abstractmethod
     def _read(self, task: tuple[int, ...]) -> Iterator[Any]:
         """Yield the blocks of one task, in order."""
