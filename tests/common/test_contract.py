@@ -24,6 +24,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sidelight import Constraints, catalog, engine
+from sidelight.engine import _memory
 from sidelight.exceptions import (
     ConstraintWarning,
     InconsistentConstraints,
@@ -224,11 +225,15 @@ def test_rows_on_disk_equal_rows_in_memory(method: Any, blobs: Any, tmp_path: An
 
 
 @named(METHODS)
-def test_same_result_for_any_number_of_threads(method: Any) -> None:
-    # More than one block of rows, except for methods on all pairs of rows.
+def test_same_result_for_any_number_of_threads(
+    method: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_memory, "BLOCK_BYTES", 2**16)
+    # More blocks of rows than threads, except for methods on all pairs of rows.
     n = 20_000 if takes(method, "max_iter") else 500
     X, y = make_blobs(n, n_features=4, centers=K, cluster_std=4.0, random_state=0)
     X = (X - X.min() + 1.0).astype(np.float32)
+    assert n == 500 or len(engine.as_rows(X).blocks) > 3
     known = knowledge_for(method, y)
     results = []
     for n_threads in (1, 2, 3):
