@@ -95,7 +95,7 @@ class CannotLinkMetric(_MetricBase):
         ``½‖A‖² + Σ C_p ξ_p``, at least the optimum.
     gap_ : float
         The share of ``objective_`` that it can be above the optimum.
-    history_ : ndarray of shape (n_iter_,)
+    history_ : ndarray of shape (``n_iter_``,)
         Minus the dual objective after each round, never rising.
     n_iter_ : int
         Number of rounds over all pairs.

@@ -78,9 +78,9 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         Probability ``ρ`` that a feature is relevant.
     n_components_ : int
         Number of components found.
-    weights_ : ndarray of shape (n_components_,)
+    weights_ : ndarray of shape (``n_components_``,)
         Mixing weights.
-    means_, covariances_ : ndarray of shape (n_components_, n_features)
+    means_, covariances_ : ndarray of shape (``n_components_``, n_features)
         Means and variances of the components; those of all rows where the saliency is 0.
     common_means_, common_variances_ : ndarray of shape (n_features,)
         The common density.

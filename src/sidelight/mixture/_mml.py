@@ -66,9 +66,9 @@ class MMLMixture(MessageLengthMixture):
     ----------
     n_components_ : int
         Number of components found.
-    weights_ : ndarray of shape (n_components_,)
+    weights_ : ndarray of shape (``n_components_``,)
         Mixing weights.
-    means_ : ndarray of shape (n_components_, n_features)
+    means_ : ndarray of shape (``n_components_``, n_features)
         Means.
     covariances_, precisions_, precisions_cholesky_ : ndarray
         Covariances, their inverses and factors of these, shaped as in scikit-learn.
