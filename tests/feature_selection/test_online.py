@@ -252,6 +252,24 @@ def test_relevant_words_are_found(counts, norm):
     assert np.mean(groups[model.get_support()] < 5) > 0.8
 
 
+@pytest.mark.parametrize("norm", ["l1", "l2", "group"])
+def test_must_links_take_away_what_differs_anyway(norm):
+    """The largest differences say nothing about the class: only must-links can tell."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = 0.3 * rng.normal(size=(300, 1000))
+    X[:, :20] = 4 * rng.normal(size=(300, 20))
+    X[:, 20:40] = 3 * y[:, None] + rng.normal(size=(300, 20))
+    known = Constraints.sample(y, 300, random_state=0)
+    gaps = (X[known.cannot_link[:, 0]] - X[known.cannot_link[:, 1]]) ** 2
+    assert set(np.argsort(-gaps.sum(axis=0))[:20]) == set(range(20))
+    model = OnlineConstraintSelector(
+        20, norm=norm, groups=np.arange(1000) // 10, random_state=0
+    ).fit(X, constraints=known)
+    chosen = model.get_support(indices=True)
+    assert np.mean((chosen >= 20) & (chosen < 40)) >= 0.9
+
+
 def test_a_stream_in_parts_is_the_stream_and_sparse_is_dense(counts):
     X, y, _ = counts
     first = Constraints.sample(y, 50, random_state=0)
@@ -289,7 +307,7 @@ def test_features_that_never_differ_or_only_within_get_no_weight(counts):
 def test_places_that_differ_are_all_a_pair_costs(variant, norm):
     """Steps that touch only what differs, against steps on whole vectors; sparse, 60 features."""
     rng = np.random.default_rng(7)
-    X = sparse.random_array((40, 60), density=0.1, rng=rng, format="csr")
+    X = sparse.csr_array(rng.random((40, 60)) * (rng.random((40, 60)) < 0.1))
     y = rng.integers(0, 2, 40)
     known = Constraints.sample(y, 300, random_state=0)
     groups = rng.integers(0, 7, 60)

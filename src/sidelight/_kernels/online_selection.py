@@ -14,6 +14,8 @@ Array = npt.NDArray[Any]
 
 #: Exponents are kept below this; then all of them are moved down together.
 LARGEST_EXPONENT = 500.0
+#: Below it a power is 0.
+SMALLEST_EXPONENT = -745.0
 
 
 @kernel
@@ -54,25 +56,22 @@ def squared_gap(
 
 
 @kernel
-def gap_sizes(
-    data: Array, indices: Array, indptr: Array, pairs: Array, n_features: int
-) -> tuple[float, float]:
-    """Largest 2-norm and sum of the squared differences of pairs."""
-    row = np.zeros(n_features)
-    places = np.empty(n_features + 1, np.int64)
-    values = np.empty(n_features + 1)
+def gap_sizes(data: Array, indices: Array, indptr: Array, pairs: Array, sums: Array) -> float:
+    """Add the squared differences of pairs up in ``sums``; return their largest 2-norm."""
+    row = np.zeros(len(sums))
+    places = np.empty(len(sums) + 1, np.int64)
+    values = np.empty(len(sums) + 1)
     largest = 0.0
-    total = 0.0
     for n in range(len(pairs)):
         count = squared_gap(
             data, indices, indptr, pairs[n, 0], pairs[n, 1], 1.0, row, places, values
         )
-        fourth = 0.0
+        square = 0.0
         for t in range(count):
-            total += values[t]
-            fourth += values[t] * values[t]
-        largest = max(largest, fourth)
-    return math.sqrt(largest), total
+            sums[places[t]] += values[t]
+            square += values[t] * values[t]
+        largest = max(largest, square)
+    return math.sqrt(largest)
 
 
 @kernel
@@ -89,7 +88,8 @@ def refresh_groups(dual: Array, group: Array, mu: float, norms: Array, powers: A
         reference = max(reference, norms[g] / (2.0 * mu))
     total = 0.0
     for g in range(len(norms)):
-        powers[g] = math.exp(norms[g] / (2.0 * mu) - reference)
+        exponent = norms[g] / (2.0 * mu) - reference
+        powers[g] = math.exp(exponent) if exponent > SMALLEST_EXPONENT else 0.0
         total += powers[g]
     powers[len(norms)] = reference
     return total
@@ -157,7 +157,7 @@ def show_pairs(
             if exponent > LARGEST_EXPONENT:
                 too_large = True
             else:
-                power = math.exp(exponent)
+                power = math.exp(exponent) if exponent > SMALLEST_EXPONENT else 0.0
                 total += power - powers[g]
                 powers[g] = power
         # Sums that were changed many times drift, or vanish beside what they are relative to.

@@ -26,6 +26,9 @@ from sidelight.feature_selection._groups import hierarchical_groups
 
 Array = npt.NDArray[Any]
 
+#: Cannot-links in a row that lift the weights to the threshold from nothing: with fewer each of
+#: them has too much of a say, with many more must-links are never mistakes and have none.
+TO_THRESHOLD = 100
 #: With more pairs of one kind than this for each of the other, the selection suffers.
 WORST_IMBALANCE = 10
 
@@ -59,12 +62,11 @@ class OnlineConstraintSelector(_ScoreSelector):
     mu : float, default=1.0
         Smoothness: with 0 only the heaviest group would count, with much all count alike.
     step : float, default=None
-        ``λ``; a hundred times what the theory asks for unless told, which learns much faster (for
-        "dual" divided by the number of features).
+        ``λ``; such that a hundred cannot-links lift the weights to the threshold from nothing
+        unless told ("paper": a hundred times what the theory asks for).
     threshold : float, default=None
-        ``b``; half way between the average distances of both kinds of pairs with equal weights of
-        norm 1 unless told. The larger, the more pairs have a say in which features matter. For
-        "paper" it must be below 1: no distance is longer.
+        ``b``; half way between the average distances of both kinds of pairs with equal weights,
+        ``‖w‖_{1,2} = 1``, unless told. For "paper" it must be below 1: no distance is longer.
     margin : float, default=0.0
         Pairs count as mistakes up to this far on the right side.
     n_epochs : int, default=10
@@ -212,18 +214,28 @@ class OnlineConstraintSelector(_ScoreSelector):
         self._dual = np.zeros(d)
         self._norms, self._powers = np.zeros(len(sizes)), np.zeros(len(sizes) + 1)
         self.n_mistakes_, self.history_ = 0, np.empty(0, dtype=np.int64)
-        largest, near = self._gap_sizes(rows, pairs.together)
-        largest_apart, far = self._gap_sizes(rows, pairs.apart)
+        self._find_units(rows, pairs)
+
+    def _find_units(self, rows: Any, pairs: Pairs) -> None:
+        """Scale of the differences, threshold and step, as the first pairs suggest them."""
+        largest, near = _mean_gaps(rows, pairs.together)
+        largest_apart, far = _mean_gaps(rows, pairs.apart)
         self.scale_ = max(largest, largest_apart) or 1.0
-        middle = (near + far) / 2 if pairs.n_together and pairs.n_apart else max(near, far)
-        # Equal weights of norm 1: the 2-norm, or that of the groups, which "paper" keeps below 1.
-        norm = np.sqrt(d) if self.variant == "dual" else np.sqrt(sizes).sum()
-        automatic = middle / self.scale_ / norm or 0.5
+        near, far = near / self.scale_, (far if pairs.n_apart else near) / self.scale_
+        middle = float((near if pairs.n_together else far).sum() + far.sum()) / 2
+        sizes = np.bincount(self.groups_)
+        # Equal weights with ‖w‖₁₂ = 1, for which the exponents of the softmax are moderate.
+        automatic = middle / np.sqrt(sizes).sum() or 0.5
         self.threshold_ = float(automatic if self.threshold is None else self.threshold)
-        # With differences of at most 1 the theory asks for ε / (1 + R²/μ), ε = ½, R = 1. A hundred
-        # times that learns in a few passes; dual vectors add up, so there it is shared out.
-        automatic = 50.0 / (1 + 1 / self.mu) / (d if self.variant == "dual" else 1)
-        self.step_ = float(automatic if self.step is None else self.step)
+        if self.step is not None:
+            self.step_ = float(self.step)
+        elif self.variant == "paper":
+            # With differences of at most 1 the theory asks for ε / (1 + R²/μ), ε = ½, R = 1.
+            self.step_ = 50.0 / (1 + 1 / self.mu)
+        else:
+            # With θ small r = 1/s, so that w·δ after t cannot-links is about t λ ‖δ‖² / s.
+            growth = float(far @ far) / len(sizes)
+            self.step_ = self.threshold_ / growth / TO_THRESHOLD if growth > 0 else 1.0
 
     def _check_parameters(self) -> None:
         if self.variant not in ("dual", "paper"):
@@ -239,11 +251,6 @@ class OnlineConstraintSelector(_ScoreSelector):
                 f"threshold={self.threshold} must be below 1, the longest distance that "
                 "variant='paper' can give: no cannot-link could be satisfied."
             )
-
-    def _gap_sizes(self, rows: Any, pairs: Array) -> tuple[float, float]:
-        """Largest 2-norm and average sum of the squared differences of pairs."""
-        largest, total = gap_sizes(rows.data, rows.indices, rows.indptr, pairs, rows.shape[1])
-        return largest, total / max(len(pairs), 1)
 
     def _group_of_features(self, rows: Any) -> Array:
         d = rows.shape[1]
@@ -334,6 +341,13 @@ def _sparse_rows(rows: Any) -> Any:
         table = table.copy()
         table.sum_duplicates()
     return table
+
+
+def _mean_gaps(rows: Any, pairs: Array) -> tuple[float, Array]:
+    """Largest 2-norm and mean of the squared differences of pairs."""
+    sums = np.zeros(rows.shape[1])
+    largest = gap_sizes(rows.data, rows.indices, rows.indptr, pairs, sums)
+    return float(largest), sums / max(len(pairs), 1)
 
 
 def _evenly_mixed(n_together: int, n_apart: int) -> Array:
