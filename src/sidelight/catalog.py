@@ -101,8 +101,8 @@ def get(name: str) -> Method:
         return found
     close = difflib.get_close_matches(_plain(name), by_name, n=3, cutoff=0.5)
     names = sorted({by_name[plain].name for plain in close} or {m.name for m in _all_methods()})
-    meant = "did you mean" if close else "there are"
-    raise SidelightError(f"There is no method {name!r}; {meant} {', '.join(names)}.")
+    meant = f"did you mean {' or '.join(names)}?" if close else f"there are {', '.join(names)}."
+    raise SidelightError(f"There is no method {name!r}; {meant}")
 
 
 def markdown_table() -> str:

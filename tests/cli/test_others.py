@@ -199,6 +199,21 @@ def test_methods_lists_the_catalog(run, monkeypatch):
     assert "must-link, cannot-link, labels, groups" in ended.err
 
 
+def test_every_method_tells_its_parameters(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    for method in catalog.methods():
+        ended = run("methods", method.name)
+        assert ended.code == 0
+        for parameter in method.cls().get_params(deep=False):
+            assert f"{parameter} " in ended.out.replace(",", " "), (method.name, parameter)
+        assert f"-m {method.name} --set" in ended.out
+    facts = run("methods", "itml", "--json").json["methods"]
+    assert [(m["name"], m["for"], m["parameters"]["gamma"]) for m in facts] == [
+        ("itml", "transform", 1.0)
+    ]
+    assert "itml" in run("methods", "itmll").err
+
+
 def test_demo_writes_what_it_says(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")

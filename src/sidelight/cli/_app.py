@@ -369,6 +369,10 @@ def evaluate(
 
 @app.command()
 def methods(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Tell all about this one, its parameters too."),
+    ] = None,
     knowledge: Annotated[
         str | None,
         typer.Option(
@@ -381,12 +385,12 @@ def methods(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the methods."""
+    """List the methods, or tell the parameters of one."""
     with quick_imports():
         from sidelight.cli._common import Screen
         from sidelight.cli._methods import run
 
-    run(knowledge=knowledge, hard=hard, screen=Screen(as_json=as_json))
+    run(name, knowledge=knowledge, hard=hard, screen=Screen(as_json=as_json))
 
 
 @app.command()
