@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -9,20 +10,27 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight.base import MethodTags, check_n_clusters
+from sidelight.cluster._grouping import Grouping
+from sidelight.cluster._nystroem import Extension
+from sidelight.cluster._propagation import propagate
 from sidelight.cluster._signed_graph import (
     constraint_graph,
     contract,
     edit,
-    propagate,
-    signed_laplacian,
+    entailed_pairs,
+    largest_parts,
+    merged_graph,
+    penalized_laplacian,
 )
-from sidelight.cluster._spectral_base import _SpectralBase
+from sidelight.cluster._spectral_base import _SpectralBase, n_distinct
 from sidelight.constraints import Constraints, Pairs, known_pairs
-from sidelight.graphs import degrees, laplacian, smallest_eigenvectors, smooth_eigenvectors
+from sidelight.exceptions import ConstraintWarning
+from sidelight.graphs import degrees, inverse_root, smallest_eigenvectors, smooth_eigenvectors
 
 Array = npt.NDArray[Any]
 
-METHODS = ("signed", "contract", "propagate", "edit")
+METHODS = ("signed", "contract", "grouping", "propagate", "edit", "spectral-learning")
+FORMS = ("separate", "merged", "difference")
 
 
 class ConstrainedSpectralClustering(_SpectralBase):
@@ -33,22 +41,35 @@ class ConstrainedSpectralClustering(_SpectralBase):
       eigenproblem for the normalised cut and the price of violated pairs (Wacquet et al. 2013,
       reconstructed in Hamad, part 5).
     - "contract": must-linked rows become one vertex of the graph, so that they have the same place
-      in the embedding exactly and every must-link holds (constrained normalised cut; Yu, Shi 2004,
-      without smoothing, is the same problem); cannot-links enter as above.
+      in the embedding exactly and every must-link holds; cannot-links enter as above.
+    - "grouping": normalised cuts under the equations ``x_i = x_j`` of must-linked rows (Yu, Shi
+      2004), the same problem as "contract" without cannot-links; ``smooth=True`` asks instead that
+      the averages over the neighbours of ``i`` and ``j`` be equal, so that whole neighbourhoods
+      follow. Cannot-links are not used.
     - "propagate": constraints spread along the graph and change its weights (Lu, Ip 2010).
-    - "edit": must-linked rows have similarity 1, cannot-linked ones 0 (Kamvar, Klein, Manning
-      2003); weak with few pairs.
+    - "edit": must-linked rows have similarity 1, cannot-linked ones 0; weak with few pairs.
+    - "spectral-learning": the same with the leading vectors of ``(W + d_max I - D) / d_max``
+      (Kamvar, Klein, Manning 2003), which changed degrees do not disturb.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    method : {"signed", "contract", "propagate", "edit"}, default="signed"
-        How the constraints enter, see above.
+    method : {"signed", "contract", "grouping", "propagate", "edit", "spectral-learning"}
+        How the constraints enter, see above; "signed" unless told.
     gamma : float, default=0.3
         Weight of the constraints against the cut, in [0, 1), for "signed" and "contract".
+    form : {"separate", "merged", "difference"}, default="separate"
+        Form of the constraints in "signed" and "contract": two Laplacians are added; or two graphs,
+        each scaled by its degrees, whose signed Laplacian is taken; or ``Σ_ML (u_i - u_j)² - Σ_CL
+        (u_i - u_j)²``, scaled to norm 1, is added.
+    smooth : bool, default=True
+        Whether "grouping" is about neighbourhoods instead of single rows.
     alpha : float, default=0.8
         How far constraints spread, in (0, 1), for "propagate".
+    rescale : bool, default=True
+        Bring the largest spread constraint to 1 for "propagate". The paper does not (and has
+        ``alpha=0.2``); few constraints then change little.
     graph : {"neighbors", "full", "precomputed"}, default="neighbors"
         Join nearest neighbours, all rows (few of them), or take ``X`` for the similarities.
     weights : {"gaussian", "local", "cosine", "fuzzy", "connectivity"}, default="local"
@@ -102,7 +123,10 @@ class ConstrainedSpectralClustering(_SpectralBase):
         *,
         method: str = "signed",
         gamma: float = 0.3,
+        form: str = "separate",
+        smooth: bool = True,
         alpha: float = 0.8,
+        rescale: bool = True,
         graph: str = "neighbors",
         weights: str = "local",
         n_neighbors: int = 10,
@@ -115,7 +139,10 @@ class ConstrainedSpectralClustering(_SpectralBase):
         self.n_clusters = n_clusters
         self.method = method
         self.gamma = gamma
+        self.form = form
+        self.smooth = smooth
         self.alpha = alpha
+        self.rescale = rescale
         self.graph = graph
         self.weights = weights
         self.n_neighbors = n_neighbors
@@ -156,65 +183,114 @@ class ConstrainedSpectralClustering(_SpectralBase):
         """
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
+        if self.form not in FORMS:
+            raise ValueError(f"form must be one of {', '.join(FORMS)}, got {self.form!r}.")
         if not 0 <= self.gamma < 1:
             raise ValueError(f"gamma must be in [0, 1), got {self.gamma!r}.")
         if not 0 < self.alpha < 1:
             raise ValueError(f"alpha must be in (0, 1), got {self.alpha!r}.")
+        if self.sigma is not None and isinstance(self.sigma, str):
+            raise ValueError(f"sigma must be a number or None, got {self.sigma!r}.")
         rows: Any = self._check_rows(X, reset=True)
         k = check_n_clusters(self.n_clusters, rows.shape[0])
         rng = self._check_spectral()
         known = self._check_constraints(constraints, y, rows.shape[0])
         self._warn_of_contradictions(known)
-        W = self._build_graph(rows)
-        self._rows, self._degrees = rows, degrees(W)
-        self._warn_of_parts(W, k)
-        self.eigenvalues_, vectors = self._embed(W, known, k, rng)
-        return self._keep(W, self._label(vectors, rng), known)
+        W, self._similarity = self._build_graph(rows, known, self.sigma)
+        self._warn_of_parts(W, k, known)
+        distinct = k if self._similarity is None else n_distinct(rows, k)
+        vectors = self._embed(W, known, distinct, rng)
+        self.embedding_ = vectors.astype(rows.dtype, copy=False)
+        labels = self._attach(self._label(vectors, rng), self._similarity)
+        return self._keep(W, labels, known, k)
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
-    ) -> tuple[Array, Array]:
-        """Eigenvalues and eigenvectors with the constraints in them."""
-        pairs = known_pairs(known)
+    ) -> Array:
+        """Eigenvectors with the constraints in them; sets the eigenvalues and the extension."""
         if self.method == "contract":
-            return self._contracted(W, known, pairs, k, rng)
+            return self._contracted(W, known, k, rng)
+        if self.method == "grouping":
+            return self._grouped(W, known, k, rng)
+        if self.method == "spectral-learning":
+            return self._learned(edit(W, entailed_pairs(known)), k, rng)
         if self.method == "edit":
-            return smooth_eigenvectors(edit(W, pairs), k, random_state=rng)
+            return self._plain(edit(W, entailed_pairs(known)), k, rng)
+        pairs = known_pairs(known)
         if self.method == "propagate":
-            return smooth_eigenvectors(propagate(W, pairs, self.alpha), k, random_state=rng)
-        if not pairs.n_together + pairs.n_apart or self.gamma == 0:
-            return smooth_eigenvectors(W, k, random_state=rng)
-        return self._signed(W, constraint_graph(pairs, W.shape[0]), k, rng)
+            return self._plain(propagate(W, pairs, self.alpha, rescale=self.rescale), k, rng)
+        return self._signed(W, pairs, k, rng)
+
+    def _plain(self, W: sparse.csr_array, k: int, rng: np.random.RandomState) -> Array:
+        """Embed the graph as it is."""
+        self.eigenvalues_, vectors = smooth_eigenvectors(W, k, random_state=rng)
+        self._extension = Extension.normalized(vectors, 1.0 - self.eigenvalues_, degrees(W))
+        return vectors
+
+    def _learned(self, W: sparse.csr_array, k: int, rng: np.random.RandomState) -> Array:
+        """``(W + d_max I - D) / d_max`` has the eigenvectors of ``D - W``, in reverse."""
+        self.eigenvalues_, vectors = smooth_eigenvectors(W, k, random_state=rng, normalized=False)
+        self._extension = Extension(vectors, self.eigenvalues_)
+        return vectors
 
     def _signed(
-        self, W: sparse.csr_array, Q: sparse.csr_array, k: int, rng: np.random.RandomState
-    ) -> tuple[Array, Array]:
-        mixed = (1 - self.gamma) * laplacian(W) + self.gamma * signed_laplacian(Q)
-        return smallest_eigenvectors(mixed, k, random_state=rng)
+        self, W: sparse.csr_array, pairs: Pairs, k: int, rng: np.random.RandomState
+    ) -> Array:
+        """Smoothest vectors of the cut and the price of pairs."""
+        Q = constraint_graph(pairs, W.shape[0])
+        Q.eliminate_zeros()
+        if not Q.nnz or self.gamma == 0:
+            return self._plain(W, k, rng)
+        kept = largest_parts(W, Q, k)
+        mixed = penalized_laplacian(W, Q, self.gamma, self.form, kept)
+        self.eigenvalues_, vectors = smallest_eigenvectors(mixed, k, random_state=rng)
+        vectors[~kept] = 0.0
+        if self.form == "merged":
+            # At a row without constraints: (1 - λ) u_i = Σ_j s_ij u_j / sqrt(g_i g_j), up to 1 - γ.
+            signed_degree = degrees(abs(merged_graph(W, Q, self.gamma)))
+            self._extension = Extension.normalized(
+                inverse_root(signed_degree)[:, None] * vectors, 1 - self.eigenvalues_, degrees(W)
+            )
+        else:
+            # At a row without constraints: (1 - γ)(u_i - Σ_j s_ij u_j) = λ u_i.
+            factors = 1.0 - self.eigenvalues_ / (1 - self.gamma)
+            self._extension = Extension.normalized(vectors, factors, degrees(W))
+        return vectors
 
     def _contracted(
-        self,
-        W: sparse.csr_array,
-        known: Constraints,
-        pairs: Pairs,
-        k: int,
-        rng: np.random.RandomState,
-    ) -> tuple[Array, Array]:
+        self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
+    ) -> Array:
         """Embed must-link components, then give every row the place of its component."""
         closure = known.closure(on_contradiction="keep")
         small, member = contract(W, closure.component)
-        k = min(k, small.shape[0])
-        if pairs.n_apart and self.gamma > 0 and len(closure.conflicts):
-            apart = Pairs(
-                np.empty((0, 2), np.int64),
-                np.empty(0),
-                closure.conflicts,
-                np.asarray(closure.conflict_weight, np.float64),
+        apart = Pairs(
+            np.empty((0, 2), np.int64),
+            np.empty(0),
+            closure.conflicts,
+            np.asarray(closure.conflict_weight, np.float64),
+        )
+        vectors = self._signed(small, apart, min(k, small.shape[0]), rng)
+        # A vertex that stands for several rows looks to new rows like all of them.
+        self._extension = Extension(np.asarray(member @ self._extension.basis))
+        # D^{-1/2} z is what is constant on a component; a component without an edge keeps its z.
+        degree = degrees(small)
+        return np.asarray(member @ (vectors / np.sqrt(np.where(degree > 0, degree, 1.0))[:, None]))
+
+    def _grouped(
+        self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
+    ) -> Array:
+        """Embed under the equations of the must-links."""
+        closure = known.closure(on_contradiction="keep")
+        if len(closure.conflicts):
+            warnings.warn(
+                "method='grouping' knows must-links only; cannot-links are counted but not used. "
+                "method='contract' uses both.",
+                ConstraintWarning,
+                stacklevel=4,
             )
-            values, vectors = self._signed(small, constraint_graph(apart, small.shape[0]), k, rng)
-        else:
-            values, vectors = smooth_eigenvectors(small, k, random_state=rng)
-        # D^{-1/2} z is what is constant on a component; rows keep their own degree beside it.
-        with np.errstate(divide="ignore"):
-            roots = np.where(degrees(small) > 0, 1.0 / np.sqrt(degrees(small)), 0.0)
-        return values, np.asarray(member @ (roots[:, None] * vectors))
+        grouping = Grouping(W, closure.component, smooth=self.smooth)
+        self.eigenvalues_, vectors = grouping.embed(k, rng)
+        self._extension = Extension.normalized(
+            grouping.extensible(vectors), 1.0 - self.eigenvalues_, degrees(W)
+        )
+        return grouping.with_lonely_rows(vectors)

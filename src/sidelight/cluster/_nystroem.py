@@ -2,11 +2,13 @@
 
 With similarities ``A`` between landmarks and ``B`` between landmarks and all rows, the normalised
 graph is approximated by ``B'A⁺B``; its leading eigenvectors need blocks of ``B`` one by one,
-which are formed, used and forgotten. Memory is ``O(n k + m²)``.
+which are formed, used and forgotten. Memory is ``O(n k + m²)``. :class:`Extension` places new rows
+in the embedding of a sparse graph.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,14 +17,57 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from sidelight.engine import RowSource
+from sidelight.graphs import degrees, inverse_root
 
 Array = npt.NDArray[Any]
 
 #: Eigenvalues of the landmarks below this share of the largest are rounding.
 RANK_TOLERANCE = 1e-10
 
+#: Share of the plain estimate of a degree that the approximate one must reach.
+LEAST_DEGREE = 1e-3
+
+#: Factors ``μ`` below this say that a vector lives on constrained rows; it has no extension.
+LEAST_FACTOR = 1e-3
+
 #: Rows whose similarities to the landmarks are formed at a time.
 TILE_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Extension:
+    """Places of new rows, by the equation that the eigenvectors satisfy at the old ones.
+
+    For a normalised graph ``u_c(x) = (1/μ_c) Σ_j w(x, x_j) / sqrt(d(x) d_j) u_c(j)``; for
+    eigenvectors of ``D - W`` it is ``u_c(x) = Σ_j w(x, x_j) u_c(j) / (d(x) - λ_c)``. An old row
+    that no constraint mentions is put exactly where it is.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (n, k)
+        ``u_c(j) / (μ_c sqrt(d_j))``, or ``u_c(j)`` for ``D - W``.
+    eigenvalues : ndarray of shape (k,) or None
+        ``λ`` of ``D - W``; None for a normalised graph.
+    """
+
+    basis: Array
+    eigenvalues: Array | None = None
+
+    @classmethod
+    def normalized(cls, vectors: Array, factors: Array, degree: Array) -> Extension:
+        """Extension of eigenvectors of ``D^{-1/2} W D^{-1/2}`` with ``μ`` and degrees ``d``."""
+        safe = np.where(factors > LEAST_FACTOR, factors, np.inf)
+        return cls(inverse_root(degree)[:, None] * vectors / safe)
+
+    def place(self, b: Any) -> Array:
+        """Places of rows with these similarities to the old ones."""
+        degree, sums = degrees(b), np.asarray(b @ self.basis)
+        if self.eigenvalues is None:
+            return inverse_root(degree)[:, None] * sums
+        gap = degree[:, None] - self.eigenvalues
+        return np.asarray(
+            sums / np.maximum(gap, np.maximum(LEAST_FACTOR * degree, 1e-300)[:, None])
+        )
 
 
 class Landmarks:
@@ -44,6 +89,7 @@ class Landmarks:
         kept = values > RANK_TOLERANCE * values[-1]
         roots = vectors[:, kept] / np.sqrt(values[kept])
         inverse = roots @ roots.T
+        self._rows_per_landmark = source.n_rows / len(self._A)
         (sums,), _ = source.map_reduce(
             lambda block: ((sum(b.sum(axis=0) for b in self._tiles(block)),), ())
         )
@@ -76,7 +122,9 @@ class Landmarks:
         return np.concatenate([self._places(b) @ self._turn for b in self._tiles(rows)])
 
     def _places(self, b: Array) -> Array:
-        degree = np.maximum(b @ self._from_sums, 1e-300)
+        # The approximate degree can even be negative far from the landmarks.
+        plain = b.sum(axis=1) * self._rows_per_landmark
+        degree = np.maximum(b @ self._from_sums, np.maximum(LEAST_DEGREE * plain, 1e-300))
         return np.asarray((b / np.sqrt(degree)[:, None]) @ self._roots)
 
     def _tiles(self, block: Any) -> Any:

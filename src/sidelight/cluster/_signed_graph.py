@@ -1,4 +1,4 @@
-"""Constraints as graphs: signed Laplacians, contracted vertices, constraints that spread."""
+"""Constraints as graphs: signed Laplacians, contracted vertices, edited similarities."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.linalg import cg
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
 
-from sidelight.constraints import Pairs
-from sidelight.graphs import normalized_graph
+from sidelight.constraints import Constraints, Pairs, known_pairs
+from sidelight.graphs import degrees, inverse_root, laplacian, normalized_graph
 
 Array = npt.NDArray[Any]
 
-#: Entries of spread constraints that matter.
-NOTABLE = 1e-3
+#: Entailed pairs are written out up to this many.
+MOST_ENTAILED = 50_000
 
 
 def constraint_graph(pairs: Pairs, n: int) -> sparse.csr_array:
@@ -26,16 +27,24 @@ def constraint_graph(pairs: Pairs, n: int) -> sparse.csr_array:
     return sparse.csr_array(upper + upper.T)
 
 
+def entailed_pairs(known: Constraints) -> Pairs:
+    """All pairs that follow from what is stated, where they are few and do not contradict."""
+    closure = known.closure(on_contradiction="keep")
+    n_pairs = closure.n_entailed_must_link + closure.n_entailed_cannot_link
+    if len(closure.contradictions) or n_pairs > MOST_ENTAILED:
+        return known_pairs(known)
+    together, apart = closure.must_link_pairs(), closure.cannot_link_pairs()
+    return Pairs(together, np.ones(len(together)), apart, np.ones(len(apart)))
+
+
 def signed_laplacian(Q: sparse.csr_array) -> sparse.csr_array:
     """``D^{-1/2} (D - Q) D^{-1/2}``, ``D = diag Σ_j |Q_ij|``; rows without constraints are zero.
 
     ``u'(D - Q)u = Σ_ML (u_i - u_j)² + Σ_CL (u_i + u_j)²``, so the matrix is positive semi-definite
     with eigenvalues in [0, 2].
     """
-    degree = np.asarray(abs(Q).sum(axis=1)).reshape(-1)
-    with np.errstate(divide="ignore"):
-        roots = np.where(degree > 0, 1.0 / np.sqrt(degree), 0.0)
-    scale = sparse.diags_array(roots)
+    degree = degrees(abs(Q))
+    scale = sparse.diags_array(inverse_root(degree))
     inside = sparse.diags_array((degree > 0).astype(np.float64))
     return sparse.csr_array(inside - scale @ Q @ scale)
 
@@ -51,6 +60,53 @@ def contract(W: sparse.csr_array, component: Array) -> tuple[sparse.csr_array, s
     return sparse.csr_array(member.T @ W @ member), member
 
 
+def largest_parts(W: sparse.csr_array, Q: sparse.csr_array, most: int) -> Array:
+    """Which rows lie in the largest parts that edges and constraints join, and have either."""
+    both = W + abs(Q)
+    n_parts, part = connected_components(both, directed=False)
+    volumes = np.bincount(part, weights=degrees(both), minlength=n_parts)
+    kept = np.zeros(n_parts, dtype=bool)
+    kept[np.argsort(-volumes, kind="stable")[:most]] = True
+    return np.asarray((kept & (volumes > 0))[part])
+
+
+def penalized_laplacian(
+    W: sparse.csr_array, Q: sparse.csr_array, gamma: float, form: str, kept: Array
+) -> sparse.csr_array:
+    """Matrix of the cut and the price of pairs; rows that are not kept stand at 1 alone.
+
+    - "separate": ``(1 - γ) L_sym + γ L̄_Q``.
+    - "merged": the signed Laplacian of ``(1 - γ) D^{-1/2} W D^{-1/2} + γ Q̄``, ``Q̄`` the constraints
+      divided by the roots of their degrees.
+    - "difference": ``(1 - γ) L_sym + γ (L_ML - L_CL) / ‖L_ML - L_CL‖``, which is not definite.
+    """
+    if form == "separate":
+        mixed = (1 - gamma) * laplacian(W) + gamma * signed_laplacian(Q)
+    elif form == "merged":
+        mixed = signed_laplacian(merged_graph(W, Q, gamma))
+    else:
+        plain = laplacian(Q, "unnormalized")  # negative weights push apart
+        mixed = (1 - gamma) * laplacian(W) + gamma / _spectral_norm(plain) * plain
+    inside = sparse.diags_array(kept.astype(np.float64))
+    outside = sparse.diags_array((~kept).astype(np.float64))
+    return sparse.csr_array(inside @ mixed @ inside + outside)
+
+
+def _spectral_norm(matrix: sparse.csr_array) -> float:
+    """Largest absolute eigenvalue."""
+    n = matrix.shape[0]
+    if n <= 100:
+        return float(np.linalg.norm(matrix.toarray(), 2))
+    start = np.random.RandomState(0).standard_normal(n)
+    return float(np.abs(eigsh(matrix, 1, which="LM", v0=start, return_eigenvectors=False)[0]))
+
+
+def merged_graph(W: sparse.csr_array, Q: sparse.csr_array, gamma: float) -> sparse.csr_array:
+    """``(1 - γ) D^{-1/2} W D^{-1/2} + γ D_Q^{-1/2} Q D_Q^{-1/2}``."""
+    scale = sparse.diags_array(inverse_root(degrees(abs(Q))))
+    return sparse.csr_array((1 - gamma) * normalized_graph(W) + gamma * (scale @ Q @ scale))
+
+
 def edit(W: sparse.csr_array, pairs: Pairs) -> sparse.csr_array:
     """Similarity 1 for must-linked rows and 0 for cannot-linked ones (Kamvar, Klein, Manning)."""
     Q = constraint_graph(pairs, W.shape[0])
@@ -59,44 +115,3 @@ def edit(W: sparse.csr_array, pairs: Pairs) -> sparse.csr_array:
     edited = sparse.csr_array(kept + (Q > 0).astype(np.float64))
     edited.eliminate_zeros()
     return edited
-
-
-def propagate(W: sparse.csr_array, pairs: Pairs, alpha: float) -> sparse.csr_array:
-    """Let constraints spread along the graph and change its weights (Lu, Ip 2010).
-
-    ``F = (1 - α)² (I - αS)⁻¹ Z (I - αS)⁻¹`` is not zero only through constrained rows ``c``:
-    ``F = (1 - α)² G Z_cc G'`` with the columns ``G = (I - αS)⁻¹[:, c]``, each by conjugate
-    gradients. ``F`` is scaled to at most 1; then a weight ``w`` becomes ``1 - (1 - F)(1 - w)`` or
-    ``(1 + F) w``, on the edges of the graph and of the constraints.
-    """
-    n = W.shape[0]
-    Z = constraint_graph(pairs, n)
-    Z.data = np.sign(Z.data)
-    rows = np.flatnonzero(np.diff(Z.indptr))
-    if not len(rows):
-        return W
-    system = sparse.csr_array(sparse.eye_array(n) - alpha * normalized_graph(W))
-    G = np.empty((n, len(rows)))
-    for column, row in enumerate(rows):
-        unit = np.zeros(n)
-        unit[row] = 1.0
-        G[:, column] = cg(system, unit, rtol=1e-6)[0]
-    inner = sparse.csr_array(Z[rows][:, rows])
-    spread = (inner @ G.T).T  # n × |c|: F = spread · G', never formed
-    edges = sparse.coo_array(W + abs(Z))
-    first, second = edges.coords
-    values = np.einsum("ec,ec->e", spread[first], G[second])
-    largest = float(np.abs(values).max())
-    if largest <= 0:
-        return W
-    F = sparse.csr_array((values / largest, (first, second)), shape=(n, n))
-    F.data[np.abs(F.data) < NOTABLE] = 0.0
-    similar = sparse.csr_array(W / max(1.0, float(W.max())))
-    rise, fall = F.maximum(0.0), F.minimum(0.0)
-    # 1 - (1 - F)(1 - w) = w + F - F w for F > 0, and w + F w for F < 0.
-    changed = similar + rise - rise.multiply(similar) + fall.multiply(similar)
-    changed = sparse.csr_array((changed + changed.T) / 2)
-    changed.data = np.clip(changed.data, 0.0, 1.0)
-    changed.setdiag(0.0)
-    changed.eliminate_zeros()
-    return changed

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import warnings
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._bipartition import recursive_labels
-from sidelight.cluster._nystroem import Landmarks
-from sidelight.cluster._spectral_base import _SpectralBase, nearest
+from sidelight.cluster._bipartition import (
+    CRITERIA,
+    OBJECTIVES,
+    UNNORMALIZED,
+    labels_of_new,
+    recursive_labels,
+)
+from sidelight.cluster._nystroem import Extension, Landmarks
+from sidelight.cluster._spectral_base import _SpectralBase, n_distinct, nearest
 from sidelight.cluster._spectral_labels import aligned_number, eigengap, unit_rows
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
-from sidelight.graphs import degrees, percentile_distance, smooth_eigenvectors
+from sidelight.graphs import Similarity, degrees, percentile_distance, smooth_eigenvectors
 
 Array = npt.NDArray[Any]
 
 #: Percentiles of the distances that are tried as σ.
 SIGMA_PERCENTILES = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
+
+#: A gap of the eigenvalues that is less than this times the next largest is not marked.
+MARKED_GAP = 1.5
 
 
 class SpectralClustering(_SpectralBase):
@@ -49,14 +61,20 @@ class SpectralClustering(_SpectralBase):
         Rows that stand for all in "landmarks"; ``max(100, 10 k)`` unless told.
     mutual : bool, default=False
         Join rows only if each is a neighbour of the other.
-    sigma : float or "distortion", default=None
-        Width of "gaussian"; the one of several under which the embedding is tightest; or the median
-        distance of the last neighbour.
+    sigma : float, sequence of float or "distortion", default=None
+        Width of "gaussian"; of several widths, or of some percentiles of the distances for
+        "distortion", the one under which the embedding is tightest around its clusters. Unless
+        told it is the median distance of the last neighbour, or the 5th percentile of the distances
+        for "full" and "landmarks" (which are Gaussian whatever ``weights`` says).
     objective : {"normalized-cut", "ratio-cut", "min-max-cut", "cut"}, default="normalized-cut"
-        What a recursive partition looks at; the direct one relaxes the normalised cut.
+        What is to be small. The first and the third are relaxed by the normalised Laplacian, the
+        others by ``D - W``; a recursive partition also chooses its thresholds by it.
     partition : {"direct", "recursive"}, default="direct"
         All clusters at once from ``k`` eigenvectors, or one split after the other at the best
         threshold of the second eigenvector.
+    max_cost : float, default=None
+        Splits of a recursive partition that would cost more are not made, so that there may be
+        fewer clusters.
     assign : {"kmeans", "rotation"}, default="kmeans"
         How rows of the embedding become labels.
     max_clusters : int, default=10
@@ -78,13 +96,20 @@ class SpectralClustering(_SpectralBase):
     cuts_ : Cuts
         Cut values of the labels, see :func:`sidelight.graphs.cut_values`.
     objective_ : float
-        The normalised cut.
+        The cut value that ``objective`` names.
+    sigma_ : float
+        Width of "gaussian".
     sigma_path_ : list of tuple
-        Widths that were tried and their distortion, for ``sigma="distortion"``.
+        Widths that were tried and their distortion; NaN for those that leave rows without an edge.
+    qualities_ : ndarray
+        Quality of the alignment of 2, 3, ... eigenvectors, for ``n_clusters="alignment"``.
+    splits_ : list of Split
+        Splits of a recursive partition in their order: ``part``, ``new`` (labels of the rows that
+        stay and leave) and ``cost``.
     n_violations_ : int
         Number of stated constraints that the labels violate.
     n_iter_, converged_, history_ : int, bool, ndarray
-        1, True and the normalised cut: nothing is iterated here.
+        1, True and the objective: nothing is iterated here.
 
     Examples
     --------
@@ -106,9 +131,10 @@ class SpectralClustering(_SpectralBase):
         n_neighbors: int = 10,
         n_landmarks: int | None = None,
         mutual: bool = False,
-        sigma: float | str | None = None,
+        sigma: Any = None,
         objective: str = "normalized-cut",
         partition: str = "direct",
+        max_cost: float | None = None,
         assign: str = "kmeans",
         max_clusters: int = 10,
         n_init: int = 10,
@@ -123,6 +149,7 @@ class SpectralClustering(_SpectralBase):
         self.sigma = sigma
         self.objective = objective
         self.partition = partition
+        self.max_cost = max_cost
         self.assign = assign
         self.max_clusters = max_clusters
         self.n_init = n_init
@@ -169,21 +196,40 @@ class SpectralClustering(_SpectralBase):
             )
         if self.partition not in ("direct", "recursive"):
             raise ValueError(f"partition must be 'direct' or 'recursive', got {self.partition!r}.")
+        if self.objective not in OBJECTIVES:
+            raise ValueError(
+                f"objective must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}."
+            )
+        self._criterion = CRITERIA[self.objective]
+        normalized = self.objective not in UNNORMALIZED
+        self._unit = normalized
         rng = self._check_spectral()
         known = self._check_constraints(constraints, None, n)
         if self.graph == "landmarks":
             return self._fit_landmarks(rows, known, rng)
-        W = self._with_sigma(rows, rng)
-        self._rows, self._degrees = rows, degrees(W)
+        W, self._similarity = self._with_sigma(rows, known, rng)
+        self.sigma_ = np.nan if self._similarity is None else self._similarity.sigma
         most = int(self.n_clusters) if fixed else min(int(self.max_clusters) + 1, n)
-        self.spectrum_, vectors = smooth_eigenvectors(W, most, random_state=rng)
-        k = most if fixed else self._number(vectors)
-        self._warn_of_parts(W, k)
-        self.eigenvalues_ = self.spectrum_[:k]
-        labels = self._label(vectors[:, :k], rng)
+        self.spectrum_, vectors = smooth_eigenvectors(
+            W, most, random_state=rng, normalized=normalized
+        )
+        asked = k = most if fixed else self._number(vectors)
+        self._warn_of_parts(W, k, known)
+        if self._similarity is not None:
+            k = n_distinct(rows, k)
+        self.eigenvalues_, vectors = self.spectrum_[:k], vectors[:, :k]
+        self.embedding_ = vectors.astype(rows.dtype, copy=False)
         if self.partition == "recursive":
-            labels = recursive_labels(W, k, self.objective, rng)
-        return self._keep(W, labels, known)
+            limit = np.inf if self.max_cost is None else float(self.max_cost)
+            labels, self.splits_ = recursive_labels(W, k, self.objective, rng, limit)
+            asked = asked if self.max_cost is None else min(asked, len(self.splits_) + 1)
+        else:
+            labels = self._attach(self._label(vectors, rng), self._similarity)
+            if normalized:
+                self._extension = Extension.normalized(vectors, 1 - self.eigenvalues_, degrees(W))
+            else:
+                self._extension = Extension(vectors, self.eigenvalues_)
+        return self._keep(W, labels, known, asked)
 
     def _fit_landmarks(self, rows: Any, known: Constraints, rng: np.random.RandomState) -> Self:
         """Embed all rows by their similarities to some of them."""
@@ -192,6 +238,13 @@ class SpectralClustering(_SpectralBase):
             raise ValueError(
                 "graph='landmarks' needs a number of clusters, and a direct partition."
             )
+        if not self._unit:
+            raise ValueError(
+                f"graph='landmarks' approximates the normalised Laplacian; objective="
+                f"{self.objective!r} needs graph='neighbors'."
+            )
+        if self.sigma is not None and not isinstance(self.sigma, Real):
+            raise ValueError(f"graph='landmarks' needs one sigma, got {self.sigma!r}.")
         k = int(self.n_clusters)
         m = min(n, max(100, 10 * k) if self.n_landmarks is None else int(self.n_landmarks))
         if m < k:
@@ -199,13 +252,16 @@ class SpectralClustering(_SpectralBase):
         chosen = np.sort(rng.choice(n, m, replace=False))
         landmarks = rows[chosen]
         landmarks = landmarks.toarray() if sparse.issparse(landmarks) else landmarks
-        sigma = percentile_distance(landmarks) if self.sigma is None else float(self.sigma)
-        self._landmarks = Landmarks(np.asarray(landmarks, np.float64), sigma or 1.0)
-        self.spectrum_, vectors = self._landmarks.fit(as_rows(rows), k)
+        self.sigma_ = percentile_distance(landmarks) if self.sigma is None else float(self.sigma)
+        self.sigma_ = self.sigma_ or 1.0
+        self._landmarks = Landmarks(np.asarray(landmarks, np.float64), self.sigma_)
+        self.spectrum_, self.embedding_ = self._landmarks.fit(as_rows(rows), k)
         self.eigenvalues_ = self.spectrum_
-        labels = self._label(vectors, rng)
+        labels = self._label(self.embedding_, rng)
+        labels[labels < 0] = nearest(self.embedding_[labels < 0], self._centers)
         # The graph is never formed; cuts are those between the landmarks.
-        return self._keep(self._landmarks.graph(), labels, known, measured=labels[chosen])
+        graph = self._landmarks.graph()
+        return self._keep(graph, labels, known, k, measured=labels[chosen])
 
     def predict(self, X: Any) -> Array:
         """Assign new rows by the Nyström extension of the embedding.
@@ -226,39 +282,72 @@ class SpectralClustering(_SpectralBase):
         placed = unit_rows(self._landmarks.embed(self._check_rows(X, reset=False)))
         return nearest(placed, self._centers)
 
+    def _assign_new(self, b: sparse.csr_array) -> Array:
+        if self.partition == "recursive":
+            return labels_of_new(b, self.splits_)
+        return super()._assign_new(b)
+
     def _number(self, vectors: Array) -> int:
         """Number of clusters that the eigenvalues or eigenvectors speak for."""
-        if self.n_clusters == "eigengap":
-            return eigengap(self.spectrum_)
-        k, self.qualities_, _ = aligned_number(vectors[:, : int(self.max_clusters)])
-        return k
+        if self.n_clusters != "eigengap":
+            k, self.qualities_, _ = aligned_number(vectors[:, : int(self.max_clusters)])
+            return k
+        gaps = np.sort(np.diff(self.spectrum_))[::-1]
+        if len(gaps) > 1 and gaps[0] < MARKED_GAP * gaps[1]:
+            warnings.warn(
+                f"No gap between the eigenvalues is marked: the largest is {gaps[0]:.2g}, the next "
+                f"{gaps[1]:.2g}. Look at spectrum_ before you trust the number of clusters.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return eigengap(self.spectrum_)
 
-    def _with_sigma(self, rows: Any, rng: np.random.RandomState) -> Any:
+    def _with_sigma(
+        self, rows: Any, known: Constraints, rng: np.random.RandomState
+    ) -> tuple[sparse.csr_array, Similarity | None]:
         """The graph; with several widths, that whose embedding is tightest around its clusters."""
-        if self.sigma != "distortion":
-            return self._build_graph(rows)
+        if self.sigma is None or isinstance(self.sigma, Real):
+            width = None if self.sigma is None else float(self.sigma)
+            return self._build_graph(rows, known, width)
+        if self.graph == "precomputed" or self.weights != "gaussian":
+            raise ValueError(
+                f"sigma={self.sigma!r} chooses a width, which only weights='gaussian' has; got "
+                f"graph={self.graph!r}, weights={self.weights!r}."
+            )
         k = int(self.n_clusters) if not isinstance(self.n_clusters, str) else 2
-        asked, best, path = self.sigma, None, []
-        seed = rng.randint(2**31)
-        try:
-            for percent in SIGMA_PERCENTILES:
-                self.sigma = percentile_distance(rows, percent) or None
-                W = self._build_graph(rows)
-                chance = np.random.RandomState(seed)
-                if np.any(degrees(W) <= 1e-12):  # falls apart for a trivial reason
-                    continue
-                embedding = smooth_eigenvectors(W, k, random_state=chance)[1]
-                labels = self._label(embedding, chance)
-                gaps = unit_rows(embedding) - self._centers[labels]
-                path.append((self.sigma, float(np.mean(np.sum(gaps**2, axis=1)))))
-                if best is None or path[-1][1] < best[0]:
-                    best = (path[-1][1], W)
-        finally:
-            self.sigma = asked
-        self.sigma_path_ = path
-        if best is None:
-            self.sigma = None
-            W = self._build_graph(rows)
-            self.sigma = asked
-            return W
+        best, seed, self.sigma_path_ = None, rng.randint(2**31), []
+        for width in self._widths(rows):
+            graph = self._build_graph(rows, known, width)
+            distortion = self._distortion(graph[0], k, np.random.RandomState(seed))
+            self.sigma_path_.append((width, distortion))
+            if best is None or not best[0] <= distortion:
+                best = (distortion, graph)
+        if best is None or np.isnan(best[0]):
+            warnings.warn(
+                "Every width that was tried leaves rows without an edge; the usual one is taken.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+            return self._build_graph(rows, known, None)
         return best[1]
+
+    def _widths(self, rows: Any) -> list[float]:
+        if isinstance(self.sigma, str):
+            if self.sigma != "distortion":
+                raise ValueError(f"sigma must be numbers or 'distortion', got {self.sigma!r}.")
+            tried = [percentile_distance(rows, percent) for percent in SIGMA_PERCENTILES]
+            return sorted({width for width in tried if width > 0})
+        return [float(width) for width in self.sigma]
+
+    def _distortion(self, W: sparse.csr_array, k: int, chance: np.random.RandomState) -> float:
+        """Mean squared distance of embedded rows to their centres; NaN with lonely rows.
+
+        A graph with rows that are joined to nothing would be tight for a trivial reason.
+        """
+        if np.any(degrees(W) <= 0):
+            return np.nan
+        vectors = smooth_eigenvectors(W, k, random_state=chance)[1]
+        labels = self._label(vectors, chance)
+        placed = labels >= 0
+        gaps = unit_rows(vectors[placed]) - self._centers[labels[placed]]
+        return float(np.mean(np.sum(gaps**2, axis=1)))

@@ -18,14 +18,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import ConstrainedEstimator
 from sidelight.cluster._kmeans import KMeans
+from sidelight.cluster._nystroem import Extension
 from sidelight.cluster._spectral_labels import discretize, unit_rows
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.graphs import check_graph, cut_values, degrees, full_graph, neighbor_graph
+from sidelight.graphs import Similarity, check_graph, cut_values, degrees, similarity_graph
 
 Array = npt.NDArray[Any]
 
 GRAPHS = ("neighbors", "full", "precomputed")
+
+#: Rows of the embedding shorter than this share of the longest have no place in it.
+NO_PLACE = 1e-12
 
 
 class _SpectralBase(ClusterMixin, ConstrainedEstimator):
@@ -41,84 +45,127 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
     n_init: int
     random_state: Any
 
+    #: Criterion that ``objective_`` reports, a name of :class:`sidelight.graphs.Cuts`.
+    _criterion = "normalized_cut"
+
+    #: Whether rows of the embedding are brought to length 1; those of a ratio cut are not.
+    _unit = True
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.graph == "precomputed"
         return tags
 
-    def _build_graph(self, rows: Any) -> sparse.csr_array:
-        """Similarities of the rows, as the parameters ask for."""
+    def _build_graph(
+        self, rows: Any, known: Constraints, sigma: float | None
+    ) -> tuple[sparse.csr_array, Similarity | None]:
+        """Similarities of the rows, as the parameters ask for, and what compares new rows."""
         if self.graph == "precomputed":
-            return check_graph(rows)
-        sigma = None if self.sigma is None else float(self.sigma)
-        if self.graph == "neighbors":
-            return neighbor_graph(
-                rows,
-                self.n_neighbors,
-                weights=self.weights,  # type: ignore[arg-type]
-                mutual=self.mutual,
-                sigma=sigma,
-            )
-        if self.graph == "full":
-            return sparse.csr_array(
-                full_graph(rows, weights=self.weights, sigma=sigma)  # type: ignore[arg-type]
-            )
-        raise ValueError(f"graph must be one of {', '.join(GRAPHS)}, got {self.graph!r}.")
+            return check_graph(rows, known.name_rows if known.ids is not None else None), None
+        if self.graph not in GRAPHS:
+            raise ValueError(f"graph must be one of {', '.join(GRAPHS)}, got {self.graph!r}.")
+        return similarity_graph(
+            rows,
+            self.n_neighbors if self.graph == "neighbors" else None,
+            weights=self.weights,  # type: ignore[arg-type]
+            mutual=self.mutual,
+            sigma=None if sigma is None else float(sigma),
+        )
 
     def _check_spectral(self) -> np.random.RandomState:
         if self.assign not in ("kmeans", "rotation"):
             raise ValueError(f"assign must be 'kmeans' or 'rotation', got {self.assign!r}.")
         return check_random_state(self.random_state)
 
-    def _warn_of_parts(self, W: sparse.csr_array, k: int) -> None:
+    def _warn_of_parts(self, W: sparse.csr_array, k: int, known: Constraints) -> None:
         """Say when the graph falls into parts that decide the clusters by themselves."""
         n_parts, part = connected_components(W, directed=False)
-        if n_parts > k:
-            alone = int(np.count_nonzero(np.bincount(part) == 1))
+        alone = np.flatnonzero(degrees(W) <= 0)
+        if len(alone):
+            names = ", ".join(known.name_rows(alone[:3])) + (", ..." if len(alone) > 3 else "")
+            goes = "its nearest row" if self.graph != "precomputed" else "the largest cluster"
             warnings.warn(
-                f"The graph has {n_parts} parts without an edge between them ({alone} of them "
-                f"single rows), more than {k} clusters; parts are joined where there is no better "
-                "reason. More neighbours connect the graph.",
+                f"{len(alone)} of {len(part)} rows have no edge in the graph ({names}); each goes "
+                f"with {goes} unless a constraint says more. More neighbours, or a larger sigma, "
+                "join them.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if n_parts - len(alone) > k:
+            warnings.warn(
+                f"The graph has {n_parts - len(alone)} parts without an edge between them, more "
+                f"than {k} clusters; the {k} largest decide, and rows of the others join them. "
+                "More neighbours connect the graph.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
     def _label(self, vectors: Array, rng: np.random.RandomState) -> Array:
-        """Labels of the rows of the embedding."""
-        rows = unit_rows(vectors)
-        k = rows.shape[1]
-        self.embedding_ = vectors
+        """Labels of the rows of the embedding; -1 for rows without a place in it."""
+        k = vectors.shape[1]
+        lengths = np.linalg.norm(vectors, axis=1)
+        placed = np.flatnonzero(lengths > NO_PLACE * lengths.max(initial=0.0))
+        labels = np.full(len(vectors), -1, dtype=np.int32)
+        if not len(placed):
+            self._centers = np.zeros((1, k))
+            return np.zeros_like(labels)
+        rows = unit_rows(vectors[placed]) if self._unit else vectors[placed]
         if self.assign == "rotation":
-            labels = discretize(vectors, rng, self.n_init)
+            found = discretize(rows, rng, self.n_init)
             sums = np.zeros((k, k))
-            np.add.at(sums, labels, rows)
-            self._centers = sums / np.maximum(np.bincount(labels, minlength=k), 1)[:, None]
+            np.add.at(sums, found, rows)
+            self._centers = sums / np.maximum(np.bincount(found, minlength=k), 1)[:, None]
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # said in the end, of the rows
+                model = KMeans(min(k, len(rows)), n_init=self.n_init, random_state=rng).fit(rows)
+            found, self._centers = model.labels_, model.cluster_centers_
+        labels[placed] = found
+        return labels
+
+    def _attach(self, labels: Array, similarity: Similarity | None) -> Array:
+        """Give rows without a place the cluster of the nearest row that has one.
+
+        Where similarities were given there is no nearest one, and they join the largest cluster.
+        """
+        lost = np.flatnonzero(labels < 0)
+        if not len(lost):
             return labels
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # said below, of the rows
-            model = KMeans(k, n_init=self.n_init, random_state=rng).fit(rows)
-        self._centers = model.cluster_centers_
-        return model.labels_
+        labels = labels.copy()
+        placed = np.flatnonzero(labels >= 0)
+        if similarity is None:
+            labels[lost] = np.bincount(labels[placed]).argmax()
+            return labels
+        metric = "cosine" if similarity.weights == "cosine" else "euclidean"
+        search = NearestNeighbors(n_neighbors=1, metric=metric).fit(similarity.rows[placed])
+        near = search.kneighbors(similarity.rows[lost], return_distance=False)[:, 0]
+        labels[lost] = labels[placed[near]]
+        return labels
 
     def _keep(
-        self, W: Any, labels: Array, known: Constraints, measured: Array | None = None
+        self,
+        W: Any,
+        labels: Array,
+        known: Constraints,
+        n_clusters: int,
+        measured: Array | None = None,
     ) -> Self:
-        """Set what every clusterer has; the objective is the normalised cut.
+        """Set what every clusterer has; the objective is a cut value.
 
         ``measured`` are the labels of the vertices of ``W`` where these are not all rows.
         """
         self.labels_ = labels.astype(np.int32)
         self.cuts_ = cut_values(W, labels if measured is None else measured)
-        self.objective_ = self.cuts_.normalized_cut
+        self.objective_ = float(getattr(self.cuts_, self._criterion))
         self.history_ = np.array([self.objective_])
         self.n_iter_ = 1
         self.converged_ = True
         self.n_violations_ = known.violations(labels).n
         n_found = len(np.unique(labels))
-        if n_found < len(self._centers):
+        if n_found < n_clusters:
             warnings.warn(
                 f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
-                f"({len(self._centers)}). Possibly due to duplicate points in X.",
+                f"({n_clusters}). Possibly due to duplicate points in X.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -149,7 +196,8 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
         """Assign new rows by the Nyström extension of the embedding.
 
         ``u_c(x) = (1/μ_c) Σ_j w(x, x_j) / sqrt(d(x) d_j) u_c(j)`` with ``μ = 1 - λ``, then the
-        nearest centre (Hamad, part 1).
+        nearest centre (Hamad, part 1). A row that is similar to no row of the graph joins the
+        cluster of the nearest one.
 
         Parameters
         ----------
@@ -162,40 +210,40 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
             Clusters.
         """
         check_is_fitted(self)
-        if self.graph == "precomputed":
+        similarity: Similarity | None = self._similarity
+        if similarity is None:
             raise SidelightError(
                 "New rows cannot be compared with the old ones when the similarities were given; "
                 "fit on rows (graph='neighbors')."
             )
         rows: Any = self._check_rows(X, reset=False)
-        b = self._similarities_to_fitted(rows)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scale = 1.0 / np.sqrt(degrees(b))
-            roots = np.where(self._degrees > 0, 1.0 / np.sqrt(self._degrees), 0.0)
-        weighted = sparse.diags_array(np.where(np.isfinite(scale), scale, 0.0)) @ b
-        extended = weighted @ (roots[:, None] * self.embedding_)
-        mu = np.maximum(1.0 - self.eigenvalues_, 1e-6)
-        placed = unit_rows(np.asarray(extended) / mu)
-        return nearest(placed, self._centers)
+        labels = self._assign_new(similarity.to(rows))
+        lost = np.flatnonzero(labels < 0)
+        if len(lost):
+            metric = "cosine" if similarity.weights == "cosine" else "euclidean"
+            search = NearestNeighbors(n_neighbors=1, metric=metric).fit(similarity.rows)
+            near = search.kneighbors(rows[lost], return_distance=False)[:, 0]
+            labels[lost] = self.labels_[near]
+        return labels
 
-    def _similarities_to_fitted(self, rows: Any) -> sparse.csr_array:
-        """Similarities of new rows to the nearest of the old ones, as the graph has them."""
-        n = self._rows.shape[0]
-        wanted = min(n, self.n_neighbors) if self.graph == "neighbors" else n
-        metric = "cosine" if self.weights == "cosine" else "euclidean"
-        search = NearestNeighbors(n_neighbors=wanted, metric=metric).fit(self._rows)
-        distances, neighbors = search.kneighbors(rows)
-        if self.weights == "cosine":
-            values = np.clip(1.0 - distances, 0.0, 1.0)
-        elif self.weights == "connectivity":
-            values = np.ones_like(distances)
-        else:
-            width = distances[:, -1:] if wanted > 1 else distances + 1.0
-            values = np.exp(-(distances**2) / (2 * np.where(width > 0, width, 1.0) ** 2))
-        indptr = np.arange(0, values.size + 1, wanted)
-        return sparse.csr_array(
-            (values.ravel(), neighbors.ravel(), indptr), shape=(rows.shape[0], n)
-        )
+    def _assign_new(self, b: sparse.csr_array) -> Array:
+        """Labels of new rows by their similarities to the old ones; -1 where there are none."""
+        extension: Extension = self._extension
+        places = extension.place(b)
+        lengths = np.linalg.norm(places, axis=1)
+        labels = nearest(unit_rows(places) if self._unit else places, self._centers)
+        labels[~(lengths > 0)] = -1
+        return labels
+
+
+def n_distinct(rows: Any, most: int) -> int:
+    """Number of different rows, counted no further than ``most``; the first ones mostly do."""
+    for some in (rows[: 10 * most + 100], rows):
+        dense = some.toarray() if sparse.issparse(some) else some
+        found = len(np.unique(dense, axis=0))
+        if found >= most:
+            return most
+    return found
 
 
 def nearest(rows: Array, centers: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
+from sidelight.engine import get_threads
 from sidelight.exceptions import SidelightError
 
 Array = npt.NDArray[Any]
@@ -17,6 +19,9 @@ Weights = Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"]
 
 #: Rows of a graph that joins all of them: its matrix takes 8 n² bytes.
 MOST_ROWS = 15_000
+
+#: Similarities below this are none (Verbeek 2004, section 2.1.3).
+NO_SIMILARITY = 1e-6
 
 #: Neighbour whose distance is the scale of a row (Zelnik-Manor, Perona 2004).
 SCALE_NEIGHBOR = 7
@@ -64,60 +69,163 @@ def neighbor_graph(
            [1., 0., 1.],
            [0., 1., 0.]])
     """
+    return similarity_graph(
+        X,
+        n_neighbors,
+        weights=weights,
+        mutual=mutual,
+        sigma=sigma,
+        scale_neighbor=scale_neighbor,
+    )[0]
+
+
+def similarity_graph(
+    X: Any,
+    n_neighbors: int | None,
+    *,
+    weights: Weights,
+    mutual: bool = False,
+    sigma: float | None = None,
+    scale_neighbor: int = SCALE_NEIGHBOR,
+) -> tuple[sparse.csr_array, Similarity]:
+    """Build a graph of nearest neighbours together with what compares new rows with its rows.
+
+    Parameters
+    ----------
+    X, weights, mutual, sigma, scale_neighbor
+        As in :func:`neighbor_graph`.
+    n_neighbors : int or None
+        Neighbours of a row; None joins all rows, at most 15,000, as in :func:`full_graph`.
+
+    Returns
+    -------
+    W : csr_array of shape (n_samples, n_samples)
+        The graph, without loops.
+    similarity : Similarity
+        Its ``to(new)`` gives the similarities of new rows.
+
+    Examples
+    --------
+    >>> from sidelight.graphs import similarity_graph
+    >>> W, similarity = similarity_graph([[0.0], [1.0]], None, weights="gaussian", sigma=1.0)
+    >>> similarity.to([[0.0]]).toarray().round(3)
+    array([[1.   , 0.607]])
+    """
     rows = X if sparse.issparse(X) else np.asarray(X)
     n = rows.shape[0]
+    if n_neighbors is None:
+        rows = rows if sparse.issparse(rows) else rows.astype(np.float64, copy=False)
+        return _joined_with_all(rows, weights, sigma, scale_neighbor)
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}.")
     n_neighbors = min(int(n_neighbors), n - 1)
-    wanted = min(max(n_neighbors + 1, scale_neighbor if weights == "local" else 0), n - 1)
-    metric = "cosine" if weights == "cosine" else "euclidean"
     if n < 2:
-        return sparse.csr_array((n, n))
-    # Without rows given, scikit-learn leaves every row out of its own neighbours.
-    distances, neighbors = (
-        NearestNeighbors(n_neighbors=wanted, metric=metric).fit(rows).kneighbors()
-    )
-    near, targets = distances[:, :n_neighbors], neighbors[:, :n_neighbors]
-    values = _edge_weights(near, targets, distances, weights, sigma, n_neighbors, scale_neighbor)
+        return sparse.csr_array((n, n)), Similarity(rows, weights, 1.0, np.ones(n), None)
+    # One more than asked for: the fuzzy ball just excludes the neighbour after the last.
+    wanted = min(max(n_neighbors + 1, scale_neighbor if weights == "local" else 0), n - 1)
+    distances, targets = _nearest(rows, weights, wanted)
+    near, targets = distances[:, :n_neighbors], targets[:, :n_neighbors]
+    width, scales = 1.0, np.ones(0)
+    if weights == "gaussian":
+        width = _positive(float(np.median(near[:, -1])) if sigma is None else float(sigma), near)
+    elif weights == "local":
+        scales = local_scales(distances, scale_neighbor)
+    elif weights == "fuzzy":
+        scales = distances[:, min(n_neighbors, wanted - 1)]
+    similarity = Similarity(rows, weights, width, scales, n_neighbors, scale_neighbor)
+    own = scales if len(scales) else np.ones(n)
+    values = similarity.weigh(near, own, targets, one_end=True)
     indptr = np.arange(0, n * n_neighbors + 1, n_neighbors)
     directed = sparse.csr_array((values.ravel(), targets.ravel(), indptr), shape=(n, n))
-    return _symmetric(directed, mutual=mutual, average=weights == "fuzzy")
+    return _symmetric(directed, mutual=mutual, average=weights == "fuzzy"), similarity
 
 
-def _edge_weights(
-    near: Array,
-    targets: Array,
-    distances: Array,
-    weights: str,
-    sigma: float | None,
-    n_neighbors: int,
-    scale_neighbor: int,
-) -> Array:
-    if weights == "connectivity":
-        return np.ones_like(near)
-    if weights == "cosine":
-        return np.clip(1.0 - near, 0.0, 1.0)
-    if weights == "fuzzy":
-        reach = distances[:, min(n_neighbors, distances.shape[1] - 1), None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(reach > 0, 1.0 - near / reach, 1.0)
-    if weights == "local":
-        scales = local_scales(distances, scale_neighbor)
-        return np.exp(-(near**2) / (scales[:, None] * scales[targets]))
-    if weights == "gaussian":
-        width = float(np.median(near[:, -1])) if sigma is None else float(sigma)
-        return np.exp(-(near**2) / (2 * _positive(width, near) ** 2))
-    raise ValueError(
-        "weights must be 'gaussian', 'local', 'cosine', 'fuzzy' or 'connectivity', got "
-        f"{weights!r}."
-    )
+def _nearest(rows: Any, weights: str, wanted: int, new: Any = None) -> tuple[Array, Array]:
+    """Distances and positions of the nearest rows; a row is not a neighbour of itself."""
+    metric = "cosine" if weights == "cosine" else "euclidean"
+    search = NearestNeighbors(n_neighbors=wanted, metric=metric, n_jobs=get_threads()).fit(rows)
+    distances, neighbors = search.kneighbors() if new is None else search.kneighbors(new)
+    return np.asarray(distances, np.float64), np.asarray(neighbors)
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """How rows of a graph were compared, so that new rows can be compared with them.
+
+    Attributes
+    ----------
+    rows : array or CSR matrix of shape (n, d)
+        Rows of the graph.
+    weights : str
+        Kind of weights, see :func:`neighbor_graph`.
+    sigma : float
+        Width of "gaussian".
+    scales : ndarray of shape (n,)
+        Scale of every row for "local", radius of its ball for "fuzzy".
+    n_neighbors : int or None
+        Neighbours of a row; None joins all rows.
+    scale_neighbor : int
+        Which neighbour gives the scale of a row for "local".
+    """
+
+    rows: Any
+    weights: str
+    sigma: float
+    scales: Array
+    n_neighbors: int | None
+    scale_neighbor: int = SCALE_NEIGHBOR
+
+    def weigh(self, distances: Array, own: Array, targets: Array, *, one_end: bool) -> Array:
+        """Similarities from distances; ``own`` are the scales of the rows that look.
+
+        A fuzzy weight is the mean of two memberships; the graph adds the other end later.
+        """
+        if self.weights == "connectivity":
+            return np.ones_like(distances)
+        if self.weights == "cosine":
+            return np.clip(1.0 - distances, 0.0, 1.0)
+        if self.weights == "local":
+            return np.exp(-(distances**2) / (own[:, None] * self.scales[targets]))
+        if self.weights == "gaussian":
+            return np.exp(-(distances**2) / (2 * self.sigma**2))
+        if self.weights == "fuzzy":
+            seen = _membership(distances, own[:, None])
+            return seen if one_end else (seen + _membership(distances, self.scales[targets])) / 2
+        raise ValueError(
+            "weights must be 'gaussian', 'local', 'cosine', 'fuzzy' or 'connectivity', got "
+            f"{self.weights!r}."
+        )
+
+    def to(self, new: Any) -> sparse.csr_array:
+        """Similarities of new rows to those of the graph, shape (n_new, n)."""
+        n = self.rows.shape[0]
+        n_neighbors = n if self.n_neighbors is None else min(self.n_neighbors, n)
+        more = {"local": self.scale_neighbor, "fuzzy": n_neighbors + 1}.get(self.weights, 1)
+        wanted = min(max(n_neighbors, more), n)
+        distances, targets = _nearest(self.rows, self.weights, wanted, new)
+        own = np.ones(len(distances))
+        if self.weights == "local":
+            own = local_scales(distances, self.scale_neighbor)
+        elif self.weights == "fuzzy":
+            own = distances[:, -1]
+        near, targets = distances[:, :n_neighbors], targets[:, :n_neighbors]
+        values = self.weigh(near, own, targets, one_end=False)
+        indptr = np.arange(0, values.size + 1, n_neighbors)
+        return sparse.csr_array((values.ravel(), targets.ravel(), indptr), shape=(len(values), n))
+
+
+def _membership(distances: Array, reach: Array) -> Array:
+    """``1 - d/r`` inside a ball, 0 outside; 1 in a ball without extent."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = np.where(reach > 0, 1.0 - distances / reach, distances <= 0)
+    return np.clip(inside, 0.0, 1.0)
 
 
 def _positive(width: float, distances: Array) -> float:
     """A width above 0; where most rows are the same, the smallest distance that is not 0."""
-    if width > 0:
+    if width > 0 and np.isfinite(width):
         return width
-    if width < 0 or not np.isfinite(width):
+    if width != 0:
         raise ValueError(f"sigma must be above 0, got {width}.")
     apart = distances[distances > 0]
     return float(apart.min()) if len(apart) else 1.0
@@ -148,6 +256,7 @@ def _symmetric(directed: sparse.csr_array, *, mutual: bool, average: bool) -> sp
         joined = sparse.csr_array((directed + other) * 0.5)
     else:
         joined = sparse.csr_array(directed.maximum(other))
+    joined.eliminate_zeros()  # an edge without weight would join parts of the graph
     joined.sort_indices()
     return joined
 
@@ -195,27 +304,49 @@ def full_graph(
            [0.   , 0.   , 0.   ]])
     """
     rows = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    W = _all_similarities(rows, weights, sigma, scale_neighbor)[0]
+    np.fill_diagonal(W, 1.0 if loops else 0.0)
+    return W
+
+
+def _all_similarities(
+    rows: Any, weights: str, sigma: float | None, scale_neighbor: int
+) -> tuple[Array, float, Array]:
+    """Similarities of all rows, with the width and the scales that went into them."""
     n = rows.shape[0]
     if n > MOST_ROWS:
         raise SidelightError(
             f"A graph that joins all {n:,} rows takes {8e-9 * n * n:,.0f} GB; join nearest "
             "neighbours instead (neighbor_graph), or take fewer rows."
         )
+    width, scales = 1.0, np.ones(n)
     if weights == "cosine":
         W = np.clip(1.0 - pairwise_distances(rows, metric="cosine"), 0.0, 1.0)
-    else:
+    elif weights in ("gaussian", "local"):
         distances = pairwise_distances(rows)
         if weights == "local":
             ascending = np.sort(distances, axis=1)[:, 1:]
-            scales = local_scales(ascending, scale_neighbor) if n > 1 else np.ones(n)
+            scales = local_scales(ascending, scale_neighbor) if n > 1 else scales
             W = np.exp(-(distances**2) / np.outer(scales, scales))
-        elif weights == "gaussian":
-            width = _percentile(distances, 5.0) if sigma is None else float(sigma)
-            W = np.exp(-(distances**2) / (2 * _positive(width, distances) ** 2))
         else:
-            raise ValueError(f"weights must be 'gaussian', 'local' or 'cosine', got {weights!r}.")
-    np.fill_diagonal(W, 1.0 if loops else 0.0)
-    return np.asarray((W + W.T) / 2)
+            width = _percentile(distances, 5.0) if sigma is None else float(sigma)
+            width = _positive(width, distances)
+            W = np.exp(-(distances**2) / (2 * width**2))
+    else:
+        raise ValueError(
+            f"weights must be 'gaussian', 'local' or 'cosine' to join all rows, got {weights!r}."
+        )
+    return np.asarray((W + W.T) / 2), width, scales
+
+
+def _joined_with_all(
+    rows: Any, weights: str, sigma: float | None, scale_neighbor: int
+) -> tuple[sparse.csr_array, Similarity]:
+    W, width, scales = _all_similarities(rows, weights, sigma, scale_neighbor)
+    np.fill_diagonal(W, 0.0)
+    W[W < NO_SIMILARITY] = 0.0
+    similarity = Similarity(rows, weights, width, scales, None, scale_neighbor)
+    return sparse.csr_array(W), similarity
 
 
 def percentile_distance(X: Any, percent: float = 5.0, *, max_rows: int = 2000) -> float:

@@ -12,27 +12,41 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight.graphs._laplacian import degrees, normalized_graph
+from sidelight.graphs._laplacian import degrees, laplacian
 
 Array = npt.NDArray[Any]
 
 #: Up to this many rows a dense solver is faster and exact.
 DENSE_ROWS = 600
 
-#: Restarts of Lanczos before a factorisation (or LOBPCG) takes over.
-RESTARTS = 60
+#: Restarts of Lanczos before another solver takes over. Graphs of rows with many dimensions, whose
+#: Laplacian would fill up when factorised, need about five; uniform ones of three dimensions 25.
+RESTARTS = 25
 
-#: Up to this many rows a factorisation of the Laplacian is tried.
-FACTOR_ROWS = 60_000
+#: Vectors that LOBPCG carries beyond those asked for: the last of a block converges slowly.
+GUARD_VECTORS = 2
+
+#: Up to this many rows a factorisation of the Laplacian comes next, above it algebraic multigrid.
+FACTOR_ROWS = 20_000
+
+#: Up to this many rows a factorisation stands in for algebraic multigrid where that is missing.
+MOST_FACTOR_ROWS = 400_000
 
 
 def smooth_eigenvectors(
-    W: Any, k: int, *, random_state: np.random.RandomState, tol: float = 1e-6
+    W: Any,
+    k: int,
+    *,
+    random_state: np.random.RandomState,
+    tol: float = 1e-6,
+    normalized: bool = True,
 ) -> tuple[Array, Array]:
-    """``k`` smallest eigenvalues of ``I - D^{-1/2} W D^{-1/2}`` and their eigenvectors.
+    """``k`` smallest eigenvalues of the Laplacian of a graph, and their eigenvectors.
 
     Every connected part of the graph has an eigenvalue 0, whose eigenvector is known; only what is
-    left is searched for, by Lanczos iterations on the sparse matrix.
+    left is searched for, by Lanczos iterations on the sparse matrix. Where there are more parts
+    than ``k``, the largest have a vector. Rows without an edge have no place: they are zero in all
+    vectors, and count for eigenvalues of 1 (``D^{-1/2}`` is zero there).
 
     Parameters
     ----------
@@ -44,11 +58,13 @@ def smooth_eigenvectors(
         Start of the iterations.
     tol : float, default=1e-6
         Accuracy of the eigenvalues.
+    normalized : bool, default=True
+        Take ``I - D^{-1/2} W D^{-1/2}`` (normalised cut) instead of ``D - W`` (ratio cut).
 
     Returns
     -------
     eigenvalues : ndarray of shape (k,)
-        Ascending, between 0 and 2.
+        Ascending, not negative; at most 2 if normalised.
     vectors : ndarray of shape (n, k)
         Orthonormal columns.
 
@@ -59,38 +75,55 @@ def smooth_eigenvectors(
     >>> W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     >>> values, _ = smooth_eigenvectors(W, 2, random_state=np.random.RandomState(0))
     >>> values.round(6)
-    array([0., 0.])
+    array([0., 1.])
     """
     graph = sparse.csr_array(W, dtype=np.float64)
-    n = graph.shape[0]
-    k = min(k, n)
-    similar = normalized_graph(graph)
-    if n <= max(DENSE_ROWS, 2 * k + 2):
-        inside = np.diag((degrees(graph) > 0).astype(np.float64))
-        values, vectors = np.linalg.eigh(inside - similar.toarray())
-        return np.clip(values[:k], 0.0, 2.0), vectors[:, :k]
-    known = _component_vectors(graph, k)
-    if known.shape[1] >= k:
-        return np.zeros(k), known[:, :k]
-    values, vectors = _lanczos(similar, known, k - known.shape[1], random_state, tol)
+    degree = degrees(graph)
+    k = min(k, graph.shape[0])
+    scale = 1.0 if normalized else max(float(degree.max(initial=0.0)), 1e-300)
+    known = _component_vectors(graph, np.sqrt(degree) if normalized else np.ones(len(degree)), k)
+    alone = sparse.diags_array((degree <= 0).astype(np.float64))
+    matrix = laplacian(graph, "symmetric" if normalized else "unnormalized") / scale + alone
+    values, vectors = _smallest(matrix, known, k - known.shape[1], random_state, tol)
+    vectors[degree <= 0] = 0.0  # but for rounding they are
     return (
-        np.concatenate([np.zeros(known.shape[1]), np.clip(1.0 - values, 0.0, 2.0)]),
+        np.concatenate([np.zeros(known.shape[1]), np.clip(values, 0.0, 2.0) * scale]),
         np.hstack([known, vectors]),
     )
 
 
-def _component_vectors(graph: sparse.csr_array, most: int) -> Array:
+def _component_vectors(graph: sparse.csr_array, flat: Array, most: int) -> Array:
     """Eigenvectors of the eigenvalue 0: one per connected part, the largest parts first."""
     n_parts, part = connected_components(graph, directed=False)
-    degree = degrees(graph)
-    volumes = np.bincount(part, weights=degree, minlength=n_parts)
+    volumes = np.bincount(part, weights=degrees(graph), minlength=n_parts)
     kept = np.argsort(-volumes, kind="stable")[:most]
+    kept = kept[volumes[kept] > 0]
     vectors = np.zeros((graph.shape[0], len(kept)))
     for column, which in enumerate(kept):
         inside = part == which
-        vectors[inside, column] = np.sqrt(degree[inside]) if volumes[which] > 0 else 1.0
+        vectors[inside, column] = flat[inside]
         vectors[:, column] /= np.linalg.norm(vectors[:, column])
     return vectors
+
+
+def _smallest(
+    matrix: sparse.csr_array,
+    known: Array,
+    k: int,
+    random_state: np.random.RandomState,
+    tol: float,
+) -> tuple[Array, Array]:
+    """``k`` smallest eigenvalues, of [0, 2], beside those of known vectors, and their vectors."""
+    n = matrix.shape[0]
+    if k <= 0:
+        return np.zeros(0), np.zeros((n, 0))
+    if n <= max(DENSE_ROWS, 2 * (k + known.shape[1]) + 2):
+        # The known vectors are lifted above all others.
+        values, vectors = np.linalg.eigh(matrix.toarray() + 3.0 * known @ known.T)
+        return values[:k], vectors[:, :k]
+    similar = sparse.csr_array(sparse.eye_array(n) - matrix)
+    values, vectors = _lanczos(similar, known, k, random_state, tol)
+    return 1.0 - values, vectors
 
 
 def _lanczos(
@@ -123,43 +156,64 @@ def _lanczos(
             tol=tol,
         )
     except ArpackNoConvergence:
-        values, vectors = _by_factorisation(similar, known, k, start, tol, apply, random_state)
+        values, vectors = _where_lanczos_is_slow(similar, known, k, start, tol, random_state)
     order = np.argsort(-values, kind="stable")
     return values[order] - 1.0, vectors[:, order]
 
 
-def _by_factorisation(
+def _where_lanczos_is_slow(
     similar: sparse.csr_array,
     known: Array,
     k: int,
     start: Array,
     tol: float,
-    apply: Any,
     random_state: np.random.RandomState,
 ) -> tuple[Array, Array]:
-    """Eigenvalues that lie close together: shift and invert, or LOBPCG where that is too large."""
+    """Eigenvalues that lie close together, raised by 1, as in graphs of rows of two dimensions."""
     n = similar.shape[0]
-    if n <= FACTOR_ROWS:
-        laplacian = sparse.csc_array(sparse.eye_array(n) - similar)
+    matrix = sparse.csr_array(sparse.eye_array(n) - similar)
+    multigrid = None if n <= FACTOR_ROWS else _multigrid(matrix, known)
+    if multigrid is None and n <= MOST_FACTOR_ROWS:
         wanted = k + known.shape[1]
-        values, vectors = eigsh(laplacian, wanted, sigma=-1e-4, which="LM", v0=start, tol=tol)
+        values, vectors = eigsh(
+            sparse.csc_array(matrix), wanted, sigma=-1e-4, which="LM", v0=start, tol=tol
+        )
         # What the known vectors span comes out again with eigenvalue 0.
         order = np.argsort(values, kind="stable")[known.shape[1] :]
         return 2.0 - values[order], vectors[:, order]
-    guess = random_state.standard_normal((n, k))
-    operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
+    guess = random_state.standard_normal((n, k + GUARD_VECTORS))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        values, vectors = lobpcg(operator, guess, Y=known, largest=True, tol=1e-4, maxiter=200)
-    residual = np.linalg.norm(apply(vectors) - vectors * values, axis=0).max()
-    if residual > 1e-2:
+        warnings.simplefilter("ignore")  # the residual is looked at below
+        values, vectors = lobpcg(
+            matrix, guess, M=multigrid, Y=known, largest=False, tol=1e-5, maxiter=200
+        )
+    order = np.argsort(values, kind="stable")[:k]
+    values, vectors = values[order], vectors[:, order]
+    residual = np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max()
+    if residual > 1e-3:
         warnings.warn(
             f"The eigenvectors of the graph were found to {residual:.0e} only; the clusters may "
-            "be rough. A graph with more neighbours is easier.",
+            "be rough. A graph with more neighbours is easier, and so it is with pyamg installed.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
-    return np.asarray(values), np.asarray(vectors)
+    return 2.0 - np.asarray(values), np.asarray(vectors)
+
+
+def _multigrid(matrix: sparse.csr_array, known: Array) -> LinearOperator | None:
+    """Preconditioner by algebraic multigrid; None where pyamg, which is optional, is missing."""
+    try:
+        from pyamg import smoothed_aggregation_solver
+    except ImportError:
+        return None
+    n = matrix.shape[0]
+    # Known vectors have no energy at all: the coarse levels have to represent their sum well.
+    flat = known.sum(axis=1, keepdims=True) if known.shape[1] else np.ones((n, 1))
+    regular = sparse.csr_matrix(matrix + 1e-5 * sparse.eye_array(n))
+    regular.indices = regular.indices.astype(np.int32)
+    regular.indptr = regular.indptr.astype(np.int32)
+    levels = smoothed_aggregation_solver(regular, B=flat, symmetry="symmetric")
+    return levels.aspreconditioner()
 
 
 def smallest_eigenvectors(
@@ -195,11 +249,4 @@ def smallest_eigenvectors(
     """
     matrix = sparse.csr_array(A, dtype=np.float64)
     n = matrix.shape[0]
-    k = min(k, n)
-    if n <= max(DENSE_ROWS, 2 * k + 2):
-        values, vectors = np.linalg.eigh(matrix.toarray())
-        return values[:k], vectors[:, :k]
-    nothing = np.zeros((n, 0))
-    similar = sparse.csr_array(sparse.eye_array(n) - matrix)
-    values, vectors = _lanczos(similar, nothing, k, random_state, tol)
-    return 1.0 - values, vectors
+    return _smallest(matrix, np.zeros((n, 0)), min(k, n), random_state, tol)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +14,15 @@ from sidelight.exceptions import SidelightError
 Array = npt.NDArray[Any]
 
 
-def check_graph(W: Any) -> sparse.csr_array:
+def check_graph(W: Any, name_rows: Callable[[Any], list[str]] | None = None) -> sparse.csr_array:
     """Check a similarity matrix: square, finite, symmetric, not negative.
 
     Parameters
     ----------
     W : array or sparse matrix of shape (n, n)
         Similarities.
+    name_rows : callable, default=None
+        Gives the names of rows for a message, such as ``Constraints.name_rows``.
 
     Returns
     -------
@@ -38,22 +41,26 @@ def check_graph(W: Any) -> sparse.csr_array:
     bad = np.flatnonzero(~np.isfinite(graph.data) | (graph.data < 0))
     if len(bad):
         row = int(np.searchsorted(graph.indptr, bad[0], side="right") - 1)
+        column = int(graph.indices[bad[0]])
+        named = "" if name_rows is None else f" ({' and '.join(name_rows([row, column]))})"
         raise SidelightError(
-            f"Similarities are finite and not negative; row {row}, column "
-            f"{graph.indices[bad[0]]} holds {graph.data[bad[0]]}."
+            f"Similarities are finite and not negative; row {row}, column {column}{named} holds "
+            f"{graph.data[bad[0]]}."
         )
     graph.eliminate_zeros()
     gap = abs(graph - graph.T)
     largest = float(graph.data.max()) if graph.nnz else 0.0
-    if gap.nnz and float(gap.data.max()) > 1e-8 * max(largest, 1e-300):
+    # Similarities that were stored in single precision are symmetric up to its rounding.
+    if gap.nnz and float(gap.data.max()) > 1e-6 * largest:
         where = gap.tocoo()
         worst = int(np.argmax(where.data))
         i, j = int(where.coords[0][worst]), int(where.coords[1][worst])
+        named = "" if name_rows is None else f" ({' and '.join(name_rows([i, j]))})"
         raise SidelightError(
-            f"Similarities are symmetric; rows {i} and {j} have {graph[i, j]} one way and "
-            f"{graph[j, i]} the other."
+            f"Similarities are symmetric; rows {i} and {j}{named} have {graph[i, j]} one way and "
+            f"{graph[j, i]} the other. Take (W + W.T) / 2 if both are meant."
         )
-    return graph
+    return graph if not gap.nnz else sparse.csr_array((graph + graph.T) / 2)
 
 
 def degrees(W: Any) -> Array:
@@ -69,7 +76,15 @@ def degrees(W: Any) -> Array:
 
 
 def inverse_root(degree: Array) -> Array:
-    """``d^{-1/2}``, and 0 for rows without an edge."""
+    """``d^{-1/2}``, and 0 for rows without an edge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.graphs import inverse_root
+    >>> inverse_root(np.array([4.0, 0.0]))
+    array([0.5, 0. ])
+    """
     with np.errstate(divide="ignore"):
         return np.where(degree > 0, 1.0 / np.sqrt(degree), 0.0)
 

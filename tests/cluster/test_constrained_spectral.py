@@ -1,0 +1,217 @@
+"""Constraints in spectral clustering: grouping, forms of the penalty, constraints that spread."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_wine, make_moons
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import StandardScaler
+
+from sidelight import Constraints
+from sidelight.cluster import ConstrainedSpectralClustering, SpectralClustering
+from sidelight.cluster._grouping import Grouping, spanning_links
+from sidelight.cluster._propagation import propagate, spread_columns
+from sidelight.cluster._signed_graph import (
+    constraint_graph,
+    contract,
+    entailed_pairs,
+    merged_graph,
+    penalized_laplacian,
+    signed_laplacian,
+)
+from sidelight.constraints import known_pairs
+from sidelight.exceptions import ConstraintWarning
+from sidelight.graphs import (
+    degrees,
+    laplacian,
+    neighbor_graph,
+    normalized_graph,
+    smooth_eigenvectors,
+)
+
+
+def chance(seed: int = 0) -> np.random.RandomState:
+    return np.random.RandomState(seed)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    return X, y, Constraints.sample(y, 60, random_state=1)
+
+
+# --- grouping ------------------------------------------------------------------------------------
+
+
+def test_links_span_components():
+    component = np.array([0, 1, 0, 2, 1, 0, 3])
+    usable = np.array([True, True, True, True, True, False, True])
+    np.testing.assert_array_equal(spanning_links(component, usable), [[0, 2], [1, 4]])
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+@pytest.mark.parametrize("copies", [1, 5])
+def test_grouping_is_the_projected_problem(wine, smooth, copies):
+    """Dense formulas of Yu and Shi; with more rows than the dense solver takes."""
+    X, _, known = wine
+    X = np.vstack([X + 0.01 * c for c in range(copies)])
+    links = np.vstack([known.must_link + 178 * c for c in range(copies)])
+    W = neighbor_graph(X, 10, weights="local")
+    component = Constraints(links, n_samples=len(X)).components()
+    grouping = Grouping(W, component, smooth=smooth)
+    values, z = grouping.embed(4, chance())
+    degree = degrees(W)
+    V = np.zeros((len(X), len(grouping.links)))
+    V[grouping.links[:, 0], np.arange(V.shape[1])] = 1
+    V[grouping.links[:, 1], np.arange(V.shape[1])] = -1
+    if smooth:
+        V = (W @ (V / degree[:, None])).copy()
+    scaled = V / np.sqrt(degree)[:, None]
+    projector = np.eye(len(X)) - scaled @ np.linalg.pinv(scaled)
+    exact = np.linalg.eigvalsh(projector @ normalized_graph(W).toarray() @ projector)
+    np.testing.assert_allclose(1 - values, exact[::-1][:4], atol=1e-6)
+    x = z / np.sqrt(degree)[:, None]
+    np.testing.assert_allclose(V.T @ x, 0.0, atol=1e-10)
+    np.testing.assert_allclose(z.T @ z, np.eye(4), atol=1e-6)
+    free, _ = smooth_eigenvectors(W, 4, random_state=chance())
+    assert np.all(values >= free - 1e-7)  # equations only raise eigenvalues
+    if not smooth:
+        small, _ = contract(W, component)
+        np.testing.assert_allclose(
+            values, smooth_eigenvectors(small, 4, random_state=chance())[0], atol=1e-6
+        )
+
+
+def test_grouping_without_links_is_the_normalised_cut(wine):
+    X, _, known = wine
+    plain = SpectralClustering(3, random_state=0).fit(X)
+    for smooth in (False, True):
+        model = ConstrainedSpectralClustering(3, method="grouping", smooth=smooth, random_state=0)
+        model.fit(X)
+        np.testing.assert_allclose(model.eigenvalues_, plain.eigenvalues_, atol=1e-9)
+        assert adjusted_rand_score(model.labels_, plain.labels_) == 1
+    with pytest.warns(ConstraintWarning, match="cannot-links"):
+        model.fit(X, constraints=known)
+
+
+def test_grouped_rows_share_their_cluster_and_smoothing_takes_neighbours_along(wine):
+    X, y, known = wine
+    links = Constraints(known.must_link, n_samples=178)
+    exact = ConstrainedSpectralClustering(3, method="grouping", smooth=False, random_state=0)
+    assert exact.fit(X, constraints=links).n_violations_ == 0
+    # A link across the gap of two moons: averages near its ends are brought together.
+    X, y = make_moons(200, noise=0.05, random_state=0)
+    ends = np.array([[np.flatnonzero(y == 0)[0], np.flatnonzero(y == 1)[0]]])
+    W = neighbor_graph(X, 10, weights="local")
+    gaps = {}
+    for smooth in (False, True):
+        _, z = Grouping(W, Constraints(ends, n_samples=200).components(), smooth=smooth).embed(
+            2, chance()
+        )
+        x = z / np.sqrt(degrees(W))[:, None]
+        around = W @ x / degrees(W)[:, None]
+        gaps[smooth] = np.abs(around[ends[0, 0]] - around[ends[0, 1]]).max()
+    assert gaps[True] < 1e-9 < gaps[False]
+
+
+# --- forms of the penalty ------------------------------------------------------------------------
+
+
+def test_penalties_by_their_definitions(wine):
+    X, _, known = wine
+    W = neighbor_graph(X, 10, weights="local")
+    Q = constraint_graph(known_pairs(known), 178)
+    everyone = np.ones(178, dtype=bool)
+    separate = penalized_laplacian(W, Q, 0.4, "separate", everyone)
+    np.testing.assert_allclose(
+        separate.toarray(), 0.6 * laplacian(W).toarray() + 0.4 * signed_laplacian(Q).toarray()
+    )
+    merged = penalized_laplacian(W, Q, 0.4, "merged", everyone).toarray()
+    graph = merged_graph(W, Q, 0.4).toarray()
+    signed = np.abs(graph).sum(axis=1)
+    u = np.random.default_rng(0).normal(size=178)
+    v = u / np.sqrt(signed)
+    i, j = np.nonzero(np.triu(graph))
+    energy = np.sum(np.abs(graph[i, j]) * (v[i] - np.sign(graph[i, j]) * v[j]) ** 2)
+    assert u @ merged @ u == pytest.approx(energy)
+    spectrum = np.linalg.eigvalsh(merged)
+    assert -1e-9 <= spectrum[0] <= spectrum[-1] <= 2 + 1e-9
+    difference = penalized_laplacian(W, Q, 0.4, "difference", everyone).toarray()
+    rest = difference - 0.6 * laplacian(W).toarray()
+    assert np.abs(np.linalg.eigvalsh(rest)).max() == pytest.approx(0.4, rel=1e-6)
+    gap = [
+        sum((u[a] - u[b]) ** 2 for a, b in pairs) for pairs in (known.must_link, known.cannot_link)
+    ]
+    scale = np.abs(np.linalg.eigvalsh(laplacian(Q, "unnormalized").toarray())).max()
+    assert u @ rest @ u == pytest.approx(0.4 * (gap[0] - gap[1]) / scale)
+
+
+def test_a_balanced_constraint_graph_has_its_signs_for_a_null_vector():
+    Q = constraint_graph(known_pairs(Constraints([(0, 1), (2, 3)], [(1, 2)], n_samples=4)), 4)
+    L = np.diag(np.abs(Q.toarray()).sum(axis=1)) - Q.toarray()
+    values, vectors = np.linalg.eigh(L)
+    assert values[0] == pytest.approx(0.0, abs=1e-12)
+    assert values[1] > 0.1
+    np.testing.assert_allclose(np.sign(vectors[:, 0]) * np.sign(vectors[0, 0]), [1, 1, -1, -1])
+
+
+@pytest.mark.parametrize("penalty", ["separate", "merged", "difference"])
+def test_constraints_turn_the_cut_of_a_rectangle(penalty):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 2)) * [1.6, 1.0]  # unconstrained, the cut is vertical
+    y = (X[:, 1] > 0.5).astype(int)
+    known = Constraints.sample(y, 150, random_state=0)
+    scores = []
+    for gamma in (0.0, 0.5):
+        model = ConstrainedSpectralClustering(2, gamma=gamma, form=penalty, random_state=0)
+        model.fit(X, constraints=known)
+        scores.append((adjusted_rand_score(y, model.labels_), model.n_violations_))
+    assert scores[0][0] < 0.1
+    assert scores[1][0] > 0.6
+    assert scores[1][1] < scores[0][1]
+
+
+# --- constraints that spread, edited graphs ------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.8, 0.95])
+def test_spread_columns_are_those_of_the_inverse(wine, alpha):
+    similar = normalized_graph(neighbor_graph(wine[0], 10, weights="local"))
+    rows = np.array([3, 50, 170])
+    inverse = np.linalg.inv(np.eye(178) - alpha * similar.toarray())
+    columns = spread_columns(similar, rows, alpha).toarray()
+    np.testing.assert_allclose(columns, inverse[:, rows], atol=3e-7)
+
+
+def test_constraints_that_hardly_spread_stay_what_they_are(wine):
+    X, _, known = wine
+    W = neighbor_graph(X, 10, weights="local")
+    pairs = known_pairs(known)
+    changed = propagate(W, pairs, 1e-6, rescale=False)
+    np.testing.assert_allclose(changed[known.must_link[:, 0], known.must_link[:, 1]], 1, atol=1e-4)
+    np.testing.assert_allclose(
+        changed[known.cannot_link[:, 0], known.cannot_link[:, 1]], 0, atol=1e-4
+    )
+    mild = abs(propagate(W, pairs, 0.8, rescale=False) - W).sum()
+    assert 0 < mild < 0.2 * abs(propagate(W, pairs, 0.8) - W).sum()
+
+
+def test_entailed_pairs_are_written_out():
+    known = Constraints([(0, 1), (1, 2)], [(2, 3)], n_samples=5)
+    pairs = entailed_pairs(known)
+    np.testing.assert_array_equal(pairs.together, [[0, 1], [0, 2], [1, 2]])
+    np.testing.assert_array_equal(pairs.apart, [[0, 3], [1, 3], [2, 3]])
+
+
+@pytest.mark.parametrize("method", ["propagate", "edit", "spectral-learning"])
+def test_changed_graphs_follow_complete_knowledge(wine, method):
+    X, y, _ = wine
+    known = Constraints.from_labels(y)
+    W = neighbor_graph(X, 10, weights="local")
+    model = ConstrainedSpectralClustering(
+        3, method=method, graph="precomputed", random_state=0
+    ).fit(sparse.csr_array(W), constraints=known)
+    assert adjusted_rand_score(y, model.labels_) > 0.95  # the graph alone: 0.90
