@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ class Drawn:
     train: np.ndarray
     test: np.ndarray
     truth: float
-    mixture: dict[str, Any]
+    mixture: Mapping[str, Any]
 
 
 def draw_set(d: int, k: int, c: int, seed: int, *, by_chance: bool = False) -> Drawn:

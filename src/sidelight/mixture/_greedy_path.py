@@ -27,8 +27,8 @@ Array = npt.NDArray[Any]
 
 #: EM on candidates, while all else stands still, needs a rough answer only. The authors go on with
 #: the chosen one to 1e-5; that ties it too closely to rows it shares with the others, and ends in
-#: mixtures of lower likelihood: on the sets of ``experiments.greedy_mixture`` with 5 features and 10
-#: components by 0.02 to 0.05 per row, and by 0.02 to 0.11 on new rows (50 sets each).
+#: mixtures of lower likelihood: in ``experiments.greedy_mixture``, 5 features and 10 components,
+#: by 0.02 to 0.05 per row, and by 0.02 to 0.11 on new rows (50 sets each).
 CANDIDATE_TOL = 1e-2
 CANDIDATE_ITERATIONS = 20
 
