@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
+from sidelight.engine._threads import one_thread_blas
 from sidelight.graphs import degrees, inverse_root, normalized_graph
 
 Array = npt.NDArray[Any]
@@ -92,9 +93,10 @@ class Grouping:
         else:
             operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
             start = apply(rng.standard_normal(n))[:, 0]
-            values, vectors = eigsh(
-                operator, wanted, which="LA", v0=start, ncv=max(4 * wanted + 1, 30), tol=1e-6
-            )
+            with one_thread_blas:
+                values, vectors = eigsh(
+                    operator, wanted, which="LA", v0=start, ncv=max(4 * wanted + 1, 30), tol=1e-6
+                )
         order = np.argsort(-values, kind="stable")[:wanted]
         vectors = self.project(vectors[:, order])
         return (

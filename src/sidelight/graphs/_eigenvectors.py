@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 from sklearn.exceptions import ConvergenceWarning
 
+from sidelight.engine._threads import one_thread_blas
 from sidelight.graphs._laplacian import degrees, laplacian
 
 Array = npt.NDArray[Any]
@@ -117,6 +118,20 @@ def _smallest(
     n = matrix.shape[0]
     if k <= 0:
         return np.zeros(0), np.zeros((n, 0))
+    # Lanczos multiplies tall thin matrices, on which threads of BLAS wait for each other: six times
+    # as slow on a busy machine. And one order of the sums is one result for any number of threads.
+    with one_thread_blas:
+        return _solve(matrix, known, k, random_state, tol)
+
+
+def _solve(
+    matrix: sparse.csr_array,
+    known: Array,
+    k: int,
+    random_state: np.random.RandomState,
+    tol: float,
+) -> tuple[Array, Array]:
+    n = matrix.shape[0]
     if n <= max(DENSE_ROWS, 2 * (k + known.shape[1]) + 2):
         # The known vectors are lifted above all others.
         values, vectors = np.linalg.eigh(matrix.toarray() + 3.0 * known @ known.T)
