@@ -16,11 +16,14 @@ from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric import CannotLinkMetric
 from sidelight.metric import _cannot_link as module
 from sidelight.metric._base import pair_differences
+from sidelight.metric._cannot_link_model import ModelAscent, PairModel, choose_ascent
 from sidelight.metric._cannot_link_solver import (
+    CoordinateAscent,
     GramVisits,
     Graph,
     MetricVisits,
     SparseVisits,
+    choose_products,
     solve,
 )
 
@@ -126,12 +129,98 @@ def test_all_ways_to_the_margins_agree():
         gram = (X @ X.T).toarray()
         ways = (MetricVisits(X, graph), GramVisits(gram, graph), SparseVisits(X, graph))
         found = [
-            solve(way, graph.upper, max_iter=2000, tol=1e-9, rng=np.random.RandomState(0))
+            solve(
+                CoordinateAscent(way),
+                graph.upper,
+                max_iter=2000,
+                tol=1e-9,
+                rng=np.random.RandomState(0),
+            )
             for way in ways
         ]
         for other in found[1:]:
             assert other.dual == pytest.approx(found[0].dual, rel=1e-8)
             np.testing.assert_allclose(other.margins, found[0].margins, rtol=1e-4)
+
+
+def words(seed=0, n=60, d=3000, n_pairs=150):
+    """Rows in so many words that the metric is not formed."""
+    return sparse_problem(seed, n=n, d=d, entries=40, n_pairs=n_pairs)
+
+
+def test_the_model_has_the_right_diagonal_and_products_are_exact():
+    X, known = words()
+    first, second = np.ascontiguousarray(known.cannot_link.T)
+    graph = Graph(first, second, np.full(len(first), np.inf))
+    model = PairModel(X, graph)
+    gaps = (X[first] - X[second]).toarray()
+    Q = (gaps @ gaps.T) ** 2
+    np.testing.assert_allclose(model.differences.toarray(), gaps)
+    F = model._features.toarray()
+    np.testing.assert_allclose((F**2).sum(axis=1) + model._rest, Q.diagonal())
+    for p, (i, j) in enumerate(known.cannot_link):
+        along = [(X[[k]].toarray()[0] @ gaps[p]) ** 2 / np.sum(X[[k]].data ** 2) for k in (i, j)]
+        np.testing.assert_allclose(F[p, X.shape[1] + np.array([i, j])], along)
+    weight = np.random.default_rng(0).normal(size=len(first))
+    np.testing.assert_allclose(model.products(weight), Q @ weight)
+    gram = choose_products(X, graph)
+    assert isinstance(gram, GramVisits)
+    np.testing.assert_allclose(gram.gram, (X @ X.T).toarray())
+    np.testing.assert_allclose(gram.products(weight), Q @ weight)
+    np.testing.assert_allclose(SparseVisits(X, graph).products(weight), Q @ weight)
+
+
+@pytest.mark.parametrize("C", [3e-6, 1e-5, np.inf])
+@pytest.mark.parametrize("by", ["features", "gram"])
+def test_ascent_in_the_model_comes_to_the_same_optimum(C, by):
+    X, known = words(1, n_pairs=700)
+    first, second = np.ascontiguousarray(known.cannot_link.T)
+    graph = Graph(first, second, np.full(len(first), C))
+    model, visits = PairModel(X, graph), choose_products(X, graph)
+    products = model.products if by == "features" else visits.products
+    settings = {"max_iter": 200, "tol": 1e-9, "rng": np.random.RandomState(0)}
+    found = solve(ModelAscent(model, products, lambda: visits), graph.upper, **settings)
+    other = solve(CoordinateAscent(visits), graph.upper, **settings)
+    assert found.converged
+    assert found.dual == pytest.approx(other.dual, rel=1e-8)
+    np.testing.assert_allclose(found.margins, other.margins, rtol=1e-4)
+    assert np.all((found.alpha >= 0) & (found.alpha <= C))
+    assert np.all(np.diff(found.history) <= 1e-12 * abs(found.history[-1]))
+    np.testing.assert_allclose(visits.products(found.alpha), found.margins, rtol=1e-9)
+
+
+def test_many_sparse_features_go_by_the_model_and_few_steps_are_enough():
+    X, known = words(2, n=200, d=6000, n_pairs=600)
+    graph = Graph(*np.ascontiguousarray(known.cannot_link.T), np.ones(len(known.cannot_link)))
+    assert isinstance(choose_ascent(X, graph), ModelAscent)
+    assert isinstance(choose_ascent(X[:, :30], graph), CoordinateAscent)
+    model = CannotLinkMetric(random_state=0).fit(X, constraints=known)
+    assert model.converged_
+    assert model.n_iter_ <= 8
+    assert np.all(np.diff(model.history_) <= 0)
+
+
+def test_coordinate_ascent_goes_on_where_the_model_is_poor():
+    # Words that come twenty at a time: pairs share products of words, which the model leaves out.
+    rng = np.random.default_rng(0)
+    topics = rng.uniform(size=(40, 250)) < 0.02
+    topics[np.arange(40), rng.integers(250, size=40)] = True
+    X = sparse.csr_array(np.repeat(topics, 20, axis=1).astype(float))
+    pairs = np.column_stack(np.triu_indices(40, 1))[rng.permutation(780)[:300]]
+    graph = Graph(*np.ascontiguousarray(pairs.T), np.full(300, np.inf))
+    begun = []
+
+    def visits():
+        begun.append(True)
+        return choose_products(X, graph)
+
+    model = PairModel(X, graph)
+    settings = {"max_iter": 300, "tol": 1e-6, "rng": np.random.RandomState(0)}
+    found = solve(ModelAscent(model, model.products, visits), graph.upper, **settings)
+    assert begun
+    assert found.converged
+    other = solve(CoordinateAscent(choose_products(X, graph)), graph.upper, **settings)
+    assert found.dual == pytest.approx(other.dual, rel=1e-5)
 
 
 def test_gram_and_laplacian_give_all_distances():
@@ -326,12 +415,13 @@ def test_many_dimensions_without_a_matrix(monkeypatch):
 
 def test_equal_rows_are_left_out():
     X = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 2.0]])
-    with pytest.warns(ConstraintWarning, match="1 of 2 cannot-links"):
-        model = CannotLinkMetric().fit(X, constraints=apart([(0, 1), (0, 2)], 3))
+    known = Constraints(cannot_link=[("ann", "bob"), ("ann", "cem")], ids=["ann", "bob", "cem"])
+    with pytest.warns(ConstraintWarning, match="1 of 2 cannot-links.*'ann' and 'bob'"):
+        model = CannotLinkMetric().fit(X, constraints=known)
     np.testing.assert_array_equal(model.pairs_, [[0, 2]])
     with (
         pytest.warns(ConstraintWarning),
-        pytest.raises(SidelightError, match="Every cannot-link joins"),
+        pytest.raises(SidelightError, match=r"Every cannot-link joins.*row 0 and row 1"),
     ):
         CannotLinkMetric().fit(X, constraints=apart([(0, 1)], 3))
 

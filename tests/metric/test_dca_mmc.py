@@ -165,7 +165,11 @@ def test_mmc_bad_input(iris):
     with pytest.raises(SidelightError, match="needs rows that are known to be apart"):
         MMC().fit(X, constraints=Constraints(known.must_link, n_samples=150))
     same = np.vstack([X[:1], X[:1], X[2:10]])
-    with pytest.raises(SidelightError, match="the same in every feature"):
-        MMC().fit(same, constraints=Constraints([(2, 3)], [(0, 1)], n_samples=10))
+    ids = [f"iris {i}" for i in range(10)]
+    with (
+        pytest.warns(ConstraintWarning, match="1 of 1 cannot-links"),
+        pytest.raises(SidelightError, match=r"the same in every feature.*'iris 0' and 'iris 1'"),
+    ):
+        MMC().fit(same, constraints=Constraints([(ids[2], ids[3])], [(ids[0], ids[1])], ids=ids))
     with pytest.warns(ConstraintWarning, match="nothing bounds"):
         MMC().fit(same, constraints=Constraints([(0, 1)], [(2, 3)], n_samples=10))

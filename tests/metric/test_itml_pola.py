@@ -88,8 +88,14 @@ def test_itml_helps_kmeans_on_iris(iris):
 
 def test_equal_rows_that_are_to_be_apart_are_left_out():
     X = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
-    with pytest.warns(ConstraintWarning, match="1 pairs of rows"):
-        ITML().fit(X, constraints=Constraints([(2, 3)], [(0, 1)], n_samples=4))
+    names = ["ann", "bob", "cem", "dan"]
+    known = Constraints([("cem", "dan")], [("ann", "bob"), ("ann", "cem")], ids=names)
+    without = Constraints([(2, 3)], [(0, 2)], n_samples=4)
+    for model in (ITML(random_state=0), POLA(random_state=0)):
+        with pytest.warns(ConstraintWarning, match="1 of 2 cannot-links.*'ann' and 'bob'"):
+            A = model.fit(X, constraints=known).get_mahalanobis_matrix()
+        expected = model.fit(X, constraints=without).get_mahalanobis_matrix()
+        np.testing.assert_allclose(A, expected)
 
 
 def test_a_pola_step_is_the_nearest_point_without_loss():

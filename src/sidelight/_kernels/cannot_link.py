@@ -21,6 +21,9 @@ Array = npt.NDArray[Any]
 #: Pairs whose margins are measured at once: their products with all rows stay in the cache.
 BLOCK = 32
 
+#: Rows whose products are turned at once.
+TURNED = 64
+
 
 @kernel
 def difference(
@@ -210,10 +213,24 @@ def weighted_edges(
     weight, slot = np.empty(n_pairs), np.full(n_pairs, -1)
     n = 0
     for p in range(n_pairs):
-        if alpha[p] > 0.0:
+        if alpha[p] != 0.0:
             slot[p], ends[n], others[n], weight[n] = n, first[p], second[p], alpha[p]
             n += 1
     return (ends, others, weight, slot), n
+
+
+@kernel
+def gram_differences(gram: Array, first: Array, second: Array) -> Array:
+    """Differences of columns of a Gram matrix, side by side; tiles of them stay in the cache."""
+    n = len(gram)
+    products = np.empty((n, len(first)))
+    for start in range(0, n, TURNED):
+        stop = min(start + TURNED, n)
+        for b in range(len(first)):
+            left, right = gram[first[b]], gram[second[b]]
+            for k in range(start, stop):
+                products[k, b] = left[k] - right[k]
+    return products
 
 
 @kernel
@@ -235,10 +252,7 @@ def gram_epoch(
     worst = 0.0
     for start in range(0, len(order), BLOCK):
         block = order[start : start + BLOCK]
-        products = np.empty((len(gram), len(block)))
-        for k in range(len(gram)):
-            for b in range(len(block)):
-                products[k, b] = gram[first[block[b]], k] - gram[second[block[b]], k]
+        products = gram_differences(gram, first[block], second[block])
         n_edges, violation = visit_block(
             products, block, first, second, upper, alpha, margins, edges, n_edges, rounds
         )

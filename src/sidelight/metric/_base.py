@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import ConstrainedEstimator
+from sidelight.constraints import Constraints
+from sidelight.exceptions import ConstraintWarning, SidelightError
 
 Array = npt.NDArray[Any]
 
@@ -29,6 +32,30 @@ class _MetricBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Constrained
         """Set the linear map."""
         self.components_ = np.ascontiguousarray(components, dtype=dtype)
         self._n_features_out = len(components)
+
+    def _tell_of_equal_rows(
+        self, known: Constraints, apart: Array, differs: Array, *, needed: bool
+    ) -> None:
+        """Warn of cannot-links of rows that are the same, which are to be left out.
+
+        Where nothing can be learned without any (``needed``) and all are such, that is an error.
+        """
+        same = apart[~differs]
+        if not len(same):
+            return
+        first, second = known.name_rows(same[0])
+        warnings.warn(
+            f"{len(same)} of {len(apart)} cannot-links join rows that are the same in every "
+            f"feature, the first {first} and {second}; no distance can part them, and they are "
+            "left out.",
+            ConstraintWarning,
+            stacklevel=3,
+        )
+        if needed and len(same) == len(apart):
+            raise SidelightError(
+                "Every cannot-link joins two rows that are the same in every feature, such as "
+                f"{first} and {second}; no distance can part them. Give pairs of rows that differ."
+            )
 
     def transform(self, X: Any) -> Array:
         """Map the rows to where the learned distance is the Euclidean one.

@@ -9,27 +9,31 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._kernels.cannot_link import squared_lengths
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs
+from sidelight.constraints.pairs import Pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase
 from sidelight.metric._cannot_link_form import PairForm, joined, leading_root
+from sidelight.metric._cannot_link_model import choose_ascent
+from sidelight.metric._cannot_link_problem import (
+    BaseKernel,
+    Problem,
+    pose,
+    warn_of_frequent_features,
+)
 from sidelight.metric._cannot_link_solver import (
     LARGEST_MATRIX,
+    CoordinateAscent,
     GramVisits,
     Graph,
     MetricVisits,
     Solution,
-    as_csr,
     choose_products,
-    choose_visits,
     solve,
 )
 from sidelight.metric._rca import check_components
@@ -38,9 +42,6 @@ Array = npt.NDArray[Any]
 
 #: Up to this many features, or rows in pairs, a map with all directions is found.
 ALL_DIRECTIONS = 1000
-
-#: A sparse feature in a larger share of the rows than this is worth a warning.
-FREQUENT = 0.3
 
 
 class CannotLinkMetric(_MetricBase):
@@ -55,8 +56,9 @@ class CannotLinkMetric(_MetricBase):
     ``(d_p'd_q)²``, and ``A = Σ α_p d_p d_p'``, ``α ≥ 0``, is positive semi-definite without any
     projection. Coordinate ascent in ``α`` (15.8) visits blocks of pairs. In many dimensions ``A``
     and the features ``d_p d_p'`` are never formed: with ``g = X d_p`` and the Laplacian ``L`` of
-    the graph of pairs weighted by ``α``, ``d_p'Ad_p = g'Lg``. Features in which different rows
-    *vary* gain weight, also those that mean nothing: leave out frequent words first.
+    the graph of pairs weighted by ``α``, ``d_p'Ad_p = g'Lg``; a few steps, found in what pairs
+    share most, single words and rows, take the place of many rounds. Features in which different
+    rows *vary* gain weight, also those that mean nothing: leave out frequent words first.
 
     Parameters
     ----------
@@ -143,8 +145,8 @@ class CannotLinkMetric(_MetricBase):
             knowledge=("cannot-link", "labels"),
             enforcement="soft",
             source="Oyama, Tanaka; Book 2009, chapter 15",
-            complexity="O(p (k² or s)) time for p pairs, differences of k entries, s pairs with a "
-            "weight; O(data + p) memory, m² for m rows in pairs with a kernel",
+            complexity="O(p min(k², m + s)) time per step for p pairs of m rows, differences of k "
+            "entries, s pairs with a weight; O(data + p k) memory, m² with a kernel",
             needs_n_clusters=False,
             monotone=True,
             sparse=True,
@@ -157,12 +159,8 @@ class CannotLinkMetric(_MetricBase):
         return tags
 
     @property
-    def _linear(self) -> bool:
-        return isinstance(self.base_kernel, str) and self.base_kernel == "linear"
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.base_kernel, str) and self.base_kernel == "precomputed"
+    def _base(self) -> BaseKernel:
+        return BaseKernel(self.base_kernel, self.kernel_params)
 
     # ------------------------------------------------------------------ learning
 
@@ -186,26 +184,32 @@ class CannotLinkMetric(_MetricBase):
         self._check_parameters()
         rows: Any = self._check_rows(X, reset=True)
         self._forget()
-        if self._precomputed and rows.shape[0] != rows.shape[1]:
+        if self._base.precomputed and rows.shape[0] != rows.shape[1]:
             raise ValueError(f"a precomputed kernel must be square in fit, got shape {rows.shape}.")
         check_components(self.n_components, rows.shape[1])
-        self._warn_of_frequent_features(rows)
+        if self._base.linear:
+            warn_of_frequent_features(rows)
         known = self._check_constraints(constraints, y, rows.shape[0])
         pairs = known_pairs(known)
         if not pairs.n_apart:
             return self._without_pairs(rows, known)
-        apart, own, graph, gram = self._problem(rows, pairs.apart, pairs.apart_weight)
-        visits = choose_visits(own, graph) if gram is None else GramVisits(gram, graph)
+        posed = self._pose(rows, known, pairs)
+        if posed.gram is None:
+            ascent = choose_ascent(posed.rows, posed.graph)
+        else:
+            ascent = CoordinateAscent(GramVisits(posed.gram, posed.graph))
         found = solve(
-            visits,
-            graph.upper,
+            ascent,
+            posed.graph.upper,
             max_iter=self.max_iter,
             tol=self.tol,
             rng=check_random_state(self.random_state),
             verbose=self.verbose,
         )
-        self._report(found, apart)
-        form = PairForm.of_support(own, graph, found.alpha, self._products, gram)
+        self._report(found, posed.apart)
+        form = PairForm.of_support(
+            posed.rows, posed.graph, found.alpha, self._base.products, posed.gram
+        )
         self._remember(form, rows.dtype)
         return self
 
@@ -232,7 +236,7 @@ class CannotLinkMetric(_MetricBase):
             The metric so far.
         """
         self._check_parameters()
-        if self._precomputed:
+        if self._base.precomputed:
             raise SidelightError(
                 "A precomputed kernel does not know the rows to come; give a kernel by name or as "
                 "a function."
@@ -243,88 +247,36 @@ class CannotLinkMetric(_MetricBase):
         pairs = known_pairs(known)
         if not pairs.n_apart:
             return self._without_pairs(rows, known) if first else self
-        _, own, graph, _ = self._problem(rows, pairs.apart, pairs.apart_weight)
-        if self._linear and rows.shape[1] <= ALL_DIRECTIONS:
-            alpha, margins = np.zeros(len(graph.first)), np.zeros(len(graph.first))
-            visits = MetricVisits(own, graph, getattr(self, "_A", None))
+        posed = self._pose(rows, known, pairs)
+        if self._base.linear and rows.shape[1] <= ALL_DIRECTIONS:
+            alpha, margins = np.zeros(len(posed.apart)), np.zeros(len(posed.apart))
+            visits = MetricVisits(posed.rows, posed.graph, getattr(self, "_A", None))
             visits.visit(alpha, np.arange(len(alpha)), margins, rounds=1)
             n_updates = int(np.count_nonzero(alpha))
             self._remember_metric(visits.A, rows.dtype)
         else:
-            form, n_updates = self._show(own, graph)
+            form, n_updates = self._show(posed.rows, posed.graph)
             self._remember(form, rows.dtype)
         self.n_updates_ = getattr(self, "n_updates_", 0) + n_updates
         return self
+
+    def _pose(self, rows: Any, known: Constraints, pairs: Pairs) -> Problem:
+        def tell(differs: Array) -> None:
+            self._tell_of_equal_rows(known, pairs.apart, differs, needed=True)
+
+        return pose(self._base, rows, pairs.apart, self.C * pairs.apart_weight, tell)
 
     def _show(self, own: Any, graph: Graph) -> tuple[PairForm, int]:
         """Show new pairs once to a metric that is held by the pairs before; count its updates."""
         before: PairForm | None = getattr(self, "_form", None)
         n_before = 0 if before is None else len(before.alpha)
         own, graph, alpha = joined(before, own, graph)
-        gram = None if self._linear else self._products(own, own)
+        gram = None if self._base.linear else self._base.products(own, own)
         visits = choose_products(own, graph) if gram is None else GramVisits(gram, graph)
         shown = np.arange(n_before, len(alpha))
         visits.visit(alpha, shown, np.zeros(len(alpha)), rounds=1)
-        form = PairForm.of_support(own, graph, alpha, self._products, gram)
+        form = PairForm.of_support(own, graph, alpha, self._base.products, gram)
         return form, len(form.alpha) - n_before
-
-    def _problem(
-        self, rows: Any, apart: Array, weight: Array
-    ) -> tuple[Array, Any, Graph, Array | None]:
-        """Pairs that can be told apart, their rows, the graph of both, and the kernel if any."""
-        used, places = np.unique(apart, return_inverse=True)
-        places = places.reshape(-1, 2)
-        gram = None
-        if self._linear:
-            own = rows[used].astype(np.float64)
-            csr = as_csr(own)
-            lengths = squared_lengths(
-                csr.indptr, csr.indices, csr.data, csr.shape[1], places[:, 0], places[:, 1]
-            )
-        else:
-            own, gram = self._kernel_of(rows, used)
-            diagonal = gram.diagonal()[places].sum(axis=1)
-            lengths = diagonal - 2 * gram[places[:, 0], places[:, 1]]
-        differs = lengths > 1e-14 * max(float(lengths.max()), 1e-300)
-        if not np.all(differs):
-            self._warn_of_equal_rows(int(np.count_nonzero(~differs)), len(apart))
-        if not np.any(differs):
-            raise SidelightError(
-                "Every cannot-link joins two rows that are the same in every feature; no metric "
-                "can part them. Give pairs of rows that differ."
-            )
-        graph = Graph(
-            np.ascontiguousarray(places[differs, 0]),
-            np.ascontiguousarray(places[differs, 1]),
-            self.C * weight[differs],
-        )
-        return apart[differs], own, graph, gram
-
-    def _kernel_of(self, rows: Any, used: Array) -> tuple[Any, Array]:
-        if len(used) > 5 * LARGEST_MATRIX:
-            raise SidelightError(
-                f"The kernel of the {len(used):,} rows in cannot-links needs "
-                f"{8 * len(used) ** 2 / 1e9:.0f} GB; give pairs of fewer rows, or base_kernel="
-                "'linear' on features of the kernel (sklearn.kernel_approximation)."
-            )
-        if not self._precomputed:
-            own = rows[used].astype(np.float64)
-            return own, self._products(own, own)
-        gram = rows[used][:, used]
-        dense = gram.toarray() if sparse.issparse(gram) else gram
-        return used, np.asarray(dense, dtype=np.float64)
-
-    def _products(self, left: Any, right: Any) -> Array:
-        """``K(left, right)``, dense; a precomputed kernel knows ``right`` by position."""
-        if self._precomputed:
-            found = left[:, right]
-        elif self._linear:
-            found = left @ right.T
-        else:
-            params = self.kernel_params or {}
-            found = pairwise_kernels(left, right, metric=self.base_kernel, **params)
-        dense = found.toarray() if sparse.issparse(found) else found
-        return np.asarray(dense, dtype=np.float64)
 
     # ------------------------------------------------------------------ what was learned
 
@@ -350,11 +302,11 @@ class CannotLinkMetric(_MetricBase):
     def _remember(self, form: PairForm, dtype: np.dtype[Any]) -> None:
         """Keep the pairs with a weight, and the map where there are few features or rows."""
         d = self.n_features_in_
-        if self._linear and d <= ALL_DIRECTIONS:
+        if self._base.linear and d <= ALL_DIRECTIONS:
             self._remember_metric(form.metric(), dtype)
             return
         self._form = form
-        if not self._linear:
+        if not self._base.linear:
             if form.n_rows <= LARGEST_MATRIX:
                 self.row_map_ = form.row_map(self.n_components).astype(dtype)
                 self._n_features_out = len(self.row_map_)
@@ -371,7 +323,7 @@ class CannotLinkMetric(_MetricBase):
     def _without_pairs(self, rows: Any, known: Constraints) -> Self:
         """Nothing is known at all: the Euclidean distance; anything else is a mistake."""
         d = rows.shape[1]
-        if not known.is_empty or not self._linear or d > ALL_DIRECTIONS:
+        if not known.is_empty or not self._base.linear or d > ALL_DIRECTIONS:
             raise SidelightError(
                 "CannotLinkMetric learns from cannot-links, and there are none (labels of one "
                 "class tell nothing apart); give Constraints(cannot_link=...), or use RCA, which "
@@ -409,7 +361,7 @@ class CannotLinkMetric(_MetricBase):
                 f"A map with all directions of {self.n_features_in_:,} features would be too "
                 f"large; set n_components=100, say. pair_distance and kernel work without."
             )
-        products = self._products(rows, self._form.rows)
+        products = self._base.products(rows, self._form.rows)
         return np.asarray(products @ self.row_map_.T, dtype=rows.dtype)
 
     def pair_distance(self, pairs: Any, X: Any = None) -> Array:
@@ -437,7 +389,7 @@ class CannotLinkMetric(_MetricBase):
             X = places.transpose(1, 0, 2).reshape(2 * n, -1)
             places = np.column_stack([np.arange(n), np.arange(n) + n])
         rows: Any = self._check_rows(X, reset=False)
-        squares = self._form.squared_distances(rows, places, linear=self._linear)
+        squares = self._form.squared_distances(rows, places, linear=self._base.linear)
         return np.sqrt(np.maximum(squares, 0.0)).astype(rows.dtype)
 
     def get_metric(self) -> Callable[[Any, Any], float]:
@@ -466,7 +418,7 @@ class CannotLinkMetric(_MetricBase):
             Positive semi-definite; for the linear kernel, and 4,096 features at most.
         """
         check_is_fitted(self)
-        if not self._linear:
+        if not self._base.linear:
             raise SidelightError(
                 "With a kernel the metric is no matrix of features; use pair_distance or kernel."
             )
@@ -512,25 +464,3 @@ class CannotLinkMetric(_MetricBase):
             raise ValueError(f"C must be above 0 (numpy.inf for a hard margin), got {self.C!r}.")
         if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
             raise ValueError(f"max_iter must be a whole number above 0, got {self.max_iter!r}.")
-
-    def _warn_of_frequent_features(self, rows: Any) -> None:
-        if not self._linear or not sparse.issparse(rows):
-            return
-        frequent = np.bincount(rows.indices, minlength=rows.shape[1]) > FREQUENT * rows.shape[0]
-        n_frequent = int(np.count_nonzero(frequent))
-        if n_frequent and n_frequent < 0.1 * rows.shape[1]:  # else the rows are not really sparse
-            warnings.warn(
-                f"{n_frequent} features (the first is number {int(np.argmax(frequent))}) are in "
-                f"more than {FREQUENT:.0%} of the rows; rows that are apart vary in them, so that "
-                "they gain weight even if they mean nothing. Leave them out if so.",
-                UserWarning,
-                stacklevel=3,
-            )
-
-    def _warn_of_equal_rows(self, n_equal: int, n_pairs: int) -> None:
-        warnings.warn(
-            f"{n_equal} of {n_pairs} cannot-links join rows that are the same in every feature; no "
-            "metric can part them, and they are left out.",
-            ConstraintWarning,
-            stacklevel=4,
-        )

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._kernels.cannot_link import gram_epoch, metric_epoch, sparse_epoch
+from sidelight._kernels.pair_model import sparse_gram
 from sidelight._progress import fit_progress
 
 Array = npt.NDArray[Any]
@@ -25,7 +26,6 @@ LARGEST_GRAM = 8000
 
 #: Rounds over pairs with a weight or too small a margin, between two over all pairs.
 ACTIVE_ROUNDS = 8
-
 
 #: Rounds within a block of pairs, which cost next to nothing.
 BLOCK_ROUNDS = 5
@@ -43,6 +43,13 @@ class Visits(Protocol):
 
     def rescale(self, factor: float) -> None:
         """All weights have been multiplied."""
+
+
+class Products(Visits, Protocol):
+    """Visits that need nothing but the weights."""
+
+    def products(self, weight: Array) -> Array:
+        """``Q w``, ``Q_pq = (d_p'd_q)²``, of weights of any sign."""
 
 
 @dataclass
@@ -96,6 +103,9 @@ class GramVisits:
             self.gram, graph.first, graph.second, order, graph.upper, alpha, margins, rounds
         )
 
+    def products(self, weight: Array) -> Array:
+        return measured(self, weight)
+
     def rescale(self, factor: float) -> None:
         """Nothing but the weights depends on them."""
 
@@ -126,8 +136,18 @@ class SparseVisits:
             rounds,
         )
 
+    def products(self, weight: Array) -> Array:
+        return measured(self, weight)
+
     def rescale(self, factor: float) -> None:
         """Nothing but the weights depends on them."""
+
+
+def measured(visits: Visits, weight: Array) -> Array:
+    """Margins under these weights: nothing steps."""
+    margins = np.empty(len(weight))
+    visits.visit(weight, np.arange(len(weight)), margins, rounds=0)
+    return margins
 
 
 def as_csr(rows: Any) -> Any:
@@ -137,28 +157,37 @@ def as_csr(rows: Any) -> Any:
     return csr
 
 
-def choose_visits(rows: Any, graph: Graph) -> Visits:
-    """The cheapest way to margins: by ``A`` in few dimensions, by products of rows in many."""
+def forms_metric(rows: Any, graph: Graph) -> bool:
+    """Whether ``A`` is small enough to be formed, and a step in it cheap."""
     n, d = rows.shape
     entries = 2 * rows.nnz / max(n, 1) if sparse.issparse(rows) else d
-    if d <= LARGEST_MATRIX and min(entries, d) ** 2 <= n + len(graph.first):
-        return MetricVisits(rows, graph)
-    return choose_products(rows, graph)
+    return bool(d <= LARGEST_MATRIX and min(entries, d) ** 2 <= n + len(graph.first))
 
 
-def choose_products(rows: Any, graph: Graph) -> Visits:
+def has_room_for_gram(n: int) -> bool:
+    """Whether the Gram matrix of so many rows is small enough to be formed."""
+    return n <= LARGEST_GRAM
+
+
+def choose_visits(rows: Any, graph: Graph) -> Visits:
+    """The cheapest way to margins: by ``A`` in few dimensions, by products of rows in many."""
+    return MetricVisits(rows, graph) if forms_metric(rows, graph) else choose_products(rows, graph)
+
+
+def choose_products(rows: Any, graph: Graph) -> Products:
     """Products of rows: all at once where there are few rows, and much to multiply again."""
     n = rows.shape[0]
-    if sparse.issparse(rows):
-        per_column = np.bincount(rows.indices, minlength=rows.shape[1])
-        per_pair = 2 * float(per_column @ per_column) / n  # entries that a difference meets
-        again = per_pair > n / 2
-    else:
-        again = True
-    if n > LARGEST_GRAM or not again:
+    if not sparse.issparse(rows):
+        return (
+            GramVisits(rows @ rows.T, graph) if has_room_for_gram(n) else SparseVisits(rows, graph)
+        )
+    per_column = np.bincount(rows.indices, minlength=rows.shape[1])
+    per_pair = 2 * float(per_column @ per_column) / n  # entries that a difference meets
+    if not has_room_for_gram(n) or per_pair <= n / 2:
         return SparseVisits(rows, graph)
-    gram = rows @ rows.T
-    return GramVisits(gram.toarray() if sparse.issparse(gram) else gram, graph)
+    csr, csc = as_csr(rows), sparse.csc_array(as_csr(rows))
+    gram = sparse_gram(csr.indptr, csr.indices, csr.data, csc.indptr, csc.indices, csc.data)
+    return GramVisits(gram, graph)
 
 
 @dataclass
@@ -180,8 +209,55 @@ class Solution:
         return (self.primal - self.dual) / max(self.primal, 1e-300)
 
 
+class Ascent(Protocol):
+    """A way to larger values of the dual."""
+
+    def begin(self, found: Solution, upper: Array, rng: np.random.RandomState) -> None:
+        """Set first weights and their margins."""
+
+    def improve(
+        self, found: Solution, upper: Array, tol: float, rng: np.random.RandomState
+    ) -> None:
+        """Set better weights and their margins."""
+
+    def rescale(self, factor: float) -> None:
+        """All weights have been multiplied."""
+
+
+class CoordinateAscent:
+    """Visits of all pairs, each followed by some of the active ones."""
+
+    def __init__(self, visits: Visits) -> None:
+        self._visits = visits
+
+    def begin(self, found: Solution, upper: Array, rng: np.random.RandomState) -> None:
+        """Every pair steps, in random order."""
+        order = rng.permutation(len(upper))
+        self._visits.visit(found.alpha, order, found.margins, rounds=BLOCK_ROUNDS)
+        found.margins = measured(self._visits, found.alpha)
+
+    def improve(
+        self, found: Solution, upper: Array, tol: float, rng: np.random.RandomState
+    ) -> None:
+        """Steps for the pairs with a weight and for those too near; the others stay satisfied."""
+        active = np.flatnonzero((found.alpha > 0) | (found.margins < 1))
+        largest = 0.0
+        for _ in range(ACTIVE_ROUNDS):
+            worst = self._visits.visit(
+                found.alpha, rng.permutation(active), found.margins, rounds=BLOCK_ROUNDS
+            )
+            largest = max(largest, worst)
+            if worst <= max(0.5 * tol, 0.1 * largest):
+                break
+        found.margins = measured(self._visits, found.alpha)
+
+    def rescale(self, factor: float) -> None:
+        """What the visits hold grows with the weights."""
+        self._visits.rescale(factor)
+
+
 def solve(
-    visits: Visits,
+    ascent: Ascent,
     upper: Array,
     *,
     max_iter: int,
@@ -189,25 +265,23 @@ def solve(
     rng: np.random.RandomState,
     verbose: int = 0,
 ) -> Solution:
-    """Rounds over all pairs, each followed by some over the active ones, until the gap is small."""
+    """Ascend until the duality gap is small."""
     n_pairs = len(upper)
     found = Solution(np.zeros(n_pairs), np.zeros(n_pairs))
-    everything = np.arange(n_pairs)
     with fit_progress("CannotLinkMetric", max_iter, verbose=verbose) as progress:
-        visits.visit(found.alpha, rng.permutation(n_pairs), found.margins, rounds=BLOCK_ROUNDS)
+        ascent.begin(found, upper, rng)
         while not found.converged and found.n_iter < max_iter:
+            if found.n_iter:
+                ascent.improve(found, upper, tol, rng)
             found.n_iter += 1
-            visits.visit(found.alpha, everything, found.margins, rounds=0)
-            measure(found, visits, upper)
+            measure(found, ascent, upper)
             progress.step(-found.dual)
             found.converged = found.gap <= tol
-            if not found.converged:
-                visit_active(found, visits, tol, rng)
     found.interrupted = progress.interrupted
     return found
 
 
-def measure(found: Solution, visits: Visits, upper: Array) -> None:
+def measure(found: Solution, ascent: Ascent, upper: Array) -> None:
     """Stretch the weights to the best length; the objectives of both problems there."""
     norm = float(found.alpha @ found.margins)  # ‖A‖²
     with np.errstate(divide="ignore"):
@@ -216,7 +290,7 @@ def measure(found: Solution, visits: Visits, upper: Array) -> None:
     found.alpha *= factor
     np.minimum(found.alpha, upper, out=found.alpha)
     found.margins *= factor
-    visits.rescale(factor)
+    ascent.rescale(factor)
     norm *= factor**2
     found.dual = float(found.alpha.sum()) - norm / 2
     found.history.append(-found.dual)
@@ -226,16 +300,3 @@ def measure(found: Solution, visits: Visits, upper: Array) -> None:
     smallest = float(found.margins.min())
     if smallest > 0:  # a longer A without any slack
         found.primal = min(found.primal, norm / 2 / min(smallest, 1.0) ** 2)
-
-
-def visit_active(found: Solution, visits: Visits, tol: float, rng: np.random.RandomState) -> None:
-    """Steps for the pairs with a weight and for those too near; the others stay satisfied."""
-    active = np.flatnonzero((found.alpha > 0) | (found.margins < 1))
-    largest = 0.0
-    for _ in range(ACTIVE_ROUNDS):
-        worst = visits.visit(
-            found.alpha, rng.permutation(active), found.margins, rounds=BLOCK_ROUNDS
-        )
-        largest = max(largest, worst)
-        if worst <= max(0.5 * tol, 0.1 * largest):
-            return

@@ -15,7 +15,6 @@ from sidelight._kernels.pair_metric import itml_sweep
 from sidelight._progress import fit_progress
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs, total_covariance
-from sidelight.exceptions import ConstraintWarning
 from sidelight.metric._base import _MetricBase, metric_root, pair_differences
 
 Array = npt.NDArray[Any]
@@ -144,7 +143,7 @@ default="identity"
         gaps = pair_differences(values, np.concatenate([pairs.together, pairs.apart]))
         sign = np.repeat([1.0, -1.0], [pairs.n_together, pairs.n_apart])
         differs = np.any(gaps != 0, axis=1)
-        self._warn_of_equal_rows(sign[~differs])
+        self._tell_of_equal_rows(known, pairs.apart, differs[pairs.n_together :], needed=False)
         gaps, sign = np.ascontiguousarray(gaps[differs]), sign[differs]
         near, far = self._bounds(values, prior)
         self.bounds_ = (near, far)
@@ -217,16 +216,6 @@ default="identity"
             return 1.0, 2.0
         near, far = np.percentile(squares, [5, 95])
         return float(near), float(max(far, near * (1 + 1e-9)))
-
-    def _warn_of_equal_rows(self, sign: Array) -> None:
-        n_apart = int(np.count_nonzero(sign < 0))
-        if n_apart:
-            warnings.warn(
-                f"{n_apart} pairs of rows that are to be apart are the same in every feature; no "
-                "distance can part them, and they are left out.",
-                ConstraintWarning,
-                stacklevel=3,
-            )
 
 
 def log_det(A: Array, prior: Array) -> float:

@@ -130,12 +130,9 @@ class MMC(_MetricBase):
         values = np.asarray(rows, dtype=np.float64)
         scatter = self._scatter(values, together)
         far = pair_differences(values, apart)
-        far = far[np.any(far != 0, axis=1)]  # rows that are the same cannot be parted
-        if not len(far):
-            raise SidelightError(
-                "The rows that are to be kept apart are the same in every feature; no distance "
-                "can part them."
-            )
+        differs = np.any(far != 0, axis=1)
+        self._tell_of_equal_rows(known, apart, differs, needed=True)
+        far = far[differs]
         solve = solve_diagonal if self.diagonal else solve_full
         with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
             found: Progress = solve(scatter, far, self.max_iter, self.tol, progress.step)

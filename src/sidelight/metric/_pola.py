@@ -144,7 +144,9 @@ class POLA(_MetricBase):
         values = np.asarray(rows, dtype=np.float64)
         gaps = pair_differences(values, np.concatenate([pairs.together, pairs.apart]))
         sign = np.repeat([1.0, -1.0], [pairs.n_together, pairs.n_apart])
-        return np.ascontiguousarray(gaps), sign
+        differs = np.any(gaps != 0, axis=1)
+        self._tell_of_equal_rows(known, pairs.apart, differs[pairs.n_together :], needed=False)
+        return np.ascontiguousarray(gaps[differs]), sign[differs]
 
     def _show(self, gaps: Array, sign: Array, order: Array) -> None:
         total = np.zeros_like(self._A)

@@ -1,0 +1,134 @@
+"""Loops of the model of the metric from cannot-links, and exact products with its matrix.
+
+``Q_pq = (d_p'd_q)²`` for differences ``d`` of rows; ``indptr``, ``places`` and ``values`` hold the
+differences as sparse rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._kernels import kernel, sum_kernel
+from sidelight._kernels.cannot_link import difference
+
+Array = npt.NDArray[Any]
+
+#: Rows and columns of a matrix that is mirrored at a time.
+TILE = 64
+
+
+@kernel
+def all_differences(
+    indptr: Array, indices: Array, data: Array, first: Array, second: Array
+) -> tuple[Array, Array, Array]:
+    """``x_i - x_j`` of every pair of sparse rows, as sparse rows."""
+    n_pairs = len(first)
+    ends = np.zeros(n_pairs + 1, np.int64)
+    for p in range(n_pairs):
+        i, j = first[p], second[p]
+        ends[p + 1] = ends[p] + indptr[i + 1] - indptr[i] + indptr[j + 1] - indptr[j]
+    places, values = np.empty(ends[-1], np.int32), np.empty(ends[-1])
+    filled = 0
+    for p in range(n_pairs):
+        room = places[filled : ends[-1]]
+        n = difference(indptr, indices, data, first[p], second[p], room, values[filled:])
+        filled += n
+        ends[p + 1] = filled
+    return ends, places[:filled].copy(), values[:filled].copy()
+
+
+@kernel
+def model_sweep(
+    indptr: Array,
+    places: Array,
+    values: Array,
+    rest: Array,
+    curvature: Array,
+    slope: Array,
+    lowest: Array,
+    highest: Array,
+    order: Array,
+    change: Array,
+    sums: Array,
+) -> float:
+    """One round of coordinate ascent on ``slope'c - ½ c'(FF' + diag(rest))c`` within bounds.
+
+    ``F`` has sparse rows, ``curvature`` is the diagonal of its matrix, ``sums = F'c``. Returns the
+    largest violation met.
+    """
+    worst = 0.0
+    for p in order:
+        inner = 0.0
+        for e in range(indptr[p], indptr[p + 1]):
+            inner += values[e] * sums[places[e]]
+        gain = slope[p] - inner - rest[p] * change[p]
+        best = min(max(change[p] + gain / curvature[p], lowest[p]), highest[p])
+        step = best - change[p]
+        if step != 0.0:
+            worst = max(worst, abs(step) * curvature[p])
+            change[p] = best
+            for e in range(indptr[p], indptr[p + 1]):
+                sums[places[e]] += step * values[e]
+    return worst
+
+
+@sum_kernel
+def feature_products(
+    indptr: Array,
+    places: Array,
+    values: Array,
+    column_ptr: Array,
+    where: Array,
+    owner: Array,
+    weight: Array,
+) -> Array:
+    """``Q w`` with one row of ``A = Σ w_p d_p d_p'`` at a time, from its diagonal to the right.
+
+    ``where`` lists the entries of the differences by feature, ``owner`` their pairs.
+    """
+    d = len(column_ptr) - 1
+    row, out = np.zeros(d), np.zeros(len(weight))
+    for k in range(d):
+        begin, end = column_ptr[k], column_ptr[k + 1]
+        for c in range(begin, end):
+            e, p = where[c], owner[c]
+            factor = weight[p] * values[e]
+            for a in range(e, indptr[p + 1]):
+                row[places[a]] += factor * values[a]
+        for c in range(begin, end):
+            e, p = where[c], owner[c]
+            total = 0.0
+            for a in range(e + 1, indptr[p + 1]):
+                total += row[places[a]] * values[a]
+            out[p] += values[e] * (2.0 * total + row[k] * values[e])
+        for c in range(begin, end):
+            e, p = where[c], owner[c]
+            for a in range(e, indptr[p + 1]):
+                row[places[a]] = 0.0
+    return out
+
+
+@kernel
+def sparse_gram(
+    indptr: Array, indices: Array, data: Array, column_ptr: Array, rows: Array, column_data: Array
+) -> Array:
+    """``XX'`` of sparse rows, given by row and by column, dense."""
+    n = len(indptr) - 1
+    gram = np.zeros((n, n))
+    begin = column_ptr[:-1].copy()  # where rows from this one on are in each column
+    for i in range(n):
+        own = gram[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            k, value = indices[e], data[e]
+            for c in range(begin[k], column_ptr[k + 1]):
+                own[rows[c]] += value * column_data[c]
+            begin[k] += 1
+    for top in range(0, n, TILE):
+        for left in range(0, top + 1, TILE):
+            for i in range(top, min(top + TILE, n)):
+                for j in range(left, min(left + TILE, i)):
+                    gram[i, j] = gram[j, i]
+    return gram

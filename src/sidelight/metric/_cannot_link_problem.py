@@ -1,0 +1,116 @@
+"""What the metric from cannot-links is learned from: a kernel of rows, and pairs of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from sidelight._kernels.cannot_link import squared_lengths
+from sidelight.exceptions import SidelightError
+from sidelight.metric._cannot_link_solver import LARGEST_MATRIX, Graph, as_csr
+
+Array = npt.NDArray[Any]
+
+#: Kernels of up to this many rows (3.4 GB) are formed.
+LARGEST_KERNEL = 5 * LARGEST_MATRIX
+
+#: A sparse feature in a larger share of the rows than this is worth a warning.
+FREQUENT = 0.3
+
+
+@dataclass(frozen=True)
+class BaseKernel:
+    """Inner products of rows: by name, as a function, or known by position."""
+
+    metric: str | Callable[..., Any]
+    params: dict[str, Any] | None = None
+
+    @property
+    def linear(self) -> bool:
+        """Rows have a difference that is a row."""
+        return isinstance(self.metric, str) and self.metric == "linear"
+
+    @property
+    def precomputed(self) -> bool:
+        """Rows hold their products with those of ``fit``."""
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def products(self, left: Any, right: Any) -> Array:
+        """``K(left, right)``, dense; a precomputed kernel knows ``right`` by position."""
+        if self.precomputed:
+            found = left[:, right]
+        elif self.linear:
+            found = left @ right.T
+        else:
+            found = pairwise_kernels(left, right, metric=self.metric, **(self.params or {}))
+        dense = found.toarray() if sparse.issparse(found) else found
+        return np.asarray(dense, dtype=np.float64)
+
+    def of_rows(self, rows: Any, used: Array) -> tuple[Any, Array]:
+        """Rows that are used, as :meth:`products` takes them, and their kernel."""
+        if len(used) > LARGEST_KERNEL:
+            raise SidelightError(
+                f"The kernel of the {len(used):,} rows in cannot-links needs "
+                f"{8 * len(used) ** 2 / 1e9:.0f} GB; give pairs of fewer rows, or base_kernel="
+                "'linear' on features of the kernel (sklearn.kernel_approximation)."
+            )
+        if not self.precomputed:
+            own = rows[used].astype(np.float64)
+            return own, self.products(own, own)
+        gram = rows[used][:, used]
+        dense = gram.toarray() if sparse.issparse(gram) else gram
+        return used, np.asarray(dense, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Pairs that can be told apart, their rows, the graph of both, and the kernel if any."""
+
+    apart: Array
+    rows: Any
+    graph: Graph
+    gram: Array | None
+
+
+def pose(
+    kernel: BaseKernel, rows: Any, apart: Array, price: Array, tell: Callable[[Array], None]
+) -> Problem:
+    """Leave out pairs of rows that are the same; ``tell`` is told which pairs differ."""
+    used, places = np.unique(apart, return_inverse=True)
+    first, second = np.ascontiguousarray(places.reshape(-1, 2).T)
+    gram = None
+    if kernel.linear:
+        own = rows[used].astype(np.float64)
+        csr = as_csr(own)
+        lengths = squared_lengths(csr.indptr, csr.indices, csr.data, csr.shape[1], first, second)
+    else:
+        own, gram = kernel.of_rows(rows, used)
+        diagonal = gram.diagonal()
+        lengths = diagonal[first] + diagonal[second] - 2 * gram[first, second]
+    differs = lengths > 1e-14 * max(float(lengths.max()), 1e-300)
+    tell(differs)
+    graph = Graph(first[differs], second[differs], price[differs])
+    return Problem(apart[differs], own, graph, gram)
+
+
+def warn_of_frequent_features(rows: Any) -> None:
+    """Say that features in many rows gain weight, where rows are really sparse."""
+    if not sparse.issparse(rows):
+        return
+    frequent = np.bincount(rows.indices, minlength=rows.shape[1]) > FREQUENT * rows.shape[0]
+    n_frequent = int(np.count_nonzero(frequent))
+    if n_frequent and n_frequent < 0.1 * rows.shape[1]:  # else the rows are not really sparse
+        warnings.warn(
+            f"{n_frequent} features (the first is number {int(np.argmax(frequent))}) are in "
+            f"more than {FREQUENT:.0%} of the rows; rows that are apart vary in them, so that "
+            "they gain weight even if they mean nothing. Leave them out if so.",
+            UserWarning,
+            stacklevel=3,
+        )
