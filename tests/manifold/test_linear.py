@@ -98,6 +98,45 @@ def test_labels_help_like_pairs_do():
     np.testing.assert_allclose(by_labels.components_, by_pairs.components_, atol=1e-10)
 
 
+def test_turned_rows_give_turned_directions(wine):
+    X, _, known = wine
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(13, 13)))[0]
+    for make in (ConstrainedPCA, ConstrainedLPP, lambda k: ChunkletLDA(k, shrinkage=0.1)):
+        plain = make(3).fit(X, constraints=known).transform(X)
+        turned = make(3).fit(X @ turn, constraints=known).transform(X @ turn)
+        np.testing.assert_allclose(np.abs(turned), np.abs(plain), atol=1e-6)
+
+
+def test_all_pairs_twice_change_nothing(wine):
+    X, _, known = wine
+    twice = Constraints(
+        known.must_link,
+        known.cannot_link,
+        must_link_weight=np.full(len(known.must_link), 2.0),
+        cannot_link_weight=np.full(len(known.cannot_link), 2.0),
+        n_samples=len(X),
+    )
+    for make in (ConstrainedPCA, ConstrainedLPP):
+        np.testing.assert_allclose(
+            make(3).fit(X, constraints=twice).components_,
+            make(3).fit(X, constraints=known).components_,
+            atol=1e-9,
+        )
+
+
+@pytest.mark.parametrize("kind", ["must_link", "cannot_link"])
+def test_one_kind_of_pairs_drops_the_other_term(wine, kind):
+    X, _, known = wine
+    pairs = getattr(known, kind)
+    model = ConstrainedPCA(2, alpha=0.5, beta=0.3).fit(
+        X, constraints=Constraints(**{kind: pairs}, n_samples=len(X))
+    )
+    factor = 0.5 if kind == "cannot_link" else -0.3
+    T = np.cov(X, rowvar=False, bias=True)
+    T = T + factor * gaps(X, pairs).T @ gaps(X, pairs) / (2 * len(pairs))
+    np.testing.assert_allclose(model.eigenvalues_, np.linalg.eigvalsh(T)[::-1][:2])
+
+
 def test_lpp_solves_its_eigenproblem(wine):
     X, _, known = wine
     model = ConstrainedLPP(3, strength=0).fit(X, constraints=known)
@@ -134,6 +173,90 @@ def test_a_chunklet_per_class_spans_what_lda_spans():
         centred = Z[y == c] - Z[y == c].mean(axis=0)
         within += centred.T @ centred / 150
     np.testing.assert_allclose(within, np.eye(2), atol=1e-6)
+
+
+def test_a_complete_graph_prefers_no_direction():
+    # Equal weights and self-loops: X'LX = X'DX for centred rows. Without loops, as here, the
+    # weights of a row add up to n - 1 and not n, so that all values are n / (n - 1).
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    model = ConstrainedLPP(3, n_neighbors=11, strength=0)
+    Z = X - X.mean(axis=0)
+    W = sparse.csr_array(np.ones((12, 12)) - np.eye(12))
+    left, right = model._matrices(Z, W, Z, Constraints(n_samples=12))
+    np.testing.assert_allclose(linalg.eigh(left, right, eigvals_only=True), 12 / 11, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [ConstrainedPCA, ConstrainedLPP, ChunkletLDA])
+def test_more_components_than_the_rows_vary_in(make, wine):
+    _, y, _ = wine
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(178, 2)) * [1.0, 1e-6] @ rng.normal(size=(2, 5))
+    with pytest.warns(ConstraintWarning, match="vary in 2 directions only: n_components=4"):
+        model = make(4).fit(X, y)
+    assert model.components_.shape == (2, 5)
+    assert list(model.get_feature_names_out()) == [f"{make.__name__.lower()}{j}" for j in (0, 1)]
+    one = rng.normal(size=(178, 1))
+    with pytest.warns(ConstraintWarning, match="vary in 1 direction only"):
+        assert make(2).fit(one, y).transform(one).shape == (178, 1)
+
+
+@pytest.mark.parametrize("make", [ConstrainedPCA, ConstrainedLPP, ChunkletLDA])
+def test_features_that_do_not_vary_have_no_part(make, wine):
+    X, _, known = wine
+    plain = make(2).fit(X, constraints=known)
+    flat = make(2).fit(np.column_stack([X, np.full(178, 3.0)]), constraints=known)
+    np.testing.assert_allclose(flat.components_[:, :13], plain.components_, atol=1e-7)
+    np.testing.assert_allclose(flat.components_[:, 13], 0.0, atol=1e-12)
+
+
+def test_rows_without_neighbours_do_not_make_directions(wine):
+    X, _, known = wine
+    far = np.vstack([np.column_stack([X, np.zeros(178)]), [*np.zeros(13), 1e6]])
+    pairs = Constraints(known.must_link, known.cannot_link, n_samples=179)
+    with pytest.warns(ConstraintWarning, match="1 of 179 rows .the first is row 178."):
+        model = ConstrainedLPP(2).fit(far, constraints=pairs)
+    plain = ConstrainedLPP(2).fit(X, constraints=known)
+    # The width of the similarities, a median over rows, is a little different.
+    angles = linalg.subspace_angles(model.components_[:, :13].T, plain.components_.T)
+    assert angles.max() < 0.01
+    np.testing.assert_allclose(model.components_[:, 13], 0.0, atol=1e-12)
+    named = Constraints([*map(tuple, known.must_link), (3, 178)], known.cannot_link, n_samples=179)
+    with pytest.warns(ConstraintWarning, match="only pairs that name them"):
+        assert np.isfinite(ConstrainedLPP(2).fit(far, constraints=named).transform(far)).all()
+
+
+def test_parts_without_an_edge_between_them():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[30:, 1] += 100
+    model = ConstrainedLPP(1).fit(X)
+    assert model.eigenvalues_[0] < 0.01
+    assert np.argmax(np.abs(model.components_ * X.std(axis=0))) == 1
+
+
+def test_chunklets_of_rows_that_are_the_same():
+    X = np.repeat(np.random.default_rng(0).normal(size=(10, 3)), 2, axis=0)
+    known = Constraints([(i, i + 1) for i in range(0, 20, 2)], n_samples=20)
+    with pytest.warns(ConstraintWarning, match="No rows that differ"):
+        model = ChunkletLDA(2).fit(X, constraints=known)
+    assert model.eigenvalues_.max() < 100
+
+
+def test_bad_parameters(wine):
+    X, y, _ = wine
+    for model, message in (
+        (ConstrainedPCA(0), "at least 1"),
+        (ConstrainedPCA(beta=-1), "beta must not be negative"),
+        (ConstrainedLPP(strength=-1), "strength must not be negative"),
+        (ConstrainedLPP(n_neighbors=0), "n_neighbors must be at least 1"),
+        (ChunkletLDA(shrinkage=1), "shrinkage must be in"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y)
+    with pytest.raises(TypeError, match="whole number"):
+        ConstrainedPCA(1.5).fit(X, y)
+    with pytest.raises(TypeError, match="dense data is required"):
+        ConstrainedLPP().fit(sparse.csr_array(X), y)
 
 
 def test_nothing_to_learn_from():

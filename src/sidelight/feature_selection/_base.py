@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import ConstrainedEstimator
+from sidelight.exceptions import ConstraintWarning
 
 Array = npt.NDArray[Any]
 
@@ -25,6 +27,13 @@ class _ScoreSelector(SelectorMixin, ConstrainedEstimator):
 
     def _keep(self, scores: Array, *, larger_is_better: bool) -> None:
         """Rank the features; of equal scores the first wins, and NaN comes last."""
+        if np.isnan(scores).all():
+            warnings.warn(
+                f"{type(self).__name__} has no score for any feature: none varies, or occurs, "
+                "where it looks. The first ones are kept.",
+                ConstraintWarning,
+                stacklevel=3,
+            )
         worth = scores if larger_is_better else -scores
         order = np.argsort(-np.where(np.isnan(worth), -np.inf, worth), kind="stable")
         ranking = np.empty(len(scores), dtype=np.int64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -11,13 +13,13 @@ from sklearn.utils import Tags
 
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints
-from sidelight.exceptions import SidelightError
+from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.feature_selection._base import _ScoreSelector
 from sidelight.feature_selection._known import (
     classes_of,
     constraint_sums,
     edit_graph,
-    safe_ratio,
+    ratio,
 )
 from sidelight.feature_selection._scores import (
     fisher_scores,
@@ -247,6 +249,11 @@ class LaplacianScore(_ScoreSelector):
         rows: Any = self._check_rows(X, reset=True)
         known = self._check_constraints(constraints, None, rows.shape[0])
         graph = edit_graph(neighbor_graph(rows, self.n_neighbors), known)
+        if not graph.nnz:
+            raise SidelightError(
+                f"LaplacianScore compares neighbours, but no two of the rows (n_samples="
+                f"{rows.shape[0]}) are joined: give more rows, or fewer cannot-links."
+            )
         self._keep(laplacian_scores(rows, graph), larger_is_better=False)
         return self
 
@@ -264,7 +271,8 @@ class ConstraintScore(_ScoreSelector):
     - "locality": ``f'L^b f / f'L^w f``, the larger the better, where neighbours and (much more)
       must-linked rows are joined in ``w`` and cannot-linked ones in ``b``.
 
-    Known classes give all pairs of their rows, without forming them.
+    Known classes give all pairs of their rows, without forming them. Without any must-link the
+    variance of all rows takes the place of ``f'L^M f`` in the ratio.
 
     Parameters
     ----------
@@ -349,6 +357,8 @@ class ConstraintScore(_ScoreSelector):
         methods = ("ratio", "difference", "laplacian*constraint", "locality")
         if self.method not in methods:
             raise ValueError(f"method must be one of {', '.join(methods)}, got {self.method!r}.")
+        if not self.weight >= 0:
+            raise ValueError(f"weight must not be negative, got {self.weight!r}.")
         rows: Any = self._check_rows(X, reset=True)
         known = self._check_constraints(constraints, y, rows.shape[0])
         together, apart = constraint_sums(rows, known)
@@ -360,18 +370,38 @@ class ConstraintScore(_ScoreSelector):
                 f"do not, but no two rows are known to be apart{one}: give cannot-links, or labels "
                 "of two classes (y), or use LaplacianScore."
             )
-        if self.method == "difference":
-            self._keep(together - self.weight * apart, larger_is_better=False)
-            return self
+        scores = self._scores(rows, known, together, apart)
+        if not np.any(apart > 0) and not np.isnan(scores).all():
+            warnings.warn(
+                "No feature tells the rows apart that are known to be apart.",
+                ConstraintWarning,
+                stacklevel=2,
+            )
+        self._keep(scores, larger_is_better=self.method == "locality")
+        return self
+
+    def _scores(self, rows: Any, known: Constraints, together: Array | None, apart: Array) -> Array:
+        """Scores from the sums over must-links (None without any) and cannot-links."""
         if self.method == "locality":
             within = edit_graph(neighbor_graph(rows, self.n_neighbors), known, must_link=100.0)
-            self._keep(safe_ratio(apart, graph_sums(rows, within)), larger_is_better=True)
-            return self
-        scores = safe_ratio(together, apart)
+            return ratio(apart, graph_sums(rows, within))
+        if self.method == "difference":
+            nearness = np.zeros(rows.shape[1]) if together is None else together
+            scores = nearness - self.weight * apart
+            scores[(nearness == 0) & (apart == 0)] = np.nan  # 0 would beat what varies at all
+            return scores
+        if together is None:
+            warnings.warn(
+                "No two rows are known to belong together, so that all ratios would be 0: the "
+                "variance of all rows stands in for what must-links would tell.",
+                ConstraintWarning,
+                stacklevel=3,
+            )
+            together = variances(rows)
+        scores = ratio(together, apart)
         if self.method == "laplacian*constraint":
             scores = scores * laplacian_scores(rows, neighbor_graph(rows, self.n_neighbors))
-        self._keep(scores, larger_is_better=False)
-        return self
+        return scores
 
 
 class GiniScore(_ScoreSelector):
@@ -447,6 +477,8 @@ class GiniScore(_ScoreSelector):
         self : GiniScore
             The fitted selector.
         """
+        if not isinstance(self.min_df, Integral) or self.min_df < 1:
+            raise ValueError(f"min_df must be a whole number above 0, got {self.min_df!r}.")
         rows: Any = self._check_rows(X, reset=True)
         values = rows.data if sparse.issparse(rows) else rows
         if values.size and float(values.min()) < 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight.constraints import Constraints
-from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.exceptions import SidelightError
 from sidelight.feature_selection._scores import pair_sums, variances
 
 Array = npt.NDArray[Any]
@@ -33,15 +32,15 @@ def classes_of(known: Constraints, selector: Any) -> Array:
     return classes
 
 
-def constraint_sums(rows: Any, known: Constraints) -> tuple[Array, Array | None]:
-    """``f'L^M f`` and ``f'L^C f`` of every feature; None when no rows are known to be apart.
+def constraint_sums(rows: Any, known: Constraints) -> tuple[Array | None, Array | None]:
+    """``f'L^M f`` and ``f'L^C f`` of every feature; None when no pair of the kind is known.
 
     Pairs of labelled rows are counted without forming them: all pairs of a class of ``n`` rows have
     ``n²`` times its variance, all pairs of labelled rows that of all of them.
     """
     together = pair_sums(rows, known.must_link, known.must_link_weight)
     apart = pair_sums(rows, known.cannot_link, known.cannot_link_weight)
-    is_known = len(known.cannot_link) > 0
+    joined, parted = len(known.must_link) > 0, len(known.cannot_link) > 0
     if known.labels is not None:
         labelled = np.flatnonzero(known.labels >= 0)
         codes = known.labels[labelled]
@@ -49,12 +48,13 @@ def constraint_sums(rows: Any, known: Constraints) -> tuple[Array, Array | None]
         for code in np.unique(codes):
             members = rows[labelled[codes == code]]
             within += members.shape[0] ** 2 * variances(members)
+        joined = joined or len(np.unique(codes)) < len(codes)
         together = together + within
         if len(np.unique(codes)) > 1:
-            is_known = True
+            parted = True
             every = len(labelled) ** 2 * variances(rows[labelled])
             apart = apart + np.maximum(every - within, 0.0)
-    return together, apart if is_known else None
+    return together if joined else None, apart if parted else None
 
 
 def edit_graph(W: Any, known: Constraints, *, must_link: float = 1.0) -> sparse.csr_array:
@@ -71,13 +71,7 @@ def edit_graph(W: Any, known: Constraints, *, must_link: float = 1.0) -> sparse.
     return result
 
 
-def safe_ratio(part: Array, whole: Array) -> Array:
+def ratio(part: Array, whole: Array) -> Array:
     """``part / whole``; infinite over 0, NaN where the feature does not vary at all."""
-    if not np.any(whole > 0):
-        warnings.warn(
-            "No feature tells the rows apart that are known to be apart.",
-            ConstraintWarning,
-            stacklevel=3,
-        )
     with np.errstate(divide="ignore", invalid="ignore"):
         return part / whole

@@ -17,6 +17,10 @@ Array = npt.NDArray[Any]
 
 #: Pairs whose differences are taken at a time.
 PAIR_BLOCK = 4096
+#: Deviations below this share of the largest value, and variances below this share of the mean
+#: square of sparse rows, which are not centred, are rounding.
+ROUNDING = 1e-14
+SPARSE_ROUNDING = 1e-14
 
 
 def variances(rows: Any) -> Array:
@@ -68,8 +72,7 @@ def graph_sums(rows: Any, W: sparse.csr_array) -> Array:
         own = np.asarray(degree @ X.multiply(X)).reshape(-1)
         across = np.asarray((W @ X).multiply(X).sum(axis=0)).reshape(-1)
     else:
-        X = np.asarray(rows, dtype=np.float64)
-        X = X - X.mean(axis=0)  # L does not see a shift, rounding does
+        X = _centred(rows, degree)  # L does not see a shift, rounding does
         own, across = degree @ X**2, np.einsum("nd,nd->d", W @ X, X)
     return np.maximum(own - across, 0.0)
 
@@ -80,14 +83,25 @@ def laplacian_scores(rows: Any, W: sparse.csr_array) -> Array:
     total = degree.sum()
     if sparse.issparse(rows):
         X = rows.astype(np.float64)
+        squares = np.asarray(degree @ X.multiply(X)).reshape(-1)
         mean = np.asarray(degree @ X).reshape(-1) / total
-        spread = np.asarray(degree @ X.multiply(X)).reshape(-1) - total * mean**2
+        spread = squares - total * mean**2
+        rounding = SPARSE_ROUNDING * squares
     else:
-        X = np.asarray(rows, dtype=np.float64)
-        X = X - X.mean(axis=0)
+        X = _centred(rows, degree)
         mean = degree @ X / total
         spread = degree @ X**2 - total * mean**2
-    return _ratio(graph_sums(rows, W), np.maximum(spread, 0.0))
+        rounding = total * (ROUNDING * np.abs(rows).max(axis=0).astype(np.float64)) ** 2
+    # Where only rows differ that nothing joins, what is left is rounding.
+    spread = np.where(spread > rounding, spread, 0.0)
+    differences = np.where(spread > 0, graph_sums(X, W), 0.0)
+    return _ratio(differences, spread)
+
+
+def _centred(rows: Array, degree: Array) -> Array:
+    """Rows around the mean of those that edges join; others do not shift them."""
+    X = np.asarray(rows, dtype=np.float64)
+    return X - degree @ X / max(float(degree.sum()), 1e-300)
 
 
 def gini_scores(counts: Any, classes: Array) -> Array:

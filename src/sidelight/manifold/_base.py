@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import ConstrainedEstimator
-from sidelight.exceptions import SidelightError
+from sidelight.exceptions import ConstraintWarning, SidelightError
 
 Array = npt.NDArray[Any]
 
@@ -66,21 +68,20 @@ class Centred:
         values = np.asarray(rows, dtype=np.float64)
         self.mean = values.mean(axis=0)
         gaps = values - self.mean
-        if gaps.shape[1] > gaps.shape[0]:
-            _, singular, basis = np.linalg.svd(gaps, full_matrices=False)
-            self.basis = basis[singular > RANK_TOLERANCE * max(singular.max(initial=0.0), 1e-300)]
-        else:
-            variances, basis = np.linalg.eigh(gaps.T @ gaps / len(gaps))
-            kept = np.sqrt(np.maximum(variances, 0.0)) > RANK_TOLERANCE * np.sqrt(
-                max(variances.max(initial=0.0), 1e-300)
-            )
-            self.basis = basis.T[kept][::-1]
+        # A square factor first: squares of the rows would hide directions of little variance.
+        factor = linalg.qr(gaps, mode="r")[0] if gaps.shape[0] > gaps.shape[1] else gaps
+        _, singular, basis = np.linalg.svd(factor[: gaps.shape[1]], full_matrices=False)
+        self.basis = basis[singular > RANK_TOLERANCE * max(singular.max(initial=0.0), 1e-300)]
         if not len(self.basis):
             raise SidelightError(
                 f"All rows are the same (n_samples={len(values)}), so no direction tells them "
                 "apart; give rows that differ."
             )
         self.coordinates = gaps @ self.basis.T
+
+    def project(self, rows: Array) -> Array:
+        """Coordinates of other rows."""
+        return np.asarray((np.asarray(rows, dtype=np.float64) - self.mean) @ self.basis.T)
 
     @property
     def rank(self) -> int:
@@ -93,9 +94,16 @@ class Centred:
 
 
 def n_kept(n_components: Any, most: int) -> int:
-    """Check a number of dimensions; at most ``most`` can be had."""
+    """Check a number of dimensions; at most ``most`` can be had, as many as the rows vary in."""
     if isinstance(n_components, bool) or not isinstance(n_components, Integral):
         raise TypeError(f"n_components must be a whole number, got {n_components!r}.")
     if int(n_components) < 1:
         raise ValueError(f"n_components must be at least 1, got {n_components}.")
-    return min(int(n_components), max(most, 1))
+    if int(n_components) > most:
+        warnings.warn(
+            f"The rows vary in {most} {'direction' if most == 1 else 'directions'} only: "
+            f"n_components={n_components} is reduced to {most}.",
+            ConstraintWarning,
+            stacklevel=3,
+        )
+    return min(int(n_components), most)

@@ -16,6 +16,9 @@ from sidelight.manifold._base import Centred, _LinearProjection, n_kept
 
 Array = npt.NDArray[Any]
 
+#: Less of the variance of all rows than this is rounding of rows that are the same.
+NO_SPREAD = 1e-24
+
 
 class ChunkletLDA(_LinearProjection):
     """Discriminant directions from rows that belong together, without knowing any class.
@@ -106,8 +109,9 @@ class ChunkletLDA(_LinearProjection):
         d = Z.shape[1]
         scatter, n_rows, n_chunklets = chunklet_scatter(Z, component)
         within = scatter / max(n_rows, 1)
+        total = Z.T @ Z / len(Z)
         scale = float(np.trace(within)) / d
-        if scale <= 0:
+        if scale <= NO_SPREAD * float(np.trace(total)):
             warnings.warn(
                 "No rows that differ are known to belong together, so there is nothing to compare "
                 "with: the directions are those of PCA.",
@@ -117,5 +121,5 @@ class ChunkletLDA(_LinearProjection):
             within, scale = np.eye(d), 1.0
         least = max(self.shrinkage, 1e-9)  # directions that no chunklet spans stay finite
         within = (1 - least) * within + least * scale * np.eye(d)
-        values, directions = linalg.eigh(Z.T @ Z / len(Z), within)
+        values, directions = linalg.eigh(total, within)
         return values[::-1], directions[:, ::-1], n_chunklets

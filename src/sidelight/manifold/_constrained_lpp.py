@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import linalg, sparse
 
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs, pair_scatter
+from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import degrees, neighbor_graph
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept
 
@@ -97,30 +99,53 @@ class ConstrainedLPP(_LinearProjection):
         rows: Any = self._check_rows(X, reset=True)
         known = self._check_constraints(constraints, y, rows.shape[0])
         self._warn_of_contradictions(known)
-        centred = Centred(rows)
+        centred, W = self._joined_rows(rows)
         kept = n_kept(self.n_components, centred.rank)
-        left, right = self._matrices(centred.coordinates, known)
+        left, right = self._matrices(centred.coordinates, W, centred.project(rows), known)
         values, directions = linalg.eigh(left, right)
         self.eigenvalues_ = values[:kept].astype(rows.dtype)
         self._keep(centred.to_features(directions[:, :kept]), centred.mean, rows.dtype)
         return self
 
-    def _matrices(self, Z: Array, known: Constraints) -> tuple[Array, Array]:
-        """Both sides of the eigenproblem, in coordinates of full rank."""
-        W = neighbor_graph(Z, self.n_neighbors)
-        degree = degrees(W)
-        right = (Z * degree[:, None]).T @ Z
-        left = right - np.asarray(Z.T @ (sparse.csr_array(W) @ Z))
+    def _joined_rows(self, rows: Array) -> tuple[Centred, sparse.csr_array]:
+        """Rows that have neighbours, and their graph.
+
+        A row so far away that its similarities vanish would lend the best ``λ``, 0, to any
+        direction in which it alone differs.
+        """
+        centred = Centred(rows)
+        W = neighbor_graph(centred.coordinates, self.n_neighbors)
+        alone = np.flatnonzero(degrees(W) == 0)
+        if not len(alone):
+            return centred, W
+        warnings.warn(
+            f"{len(alone)} of {len(rows)} rows (the first is row {alone[0]}) are so far from all "
+            "others that they have no neighbours; only pairs that name them make them count.",
+            ConstraintWarning,
+            stacklevel=3,
+        )
+        joined = np.setdiff1d(np.arange(len(rows)), alone)
+        return Centred(rows[joined]), sparse.csr_array(W[joined][:, joined])
+
+    def _matrices(
+        self, Z: Array, W: sparse.csr_array, every: Array, known: Constraints
+    ) -> tuple[Array, Array]:
+        """Both sides of the eigenproblem, in coordinates of full rank.
+
+        ``Z`` are the rows of the graph, ``every`` all rows, which pairs may name.
+        """
+        right = (Z * degrees(W)[:, None]).T @ Z
+        left = right - np.asarray(Z.T @ (W @ Z))
         scale = float(np.trace(left)) or float(np.trace(right))
         pairs = known_pairs(known)
         for sign, places, weights in (
             (1.0, pairs.together, pairs.together_weight),
             (-1.0, pairs.apart, pairs.apart_weight),
         ):
-            scatter = pair_scatter(Z, places, weights)
+            scatter = pair_scatter(every, places, weights)
             trace = float(np.trace(scatter))
             if trace > 0:
                 left = left + sign * self.strength * scale / trace * scatter
-        # Rows without neighbours do not count in the right side: keep it invertible.
+        # Rows with hardly any similarity hardly count in the right side: keep it invertible.
         right = right + 1e-9 * float(np.trace(right)) / len(right) * np.eye(len(right))
         return (left + left.T) / 2, (right + right.T) / 2

@@ -101,6 +101,7 @@ class ConstrainedPCA(_LinearProjection):
         known = self._check_constraints(constraints, y, rows.shape[0])
         self._warn_of_contradictions(known)
         centred = Centred(rows)
+        wanted = n_kept(self.n_components, centred.rank)
         pairs = known_pairs(known)
         Z = centred.coordinates
         T = Z.T @ Z / len(Z)
@@ -113,12 +114,12 @@ class ConstrainedPCA(_LinearProjection):
         values, directions = np.linalg.eigh(T)
         values, directions = values[::-1], directions[:, ::-1]
         positive = int(np.count_nonzero(values > 1e-12 * max(float(np.abs(values).max()), 1e-300)))
-        kept = n_kept(self.n_components, positive)
-        if kept < min(self.n_components, rows.shape[1]):
+        kept = min(wanted, max(positive, 1))
+        if kept < wanted:
             warnings.warn(
                 f"Only {positive} directions spread the rows more than they spread what belongs "
-                f"together; n_components={self.n_components} is reduced to {kept}. A smaller beta "
-                "leaves more.",
+                f"together; n_components={wanted} is reduced to {kept}. A smaller beta leaves "
+                "more.",
                 ConstraintWarning,
                 stacklevel=2,
             )
