@@ -72,8 +72,7 @@ plt.show()
 # %%
 # The same on a table with names: thirteen measurements of wines and seven columns of noise. Every
 # selector draws its own ranking; filled bars are kept. For the two scores small is good, for the
-# weights large. These classes are also the clusters of the rows, so that the neighbours know as much
-# as the pairs do.
+# weights large. Here the classes are clusters, too, so that neighbours know as much as pairs do.
 
 wine = load_wine(as_frame=True)
 table = (wine.data - wine.data.mean()) / wine.data.std()
@@ -91,5 +90,4 @@ for ax, selector in zip(
     for label in ax.get_yticklabels():
         if label.get_text().startswith("noise"):
             label.set_color("C3")
-    ax.xaxis.label.set_size(9)
 plt.show()

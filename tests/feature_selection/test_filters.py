@@ -18,8 +18,9 @@ from sidelight.feature_selection import (
     LaplacianScore,
     VarianceScore,
 )
+from sidelight.feature_selection._known import edit_graph
 from sidelight.feature_selection._scores import gini_scores, graph_sums, laplacian_scores, pair_sums
-from sidelight.graphs import full_graph, laplacian
+from sidelight.graphs import full_graph, laplacian, neighbor_graph
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +84,21 @@ def test_laplacian_score_of_the_lecture(iris):
     np.testing.assert_allclose(laplacian_scores(X * 3.0 + 5.0, sparse.csr_array(W)), scores)
 
 
+def test_pairs_edit_the_graph(iris):
+    X, y = iris
+    known = Constraints.sample(y, 80, random_state=0)
+    known = Constraints(known.must_link, [*map(tuple, known.cannot_link), (0, 1)], n_samples=150)
+    known = known | Constraints([(2, 3)], [(2, 3)], n_samples=150)  # the cannot-link holds
+    W = neighbor_graph(X, 5)
+    expected = W.toarray()
+    for value, pairs in ((7.0, known.must_link), (0.0, known.cannot_link)):
+        for i, j in pairs:
+            expected[i, j] = expected[j, i] = value
+    np.testing.assert_array_equal(edit_graph(W, known, must_link=7.0).toarray(), expected)
+    nothing = Constraints(n_samples=150)
+    np.testing.assert_array_equal(edit_graph(W, nothing).toarray(), W.toarray())
+
+
 def test_few_pairs_already_rank_like_fisher():
     X, y = load_wine(return_X_y=True)
     fisher = FisherScore().fit(X, y).ranking_
@@ -140,6 +156,7 @@ def test_gini_by_its_definition():
     np.testing.assert_allclose(spread, 1 - 1 / np.sqrt(4))
     doubled = np.vstack([counts, counts[y == 1]])
     np.testing.assert_allclose(gini_scores(doubled, np.append(y, y[y == 1])), expected)
+    np.testing.assert_allclose(gini_scores(counts, 3 - y), expected)  # names of classes
     model = GiniScore(3, min_df=2).fit(counts, y)
     assert not model.get_support()[3]
 
@@ -170,3 +187,7 @@ def test_picture_of_the_ranking(iris):
     widths = [bar.get_width() for bar in ax.patches]
     assert widths == sorted(widths, reverse=True)
     assert len(ax.get_yticklabels()) == 4
+    apart = np.column_stack([X, np.where(y == 0, 0.0, y), np.ones(150)])  # infinite, and none
+    ax = FisherScore().fit(apart, y).plot_ranking()
+    ax.figure.canvas.draw()
+    assert len(ax.patches) == 6

@@ -85,12 +85,13 @@ class _ScoreSelector(SelectorMixin, ConstrainedEstimator):
         labels = [f"feature {j}" if names is None else str(names[j]) for j in order]
         places = np.arange(len(order))
         kept = self.support_[order]
-        bars = ax.barh(places, self.scores_[order], color=np.where(kept, "#2f6fde", "#c9d3e6"))
+        shown = np.where(np.isfinite(self.scores_), self.scores_, np.nan)[order]
+        bars = ax.barh(places, shown, color=np.where(kept, "#2f6fde", "#c9d3e6"))
         for bar, is_kept in zip(bars, kept, strict=True):
             bar.set_hatch("" if is_kept else "//")
         ax.set_yticks(places, labels)
         ax.invert_yaxis()
-        ax.set_xlabel(f"{type(self).__name__} (filled: kept)")
+        ax.set_xlabel(f"{type(self).__name__}\n(filled: kept)")
         return ax
 
 

@@ -58,17 +58,21 @@ def constraint_sums(rows: Any, known: Constraints) -> tuple[Array | None, Array 
 
 
 def edit_graph(W: Any, known: Constraints, *, must_link: float = 1.0) -> sparse.csr_array:
-    """Join must-linked rows, part cannot-linked ones."""
-    if known.is_empty:
-        return sparse.csr_array(W)
-    edited = sparse.lil_array(W)
-    for value, pairs in ((must_link, known.must_link), (0.0, known.cannot_link)):
-        if len(pairs):
-            edited[pairs[:, 0], pairs[:, 1]] = value
-            edited[pairs[:, 1], pairs[:, 0]] = value
+    """Join must-linked rows, part cannot-linked ones; of pairs in both lists the latter holds."""
+    graph = sparse.csr_array(W)
+    joined, parted = (
+        _both_ways(pairs, graph.shape) for pairs in (known.must_link, known.cannot_link)
+    )
+    stated = (joined + parted) > 0
+    edited = graph - graph.multiply(stated) + must_link * (joined - joined.multiply(parted))
     result = sparse.csr_array(edited)
     result.eliminate_zeros()
     return result
+
+
+def _both_ways(pairs: Array, shape: tuple[int, int]) -> sparse.csr_array:
+    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    return sparse.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=shape)
 
 
 def ratio(part: Array, whole: Array) -> Array:
