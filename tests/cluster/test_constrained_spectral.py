@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sidelight import Constraints
 from sidelight.cluster import ConstrainedSpectralClustering, SpectralClustering
+from sidelight.cluster._flexible import flexible_vectors, reachable_level, satisfaction_matrix
 from sidelight.cluster._grouping import Grouping, spanning_links
 from sidelight.cluster._propagation import propagate, spread_columns
 from sidelight.cluster._signed_graph import (
@@ -172,6 +173,60 @@ def test_constraints_turn_the_cut_of_a_rectangle(penalty):
     assert scores[0][0] < 0.1
     assert scores[1][0] > 0.6
     assert scores[1][1] < scores[0][1]
+
+
+# --- a level of satisfied constraints ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [150, 900])
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_flexible_vectors_reach_their_level(n, share):
+    X, y = make_moons(n, noise=0.15, random_state=0)
+    W = neighbor_graph(X, 10)
+    Q = constraint_graph(known_pairs(Constraints.sample(y, n // 3, random_state=0)), n)
+    satisfied = satisfaction_matrix(W, Q)
+    level = share * reachable_level(satisfied, 3)
+    values, vectors = flexible_vectors(W, satisfied, 3, level)
+    assert vectors.shape[1] == 2
+    L = laplacian(W)
+    for value, v in zip(values, vectors.T, strict=True):
+        assert value > 0
+        assert v @ satisfied @ v > level
+        assert v @ v == pytest.approx(1.0)
+        assert v @ (L @ v) == pytest.approx(value * (v @ satisfied @ v - level), rel=1e-3)
+        residual = L @ v - value * (satisfied @ v - level * v)
+        assert np.linalg.norm(residual) < 1e-3 * np.linalg.norm(L @ v)
+    doubled, _ = flexible_vectors(W, 2 * satisfied, 3, 2 * level)
+    np.testing.assert_allclose(doubled, values / 2, rtol=1e-3)
+
+
+def test_as_many_levels_are_reachable_as_eigenvalues_lie_above(wine):
+    X, _, known = wine
+    W = neighbor_graph(X, 10)
+    satisfied = satisfaction_matrix(W, constraint_graph(known_pairs(known), 178))
+    spectrum = np.linalg.eigvalsh(satisfied.toarray())
+    for k in (2, 4):
+        assert reachable_level(satisfied, k) == pytest.approx(spectrum[1 - k])
+    level = 0.9 * spectrum[-1]
+    # One of them may be the trivial vector.
+    assert flexible_vectors(W, satisfied, 100, level)[1].shape[1] in (
+        np.sum(spectrum > level) - 1,
+        np.sum(spectrum > level),
+    )
+
+
+def test_flexible_clusters():
+    X, y = make_moons(300, noise=0.15, random_state=3)
+    known = Constraints.sample(y, 60, random_state=0)
+    plain = SpectralClustering(2, random_state=0).fit(X)
+    model = ConstrainedSpectralClustering(2, method="flexible", random_state=0)
+    before = adjusted_rand_score(y, plain.labels_)
+    assert adjusted_rand_score(y, model.fit(X, constraints=known).labels_) > before + 0.1
+    assert adjusted_rand_score(model.fit(X).labels_, plain.labels_) == 1
+    with pytest.warns(ConstraintWarning, match="more than half"):
+        ConstrainedSpectralClustering(3, method="flexible", level=0.95, random_state=0).fit(
+            X, constraints=known
+        )
 
 
 # --- constraints that spread, edited graphs ------------------------------------------------------

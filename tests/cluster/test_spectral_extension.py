@@ -20,7 +20,7 @@ from sidelight.engine import as_rows, threads
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import cut_values, full_graph, neighbor_graph, similarity_graph
 
-METHODS = ["signed", "contract", "grouping", "propagate", "edit", "spectral-learning"]
+METHODS = ["signed", "contract", "grouping", "flexible", "propagate", "edit", "spectral-learning"]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_old_rows_are_extended_to_where_they_are(wine, graph, objective):
 
 
 FORMS = [(method, {}) for method in METHODS]
-FORMS += [("grouping", {"smooth": False})]
+FORMS += [("grouping", {"smooth": True})]
 FORMS += [
     (method, {"form": penalty})
     for method in ("signed", "contract")
@@ -107,6 +107,8 @@ def test_rows_without_constraints_are_extended_to_where_they_are(moons, method, 
     mentioned = np.unique(np.concatenate([known.must_link.ravel(), known.cannot_link.ravel()]))
     free = np.setdiff1d(np.arange(len(X)), mentioned)
     placed = directions(model._extension.place(W))[free]
+    if method == "flexible":
+        np.testing.assert_allclose(model._extension.place(W)[free], model.embedding_[free])
     if method == "propagate":  # constraints changed edges around the rows, too
         assert np.mean(model._assign_new(W) == model.labels_) > 0.97
     else:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight.base import MethodTags, check_n_clusters
+from sidelight.cluster._flexible import flexible_vectors, reachable_level, satisfaction_matrix
 from sidelight.cluster._grouping import Grouping
 from sidelight.cluster._nystroem import Extension
 from sidelight.cluster._propagation import propagate
@@ -22,14 +23,21 @@ from sidelight.cluster._signed_graph import (
     merged_graph,
     penalized_laplacian,
 )
-from sidelight.cluster._spectral_base import _SpectralBase, n_distinct
+from sidelight.cluster._spectral_base import _SpectralBase, n_distinct, nearest
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning
-from sidelight.graphs import degrees, inverse_root, smallest_eigenvectors, smooth_eigenvectors
+from sidelight.graphs import (
+    degrees,
+    inverse_root,
+    laplacian,
+    smallest_eigenvectors,
+    smooth_eigenvectors,
+)
 
 Array = npt.NDArray[Any]
 
-METHODS = ("signed", "contract", "grouping", "propagate", "edit", "spectral-learning")
+METHODS = ("signed", "contract", "grouping", "flexible", "propagate", "edit", "spectral-learning")
+SIGNS = np.array([[-1.0], [1.0]])
 FORMS = ("separate", "merged", "difference")
 
 
@@ -46,6 +54,9 @@ class ConstrainedSpectralClustering(_SpectralBase):
       2004), the same problem as "contract" without cannot-links; ``smooth=True`` asks instead that
       the averages over the neighbours of ``i`` and ``j`` be equal, so that whole neighbourhoods
       follow. Cannot-links are not used.
+    - "flexible": the cheapest vectors of the normalised cut that satisfy the constraints to a
+      level, ``v'Q̄v > β v'v``, ``Q̄ = D^{-1/2} Q D^{-1/2}`` (Wang, Davidson 2010); for at most
+      20,000 rows.
     - "propagate": constraints spread along the graph and change its weights (Lu, Ip 2010).
     - "edit": must-linked rows have similarity 1, cannot-linked ones 0; weak with few pairs.
     - "spectral-learning": the same with the leading vectors of ``(W + d_max I - D) / d_max``
@@ -55,16 +66,22 @@ class ConstrainedSpectralClustering(_SpectralBase):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    method : {"signed", "contract", "grouping", "propagate", "edit", "spectral-learning"}
-        How the constraints enter, see above; "signed" unless told.
+    method : {"signed", "contract", "grouping", "flexible", "propagate", "edit", \
+            "spectral-learning"}, default="signed"
+        How the constraints enter, see above.
     gamma : float, default=0.3
         Weight of the constraints against the cut, in [0, 1), for "signed" and "contract".
     form : {"separate", "merged", "difference"}, default="separate"
         Form of the constraints in "signed" and "contract": two Laplacians are added; or two graphs,
         each scaled by its degrees, whose signed Laplacian is taken; or ``Σ_ML (u_i - u_j)² - Σ_CL
         (u_i - u_j)²``, scaled to norm 1, is added.
-    smooth : bool, default=True
-        Whether "grouping" is about neighbourhoods instead of single rows.
+    smooth : bool, default=False
+        Whether "grouping" is about neighbourhoods instead of single rows, as the paper has it for
+        pictures. With many links on few rows it did harm in our experiments: the equations then
+        leave only rough vectors.
+    level : float, default=0.1
+        Level that "flexible" asks for, in (0, 1), as a share of what ``k - 1`` vectors can reach.
+        Large ones leave only vectors that live on the constrained rows.
     alpha : float, default=0.8
         How far constraints spread, in (0, 1), for "propagate".
     rescale : bool, default=True
@@ -124,7 +141,8 @@ class ConstrainedSpectralClustering(_SpectralBase):
         method: str = "signed",
         gamma: float = 0.3,
         form: str = "separate",
-        smooth: bool = True,
+        smooth: bool = False,
+        level: float = 0.1,
         alpha: float = 0.8,
         rescale: bool = True,
         graph: str = "neighbors",
@@ -141,6 +159,7 @@ class ConstrainedSpectralClustering(_SpectralBase):
         self.gamma = gamma
         self.form = form
         self.smooth = smooth
+        self.level = level
         self.alpha = alpha
         self.rescale = rescale
         self.graph = graph
@@ -187,8 +206,9 @@ class ConstrainedSpectralClustering(_SpectralBase):
             raise ValueError(f"form must be one of {', '.join(FORMS)}, got {self.form!r}.")
         if not 0 <= self.gamma < 1:
             raise ValueError(f"gamma must be in [0, 1), got {self.gamma!r}.")
-        if not 0 < self.alpha < 1:
-            raise ValueError(f"alpha must be in (0, 1), got {self.alpha!r}.")
+        for name in ("alpha", "level"):
+            if not 0 < getattr(self, name) < 1:
+                raise ValueError(f"{name} must be in (0, 1), got {getattr(self, name)!r}.")
         if self.sigma is not None and isinstance(self.sigma, str):
             raise ValueError(f"sigma must be a number or None, got {self.sigma!r}.")
         rows: Any = self._check_rows(X, reset=True)
@@ -199,10 +219,26 @@ class ConstrainedSpectralClustering(_SpectralBase):
         W, self._similarity = self._build_graph(rows, known, self.sigma)
         self._warn_of_parts(W, k, known)
         distinct = k if self._similarity is None else n_distinct(rows, k)
+        self._unit = True
         vectors = self._embed(W, known, distinct, rng)
         self.embedding_ = vectors.astype(rows.dtype, copy=False)
-        labels = self._attach(self._label(vectors, rng), self._similarity)
+        labels = self._label_embedded(vectors, distinct, known, rng)
+        labels = self._attach(labels, self._similarity)
         return self._keep(W, labels, known, k)
+
+    def _label_embedded(
+        self, vectors: Array, k: int, known: Constraints, rng: np.random.RandomState
+    ) -> Array:
+        """Labels of the rows; the one vector of two "flexible" clusters also by its sign."""
+        if self._unit:
+            return self._label(vectors, rng)
+        labels = self._label(vectors, rng, min(k, len(np.unique(vectors, axis=0))))
+        if vectors.shape[1] == 1 and k == 2:
+            by_sign = nearest(vectors, SIGNS)
+            if known.violations(by_sign).weight < known.violations(labels).weight:
+                self._centers = SIGNS
+                return by_sign
+        return labels
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
@@ -212,6 +248,8 @@ class ConstrainedSpectralClustering(_SpectralBase):
             return self._contracted(W, known, k, rng)
         if self.method == "grouping":
             return self._grouped(W, known, k, rng)
+        if self.method == "flexible":
+            return self._flexible(W, known_pairs(known), k, rng)
         if self.method == "spectral-learning":
             return self._learned(edit(W, entailed_pairs(known)), k, rng)
         if self.method == "edit":
@@ -256,6 +294,47 @@ class ConstrainedSpectralClustering(_SpectralBase):
             factors = 1.0 - self.eigenvalues_ / (1 - self.gamma)
             self._extension = Extension.normalized(vectors, factors, degrees(W))
         return vectors
+
+    def _flexible(
+        self, W: sparse.csr_array, pairs: Pairs, k: int, rng: np.random.RandomState
+    ) -> Array:
+        """The cheapest vectors that satisfy the constraints to the level asked for."""
+        if self.assign != "kmeans":
+            raise ValueError("method='flexible' has k - 1 vectors, which need assign='kmeans'.")
+        Q = constraint_graph(pairs, W.shape[0])
+        satisfied = satisfaction_matrix(W, Q)
+        most = reachable_level(satisfied, k) if satisfied.nnz and W.shape[0] > 3 else 0.0
+        if most <= 1e-12 or k < 2:
+            if Q.nnz:
+                warnings.warn(
+                    "There are too few constraints to ask for a level of them; the normalised cut "
+                    "alone was used. method='signed' uses any number.",
+                    ConstraintWarning,
+                    stacklevel=4,
+                )
+            return self._plain(W, k, rng)
+        self._unit = False
+        level = self.level * most
+        self.eigenvalues_, vectors = flexible_vectors(W, satisfied, k, level)
+        self._warn_of_narrow(vectors, Q)
+        costs = np.einsum("ij,ij->j", vectors, np.asarray(laplacian(W) @ vectors))
+        scaled = np.sqrt(degrees(W).sum()) * vectors * (1.0 - costs)
+        # At a row without constraints: v_i - Σ_j s_ij v_j = -λ level v_i.
+        basis = Extension.normalized(scaled, 1.0 + self.eigenvalues_ * level, degrees(W)).basis
+        self._extension = Extension(basis, walk=True)
+        return np.asarray(inverse_root(degrees(W))[:, None] * scaled)
+
+    def _warn_of_narrow(self, vectors: Array, Q: sparse.csr_array) -> None:
+        """Say when vectors tell about the constrained rows only."""
+        inside = np.sum(vectors[np.diff(Q.indptr) > 0] ** 2, axis=0)
+        if np.any(inside > 0.5) and np.count_nonzero(np.diff(Q.indptr)) < 0.5 * Q.shape[0]:
+            warnings.warn(
+                f"{np.count_nonzero(inside > 0.5)} of {len(inside)} vectors have more than half of "
+                "their length on constrained rows and tell little about the others; ask for a "
+                "lower level.",
+                ConstraintWarning,
+                stacklevel=5,
+            )
 
     def _contracted(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState

@@ -48,10 +48,13 @@ class Extension:
         ``u_c(j) / (μ_c sqrt(d_j))``, or ``u_c(j)`` for ``D - W``.
     eigenvalues : ndarray of shape (k,) or None
         ``λ`` of ``D - W``; None for a normalised graph.
+    walk : bool
+        Places are those of ``D^{-1/2} u`` instead of ``u``, for a normalised graph.
     """
 
     basis: Array
     eigenvalues: Array | None = None
+    walk: bool = False
 
     @classmethod
     def normalized(cls, vectors: Array, factors: Array, degree: Array) -> Extension:
@@ -63,7 +66,7 @@ class Extension:
         """Places of rows with these similarities to the old ones."""
         degree, sums = degrees(b), np.asarray(b @ self.basis)
         if self.eigenvalues is None:
-            return inverse_root(degree)[:, None] * sums
+            return inverse_root(degree)[:, None] ** (2 if self.walk else 1) * sums
         gap = degree[:, None] - self.eigenvalues
         return np.asarray(
             sums / np.maximum(gap, np.maximum(LEAST_FACTOR * degree, 1e-300)[:, None])

@@ -100,14 +100,16 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
                 stacklevel=3,
             )
 
-    def _label(self, vectors: Array, rng: np.random.RandomState) -> Array:
+    def _label(
+        self, vectors: Array, rng: np.random.RandomState, n_clusters: int | None = None
+    ) -> Array:
         """Labels of the rows of the embedding; -1 for rows without a place in it."""
-        k = vectors.shape[1]
+        k = vectors.shape[1] if n_clusters is None else n_clusters
         lengths = np.linalg.norm(vectors, axis=1)
         placed = np.flatnonzero(lengths > NO_PLACE * lengths.max(initial=0.0))
         labels = np.full(len(vectors), -1, dtype=np.int32)
         if not len(placed):
-            self._centers = np.zeros((1, k))
+            self._centers = np.zeros((1, vectors.shape[1]))
             return np.zeros_like(labels)
         rows = unit_rows(vectors[placed]) if self._unit else vectors[placed]
         if self.assign == "rotation":
