@@ -8,7 +8,24 @@ import warnings
 from collections.abc import Iterator
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+#: Longest time for which a waiting thread does not look whether Ctrl-C was pressed.
+SECONDS_DEAF = 0.1
+
+Result = TypeVar("Result")
+
+
+def wait_for(future: Future[Result]) -> Result:
+    """Wait for a thread, awake now and then: a wait without an end may be deaf to Ctrl-C."""
+    from concurrent.futures import wait
+
+    while not wait([future], timeout=SECONDS_DEAF).done:
+        pass
+    return future.result()
 
 
 class _Settings:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from types import TracebackType
 from typing import Protocol, TypeVar
@@ -17,15 +17,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import _progress
-from sidelight._progress import FitProgress
+from sidelight._progress import FitProgress, wait_for
 from sidelight.engine import RowSource, get_threads, threads
 from sidelight.engine._threads import one_thread_blas
 
 #: Rows in more blocks than this keep the threads busy within one start, and fill the memory.
 FEW_BLOCKS = 4
-
-#: Longest time for which the main thread does not look whether Ctrl-C was pressed.
-SECONDS_DEAF = 0.1
 
 
 class Finished(Protocol):
@@ -110,7 +107,7 @@ def _at_once(
                 for number, seed in enumerate(seeds):
                     futures.append(pool.submit(copy_context().run, work, number, seed))
                 for future in futures:
-                    result = _await(future)
+                    result = wait_for(future)
                     progress.step(result.objective)
                     if result.interrupted:
                         raise KeyboardInterrupt
@@ -126,13 +123,6 @@ def _at_once(
             raise KeyboardInterrupt
         progress.warn()
     return results
-
-
-def _await(future: Future[Result]) -> Result:
-    """Wait for a start, awake now and then: a wait without an end may be deaf to Ctrl-C."""
-    while not wait([future], timeout=SECONDS_DEAF).done:
-        pass
-    return future.result()
 
 
 class _AllStarts(FitProgress):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints._cpsat import color_variables, fits, make_solver, read_colors
+from sidelight.constraints._cpsat import color_variables, fits, make_solver, read_colors, solve
 from sidelight.constraints.feasibility import Graph, IntArray, color_bounds
 
 FloatArray = npt.NDArray[np.float64]
@@ -152,7 +152,7 @@ def _solve_by_cpsat(
     solver = make_solver(deadline)
     # The relaxation gives the bound here; without it the search does not end.
     solver.parameters.linearization_level = 2
-    status = solver.solve(model)
+    status = solve(solver, model)
     if status == cp_model.INFEASIBLE:
         raise Unsolvable
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

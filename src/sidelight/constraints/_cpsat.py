@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from sidelight._progress import SECONDS_DEAF, wait_for
 
 if TYPE_CHECKING:
     from sidelight.constraints.feasibility import Graph
@@ -59,8 +62,22 @@ def make_solver(deadline: float) -> Any:
 
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
+    # Its own handler of Ctrl-C would stay behind and end the interpreter at the next one.
+    solver.parameters.catch_sigint_signal = False
     solver.parameters.max_time_in_seconds = max(deadline - time.monotonic(), 0.0)
     return solver
+
+
+def solve(solver: Any, model: Any) -> Any:
+    """Solve and return the status; Ctrl-C ends the search at once."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(solver.solve, model)
+        try:
+            return wait_for(future)
+        except KeyboardInterrupt:
+            while not wait([future], timeout=SECONDS_DEAF).done:
+                solver.stop_search()  # does nothing as long as the search has not begun
+            raise
 
 
 def read_colors(

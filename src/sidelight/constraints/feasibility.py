@@ -305,7 +305,7 @@ def solve_coloring(
         return "no", None
     if bounds.upper <= k:
         return "yes", bounds.coloring
-    from sidelight.constraints._cpsat import color_variables, fits, make_solver, read_colors
+    from sidelight.constraints._cpsat import color_variables, fits, make_solver, read_colors, solve
 
     if not fits(graph, k, deadline):
         return "unknown", None
@@ -317,7 +317,7 @@ def solve_coloring(
         # Colours are interchangeable: give the clique the first ones.
         model.add(has_color[int(node), color] == 1)
     solver = make_solver(deadline)
-    status = solver.solve(model)
+    status = solve(solver, model)
     if status == cp_model.INFEASIBLE:
         return "no", None
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

@@ -54,6 +54,9 @@ def _sparse_matching(
         ),
         shape=(n_rows, n_columns + n_rows),
     )
+    # Not all versions of SciPy take the 64-bit places that such a matrix has.
+    places = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
+    graph = csr_array((graph.data, *places), shape=graph.shape)
     row, column = min_weight_full_bipartite_matching(graph, maximize=True)
     real = column < n_columns
     return row[real].astype(np.int64), column[real].astype(np.int64)
