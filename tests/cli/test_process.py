@@ -88,7 +88,9 @@ def test_ctrl_c_in_a_long_fit_leaves_no_half_written_output(tmp_path):
     _wait_until_working(process.pid)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    # Python ends by the signal itself where that met code made from text, as compilers make it;
+    # a shell shows 130 for both.
+    assert process.returncode in (130, -signal.SIGINT), err
     assert err.splitlines()[-1] == "Error: Interrupted; no output was written."
     assert old.read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["data.npy", "labels.csv"]
