@@ -181,9 +181,9 @@ def stability(sets: tuple[str, ...], runs: int) -> Section:
         f"Kendall's concordance of the rankings from {runs} draws of only 20 pairs / their mean "
         "rank correlation with the Fisher score of all labels. Kalakech et al. (2011) propose C4 "
         "because it depends less on which pairs were drawn: the Laplacian score in it is the same "
-        "for all draws. So it is here, and mostly nearer to Fisher's ranking; on sonar it is steadier "
-        "and no nearer: there neighbours follow other things than the classes. C2 sees the spread "
-        "of the features, also after scaling to [0, 1]."
+        "for all draws. Here it is steadier than C1 on all sets but iris and nearer to Fisher's "
+        "ranking on all but sonar, where neighbours follow other things than the classes. C2 sees "
+        "the spread of the features, also after scaling to [0, 1]."
     )
     return Section("How much the ranking depends on the pairs", text, ("data", *scores), rows)
 
@@ -284,11 +284,11 @@ def projections(sets: tuple[str, ...], runs: int) -> Section:
         "k-means with 10 starts after a projection to as many dimensions as there are classes, "
         f"standardised features, {runs} draws: accuracy in percent of all rows / of those in no "
         "pair. In brackets what was measured when constrained PCA was specified (all rows). The "
-        "published β = 20 is a large gain on iris and ionosphere and a loss on wine and wdbc: it has "
-        "to be chosen on pairs that were held out. Only directions in which the rows spread more "
-        "than must-links do are kept, with a warning: on wine often one of three, which costs more "
-        "than the figures in brackets, where all three were taken. LPP gives every direction the "
-        "same spread, also those that only neighbours care about."
+        "published β = 20 is a gain on iris and ionosphere and a loss on wine and wdbc: it has to "
+        "be chosen on pairs that were held out. Only directions in which the rows spread more than "
+        "must-links do are kept, with a warning: on wine often one of three, which costs more than "
+        "the figures in brackets, where all three were taken. LPP gives every direction the same "
+        "spread, also those that only neighbours care about."
     )
     return Section("Projections, then k-means", text, ("data", "pairs", *PROJECTIONS), rows)
 
