@@ -156,7 +156,8 @@ def test_the_model_has_the_right_diagonal_and_products_are_exact():
     gaps = (X[first] - X[second]).toarray()
     Q = (gaps @ gaps.T) ** 2
     np.testing.assert_allclose(model.differences.toarray(), gaps)
-    F = model._features.toarray()
+    held = (model._values, model._places, model._indptr)
+    F = sparse.csr_array(held, (len(first), sum(X.shape))).toarray()
     np.testing.assert_allclose((F**2).sum(axis=1) + model._rest, Q.diagonal())
     for p, (i, j) in enumerate(known.cannot_link):
         along = [(X[[k]].toarray()[0] @ gaps[p]) ** 2 / np.sum(X[[k]].data ** 2) for k in (i, j)]

@@ -16,8 +16,11 @@ from sidelight._kernels.cannot_link import difference
 
 Array = npt.NDArray[Any]
 
-#: Rows and columns of a matrix that is mirrored at a time.
+#: Rows and columns of a matrix that is turned or mirrored at a time.
 TILE = 64
+
+#: Pairs whose products with all rows are formed at a time: one line of the cache per row.
+LANES = 8
 
 
 @kernel
@@ -38,6 +41,43 @@ def all_differences(
         filled += n
         ends[p + 1] = filled
     return ends, places[:filled].copy(), values[:filled].copy()
+
+
+@kernel
+def shared_features(
+    indptr: Array,
+    places: Array,
+    values: Array,
+    first: Array,
+    second: Array,
+    norms: Array,
+    d: int,
+) -> tuple[Array, Array, Array, Array, Array]:
+    """``(d_pk)²`` of every word ``k``; ``(x_i'd_p)² / ‖x_i‖²`` of both rows ``i``, at ``d + i``.
+
+    ``norms`` are ``‖x_i‖²``. Also returns the diagonals of ``FF'`` and of ``Q``.
+    """
+    n_pairs = len(first)
+    ends = indptr + 2 * np.arange(n_pairs + 1)
+    found, sizes = np.empty(ends[-1], np.uint32), np.empty(ends[-1])
+    own, whole = np.empty(n_pairs), np.empty(n_pairs)
+    for p in range(n_pairs):
+        at, total, squares = ends[p], 0.0, 0.0
+        for e in range(indptr[p], indptr[p + 1]):
+            square = values[e] * values[e]
+            found[at], sizes[at] = places[e], square
+            at += 1
+            total += square
+            squares += square * square
+        mine, other = norms[first[p]], norms[second[p]]
+        # x_i'd = (‖d‖² + ‖x_i‖² - ‖x_j‖²) / 2, and the same with rows exchanged, but for a sign.
+        for row, norm, less in ((first[p], mine, other), (second[p], other, mine)):
+            along = (total + norm - less) / 2
+            found[at], sizes[at] = d + row, along * along / norm if norm > 0.0 else 0.0
+            squares += sizes[at] * sizes[at]
+            at += 1
+        own[p], whole[p] = squares, total * total
+    return ends, found, sizes, own, whole
 
 
 @kernel
@@ -104,10 +144,42 @@ def feature_products(
             for a in range(e + 1, indptr[p + 1]):
                 total += row[places[a]] * values[a]
             out[p] += values[e] * (2.0 * total + row[k] * values[e])
-        for c in range(begin, end):
-            e, p = where[c], owner[c]
-            for a in range(e, indptr[p + 1]):
-                row[places[a]] = 0.0
+        if 4 * (end - begin) >= d - k:
+            row[k:] = 0.0
+        else:
+            for c in range(begin, end):
+                e, p = where[c], owner[c]
+                for a in range(e, indptr[p + 1]):
+                    row[places[a]] = 0.0
+    return out
+
+
+@sum_kernel
+def gram_products(
+    gram: Array, first: Array, second: Array, ends: Array, others: Array, weight: Array
+) -> Array:
+    """``Q w`` by the Gram matrix of the rows: ``d_p'd_q`` are differences of its entries.
+
+    ``ends`` and ``others`` are the rows of the pairs ``q`` that have a weight.
+    """
+    n, n_pairs = len(gram), len(first)
+    out, sums = np.empty(n_pairs), np.empty(LANES)
+    products = np.zeros((n, LANES))  # X d of some pairs, side by side
+    for start in range(0, n_pairs, LANES):
+        size = min(LANES, n_pairs - start)
+        for top in range(0, n, TILE):
+            bottom = min(top + TILE, n)
+            for b in range(size):
+                mine, other = gram[first[start + b]], gram[second[start + b]]
+                for k in range(top, bottom):
+                    products[k, b] = mine[k] - other[k]
+        sums[:] = 0.0
+        for q in range(len(weight)):
+            left, right, w = products[ends[q]], products[others[q]], weight[q]
+            for b in range(LANES):
+                gap = left[b] - right[b]
+                sums[b] += w * gap * gap
+        out[start : start + size] = sums[:size]
     return out
 
 

@@ -21,7 +21,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._kernels.pair_model import all_differences, feature_products, model_sweep
+from sidelight._kernels.pair_model import (
+    all_differences,
+    feature_products,
+    model_sweep,
+    shared_features,
+)
 from sidelight.metric._cannot_link_solver import (
     Ascent,
     CoordinateAscent,
@@ -32,6 +37,7 @@ from sidelight.metric._cannot_link_solver import (
     choose_visits,
     forms_metric,
     has_room_for_gram,
+    unsigned,
 )
 
 Array = npt.NDArray[Any]
@@ -41,7 +47,7 @@ Words = tuple[Array, Array, Array, Array, Array, Array]
 LARGEST_DIFFERENCES = 50_000_000
 
 #: Rounds in the model between two exact products, and the share of the violation to come to.
-MODEL_ROUNDS, MODEL_SHARE = 10, 0.1
+MODEL_ROUNDS, MODEL_SHARE = 10, 0.05
 
 #: A step that leaves more than this share of the gap shows that the model is wrong here.
 POOR = 0.7
@@ -78,29 +84,28 @@ class PairModel:
             rows.indptr, rows.indices, rows.data, graph.first, graph.second
         )
         self.differences = sparse.csr_array((values, places, ends), (n_pairs, d))
-        squares = sparse.csr_array((values**2, places, ends), (n_pairs, d))
-        lengths = np.asarray(squares.sum(axis=1)).ravel()
-        self._features = sparse.csr_array(
-            sparse.hstack([squares, row_features(rows, graph, lengths)], format="csr")
+        norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+        *features, own, whole = shared_features(
+            ends, places, values, graph.first, graph.second, norms, d
         )
-        own = np.asarray(self._features.multiply(self._features).sum(axis=1)).ravel()
-        self._rest = np.maximum(lengths**2 - own, 0.0)
+        self._indptr, self._places, self._values = features
+        self._rest = np.maximum(whole - own, 0.0)
         self._curvature = own + self._rest
+        self._n_features = d + rows.shape[0]
         self._by_word: Words | None = None
 
     def direction(
         self, alpha: Array, margins: Array, upper: Array, rng: np.random.RandomState
     ) -> Array:
         """Where the model gains most, within the bounds of the weights."""
-        change, sums = np.zeros(len(alpha)), np.zeros(self._features.shape[1])
+        change, sums = np.zeros(len(alpha)), np.zeros(self._n_features)
         order = rng.permutation(len(alpha))
         first = 0.0
-        indptr, places = unsigned(self._features.indptr), unsigned(self._features.indices)
         for turn in range(MODEL_ROUNDS):
             worst = model_sweep(
-                indptr,
-                places,
-                self._features.data,
+                self._indptr,
+                self._places,
+                self._values,
                 self._rest,
                 self._curvature,
                 1.0 - margins,
@@ -145,25 +150,6 @@ def by_word(differences: sparse.csr_array) -> Words:
         unsigned(where.data),
         unsigned(where.indices),
     )
-
-
-def row_features(rows: Any, graph: Graph, lengths: Array) -> sparse.csr_array:
-    """``(x_i'd_p)² / ‖x_i‖²`` for both rows of every pair."""
-    n_pairs = len(lengths)
-    norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    mine, other = norms[graph.first], norms[graph.second]
-    # x_i'd = (‖d‖² + ‖x_i‖² - ‖x_j‖²) / 2, and the same with a minus for the other row.
-    along = np.concatenate([lengths + mine - other, lengths + other - mine]) / 2
-    own = np.concatenate([mine, other])
-    values = np.divide(along**2, own, out=np.zeros_like(along), where=own > 0)
-    ends = np.concatenate([graph.first, graph.second])
-    pairs = np.tile(np.arange(n_pairs), 2)
-    return sparse.csr_array((values, (pairs, ends)), (n_pairs, rows.shape[0]))
-
-
-def unsigned(indices: Array) -> Array:
-    """Indices of a type that compiled loops need not ask whether they count from the end."""
-    return indices.astype(np.uint32, copy=False)
 
 
 class ModelAscent:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._kernels.cannot_link import gram_epoch, metric_epoch, sparse_epoch
-from sidelight._kernels.pair_model import sparse_gram
+from sidelight._kernels.pair_model import gram_products, sparse_gram
 from sidelight._progress import fit_progress
 
 Array = npt.NDArray[Any]
@@ -104,7 +104,9 @@ class GramVisits:
         )
 
     def products(self, weight: Array) -> Array:
-        return measured(self, weight)
+        first, second = unsigned(self.graph.first), unsigned(self.graph.second)
+        used = np.flatnonzero(weight)
+        return gram_products(self.gram, first, second, first[used], second[used], weight[used])
 
     def rescale(self, factor: float) -> None:
         """Nothing but the weights depends on them."""
@@ -157,6 +159,11 @@ def as_csr(rows: Any) -> Any:
     return csr
 
 
+def unsigned(indices: Array) -> Array:
+    """Indices of a type of which compiled loops need not ask whether they count from the end."""
+    return indices.astype(np.uint32, copy=False)
+
+
 def forms_metric(rows: Any, graph: Graph) -> bool:
     """Whether ``A`` is small enough to be formed, and a step in it cheap."""
     n, d = rows.shape
@@ -186,7 +193,14 @@ def choose_products(rows: Any, graph: Graph) -> Products:
     if not has_room_for_gram(n) or per_pair <= n / 2:
         return SparseVisits(rows, graph)
     csr, csc = as_csr(rows), sparse.csc_array(as_csr(rows))
-    gram = sparse_gram(csr.indptr, csr.indices, csr.data, csc.indptr, csc.indices, csc.data)
+    gram = sparse_gram(
+        unsigned(csr.indptr),
+        unsigned(csr.indices),
+        csr.data,
+        unsigned(csc.indptr),
+        unsigned(csc.indices),
+        csc.data,
+    )
     return GramVisits(gram, graph)
 
 
