@@ -23,7 +23,7 @@ from sidelight.cluster._signed_graph import (
     merged_graph,
     penalized_laplacian,
 )
-from sidelight.cluster._spectral_base import _SpectralBase, n_distinct, nearest
+from sidelight.cluster._spectral_base import EIGEN_TOL, _SpectralBase, n_distinct, nearest
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import (
@@ -261,13 +261,15 @@ class ConstrainedSpectralClustering(_SpectralBase):
 
     def _plain(self, W: sparse.csr_array, k: int, rng: np.random.RandomState) -> Array:
         """Embed the graph as it is."""
-        self.eigenvalues_, vectors = smooth_eigenvectors(W, k, random_state=rng)
+        self.eigenvalues_, vectors = smooth_eigenvectors(W, k, random_state=rng, tol=EIGEN_TOL)
         self._extension = Extension.normalized(vectors, 1.0 - self.eigenvalues_, degrees(W))
         return vectors
 
     def _learned(self, W: sparse.csr_array, k: int, rng: np.random.RandomState) -> Array:
         """``(W + d_max I - D) / d_max`` has the eigenvectors of ``D - W``, in reverse."""
-        self.eigenvalues_, vectors = smooth_eigenvectors(W, k, random_state=rng, normalized=False)
+        self.eigenvalues_, vectors = smooth_eigenvectors(
+            W, k, random_state=rng, tol=EIGEN_TOL, normalized=False
+        )
         self._extension = Extension(vectors, self.eigenvalues_)
         return vectors
 
@@ -281,7 +283,9 @@ class ConstrainedSpectralClustering(_SpectralBase):
             return self._plain(W, k, rng)
         kept = largest_parts(W, Q, k)
         mixed = penalized_laplacian(W, Q, self.gamma, self.form, kept)
-        self.eigenvalues_, vectors = smallest_eigenvectors(mixed, k, random_state=rng)
+        self.eigenvalues_, vectors = smallest_eigenvectors(
+            mixed, k, random_state=rng, tol=EIGEN_TOL
+        )
         vectors[~kept] = 0.0
         if self.form == "merged":
             # At a row without constraints: (1 - λ) u_i = Σ_j s_ij u_j / sqrt(g_i g_j), up to 1 - γ.

@@ -21,7 +21,7 @@ from sidelight.cluster._bipartition import (
     recursive_labels,
 )
 from sidelight.cluster._nystroem import Extension, Landmarks
-from sidelight.cluster._spectral_base import _SpectralBase, n_distinct, nearest
+from sidelight.cluster._spectral_base import EIGEN_TOL, _SpectralBase, n_distinct, nearest
 from sidelight.cluster._spectral_labels import aligned_number, eigengap, unit_rows
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
@@ -211,7 +211,7 @@ class SpectralClustering(_SpectralBase):
         self.sigma_ = np.nan if self._similarity is None else self._similarity.sigma
         most = int(self.n_clusters) if fixed else min(int(self.max_clusters) + 1, n)
         self.spectrum_, vectors = smooth_eigenvectors(
-            W, most, random_state=rng, normalized=normalized
+            W, most, random_state=rng, tol=EIGEN_TOL, normalized=normalized
         )
         asked = k = most if fixed else self._number(vectors)
         self._warn_of_parts(W, k, known)
@@ -346,7 +346,7 @@ class SpectralClustering(_SpectralBase):
         """
         if np.any(degrees(W) <= 0):
             return np.nan
-        vectors = smooth_eigenvectors(W, k, random_state=chance)[1]
+        vectors = smooth_eigenvectors(W, k, random_state=chance, tol=EIGEN_TOL)[1]
         labels = self._label(vectors, chance)
         placed = labels >= 0
         gaps = unit_rows(vectors[placed]) - self._centers[labels[placed]]

@@ -28,6 +28,9 @@ Array = npt.NDArray[Any]
 
 GRAPHS = ("neighbors", "full", "precomputed")
 
+#: Accuracy of eigenvalues that is enough for labels.
+EIGEN_TOL = 1e-4
+
 #: Rows of the embedding shorter than this share of the longest have no place in it.
 NO_PLACE = 1e-12
 

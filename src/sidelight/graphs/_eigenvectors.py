@@ -137,6 +137,9 @@ def _solve(
         values, vectors = np.linalg.eigh(matrix.toarray() + 3.0 * known @ known.T)
         return values[:k], vectors[:, :k]
     similar = sparse.csr_array(sparse.eye_array(n) - matrix)
+    if similar.nnz < np.iinfo(np.int32).max:  # half the memory to read in every product
+        similar.indices = similar.indices.astype(np.int32)
+        similar.indptr = similar.indptr.astype(np.int32)
     values, vectors = _lanczos(similar, known, k, random_state, tol)
     return 1.0 - values, vectors
 
@@ -154,8 +157,11 @@ def _lanczos(
     def apply(x: Array) -> Array:
         # All eigenvalues are raised by 1, so that the known vectors sink to the bottom.
         x = x.reshape(n, -1)
-        raised = similar @ x + x
-        return raised - 2.0 * known @ (known.T @ x)
+        raised = similar @ x
+        raised += x
+        if known.shape[1]:
+            raised -= known @ (2.0 * (known.T @ x))
+        return raised
 
     operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
     start = random_state.standard_normal(n)
