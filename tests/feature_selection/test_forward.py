@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine
 from sidelight import Constraints
 from sidelight.constraints import known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.feature_selection import ConstraintScore, ForwardConstraintSelector
+from sidelight.feature_selection import ConstraintScore, ForwardConstraintSelector, _forward
 from sidelight.feature_selection._forward import PairMoments
 
 
@@ -118,7 +118,13 @@ def test_never_worse_than_plain_and_never_more_than_asked_for():
 
 
 @pytest.mark.parametrize("n_pairs", [5, 60])  # fewer and more pairs than features
-def test_correlations_by_definition_dense_and_sparse(n_pairs):
+@pytest.mark.parametrize(
+    ("most_products", "most_differences"),
+    [(512, 100), (0, 100), (0, 10_000)],  # products at once, blocks for each column, all kept
+)
+def test_correlations_by_definition(n_pairs, most_products, most_differences, monkeypatch):
+    monkeypatch.setattr(_forward, "MOST_PRODUCTS", most_products)
+    monkeypatch.setattr(_forward, "MOST_DIFFERENCES", most_differences)
     X, y = load_wine(return_X_y=True)
     X = np.maximum(X - np.median(X, axis=0), 0.0)
     pairs = known_pairs(Constraints.sample(y, n_pairs, protocol="balanced", random_state=0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
@@ -18,12 +18,16 @@ from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.feature_selection._base import _ScoreSelector, n_kept
-from sidelight.feature_selection._scores import PAIR_BLOCK, squared_gaps
+from sidelight.feature_selection._scores import squared_gaps
 
 Array = npt.NDArray[Any]
 
 #: Below this variance (of a feature with mean square 1) a feature does not vary.
 LEAST_VARIANCE = 1e-10
+#: Up to so many features all their products are kept.
+MOST_PRODUCTS = 512
+#: Differences that are taken at a time: pairs times features.
+MOST_DIFFERENCES = 2_000_000
 
 
 class ForwardConstraintSelector(_ScoreSelector):
@@ -95,7 +99,7 @@ class ForwardConstraintSelector(_ScoreSelector):
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
             source="Mallapragada 2010, section 5.5; Hall 1999",
-            complexity="O(m d) time per subset, O((min(m, d) + s) d) memory for m pairs, s subsets",
+            complexity="O(m d) time per subset, O(s d) memory for m pairs, s subsets",
             needs_n_clusters=False,
             sparse=True,
             kind="transformer",
@@ -187,48 +191,55 @@ class ForwardConstraintSelector(_ScoreSelector):
 class PairMoments:
     """Correlations of squared differences, with the kind of the pair and among each other.
 
-    Where features are fewer than pairs their products are summed once; otherwise (and for sparse
-    rows) the differences are kept, and a column of ``R`` is one product with a vector.
+    Of few features the products are summed once. Of more, a column of ``R`` is one pass over the
+    pairs, whose differences are kept if they are sparse or few and taken again if not.
     """
 
     def __init__(self, rows: Any, pairs: Pairs) -> None:
-        places = np.concatenate([pairs.together, pairs.apart])
+        self._rows = rows
+        self._pairs = np.concatenate([pairs.together, pairs.apart])
         weight = np.concatenate([pairs.together_weight, pairs.apart_weight])
-        weight = weight / weight.sum()
-        is_apart = np.arange(len(places)) >= pairs.n_together
+        self._weight = weight / weight.sum()
+        is_apart = np.arange(len(weight)) >= pairs.n_together
         d = rows.shape[1]
         self._gaps: Any = None
         self._columns: Any = None
         self._products: Array | None = None
-        self._weight = weight
-        if not sparse.issparse(rows) and d <= len(places):
-            products, sums, apart = np.zeros((d, d)), np.zeros(d), np.zeros(d)
-            for start in range(0, len(places), PAIR_BLOCK):
-                block = slice(start, start + PAIR_BLOCK)
-                gaps = squared_gaps(rows, places[block])
-                weighted = gaps * weight[block, None]
-                products += weighted.T @ gaps
-                sums += weighted.sum(axis=0)
-                apart += weighted[is_apart[block]].sum(axis=0)
-            squares, self._products = np.diag(products).copy(), products
-        else:
-            self._gaps = gaps = squared_gaps(rows, places)
-            sums, apart = _flat(weight @ gaps), _flat((weight * is_apart) @ gaps)
-            if sparse.issparse(gaps):
-                self._columns = gaps.tocsc()
-                squares = _flat(weight @ gaps.multiply(gaps))
-            else:
-                squares = weight @ gaps**2
+        if sparse.issparse(rows):
+            self._gaps = squared_gaps(rows, self._pairs)
+            self._columns = self._gaps.tocsc()
+        elif d <= MOST_PRODUCTS:
+            self._products = np.zeros((d, d))
+        elif len(weight) * d <= MOST_DIFFERENCES:
+            self._gaps = squared_gaps(rows, self._pairs)
+        sums, apart, squares = np.zeros(d), np.zeros(d), np.zeros(d)
+        for block, gaps in self._blocks():
+            w = self._weight[block]
+            sums += _flat(w @ gaps)
+            apart += _flat((w * is_apart[block]) @ gaps)
+            if self._products is not None:
+                self._products += (gaps * w[:, None]).T @ gaps
+            squares += _flat(w @ (gaps.multiply(gaps) if sparse.issparse(gaps) else gaps**2))
         # Every feature in units in which its mean square is 1: then rounding is the same for all.
         self._unit = np.sqrt(np.where(squares > 0, squares, 1.0))
         self._mean = sums / self._unit
         variance = np.where(squares > 0, 1.0, 0.0) - self._mean**2
         self.varies = variance > LEAST_VARIANCE
         self._spread = np.sqrt(np.where(self.varies, variance, 1.0))
-        share = float(weight[is_apart].sum())
+        share = float(self._weight[is_apart].sum())
         covariance = apart / self._unit - share * self._mean
         relevance = covariance / self._spread / np.sqrt(share * (1 - share))
         self.relevance: Array = np.where(self.varies, relevance, 0.0)
+
+    def _blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Squared differences of some pairs at a time, and which pairs they are."""
+        if self._gaps is not None:
+            yield slice(0, len(self._pairs)), self._gaps
+            return
+        size = max(1, MOST_DIFFERENCES // self._rows.shape[1])
+        for start in range(0, len(self._pairs), size):
+            block = slice(start, start + size)
+            yield block, squared_gaps(self._rows, self._pairs[block])
 
     def correlations(self, j: int) -> Array:
         """Column ``j`` of ``R``; 0 for features that do not vary."""
@@ -239,7 +250,9 @@ class PairMoments:
             differ, own = self._columns.indices[here], self._columns.data[here]
             mixed = _flat((self._weight[differ] * own) @ self._gaps[differ])
         else:
-            mixed = (self._weight * self._gaps[:, j]) @ self._gaps
+            mixed = np.zeros(len(self.varies))
+            for block, gaps in self._blocks():
+                mixed += (self._weight[block] * gaps[:, j]) @ gaps
         mixed = mixed / self._unit / self._unit[j]
         column = (mixed - self._mean * self._mean[j]) / self._spread / self._spread[j]
         return np.where(self.varies, column, 0.0)
