@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,8 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
 
 from experiments.harness import Section, main, mean_and_error
-from sidelight import Constraints
+from sidelight.constraints import cannot_links_from_keys
+from sidelight.evaluation import MergeScores, merge_scores
 from sidelight.metric import CannotLinkMetric
 
 TITLE = "Metric from cannot-links: telling people of one name apart"
@@ -112,21 +115,12 @@ def records(
     return Records(sparse.csr_array(X), name, author)
 
 
-def different_names(name: np.ndarray, n_pairs: int, seed: int) -> Constraints:
-    """Records of different names are of different people; so many of these pairs."""
-    first, second = np.triu_indices(len(name), 1)
-    apart = np.flatnonzero(name[first] != name[second])
-    chosen = np.random.default_rng(seed).permutation(apart)[:n_pairs]
-    pairs = np.column_stack([first[chosen], second[chosen]])
-    return Constraints(cannot_link=pairs, n_samples=len(name))
-
-
 # ------------------------------------------------------------------ distances and their clusters
 
 
 def distances(data: Records, n_pairs: int, seed: int) -> dict[str, Callable[[np.ndarray], Any]]:
     """Condensed distances of some rows under each metric."""
-    known = different_names(data.name, n_pairs, seed)
+    known = cannot_links_from_keys(data.name, n_pairs, random_state=seed)
     model = CannotLinkMetric(random_state=seed).fit(data.X, constraints=known)
     dense = data.X.toarray()
     diagonal = np.sqrt(np.maximum(np.diag(model.get_mahalanobis_matrix()), 0.0))
@@ -141,42 +135,28 @@ def distances(data: Records, n_pairs: int, seed: int) -> dict[str, Callable[[np.
     }
 
 
-def precision_recall(merges: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Precision, recall and F over pairs after each merge of a dendrogram, counted as it grows."""
-    codes = np.unique(truth, return_inverse=True)[1]
-    counts = [np.bincount([code], minlength=codes.max() + 1) for code in codes]
-    totals = np.bincount(codes)
-    truly = float(np.sum(totals * (totals - 1) / 2))
-    together, right = 0.0, 0.0
-    found = []
-    for a, b in merges[:, :2].astype(int):
-        together += counts[a].sum() * counts[b].sum()
-        right += counts[a] @ counts[b]
-        counts.append(counts[a] + counts[b])
-        precision, recall = right / together, right / truly
-        found.append((precision, recall, 2 * right / (together + truly)))
-    return np.array(found)
-
-
 @dataclass
 class Scores:
-    best: list[float]
-    at_truth: list[tuple[float, float, float]]
+    best: list[float] = field(default_factory=list)
+    at_truth: list[tuple[float, float, float]] = field(default_factory=list)
+    curves: list[MergeScores] = field(default_factory=list)
 
 
 def measure(made: Generator, runs: int, n_pairs: int) -> dict[str, Scores]:
     """Single linkage within each name, under each metric."""
-    scores = {method: Scores([], []) for method in METHODS}
+    scores = {method: Scores() for method in METHODS}
     for seed in range(runs):
         data = records(made, seed)
         for method, condensed in distances(data, n_pairs, seed).items():
             for name in np.unique(data.name):
                 rows = np.flatnonzero(data.name == name)
                 truth = data.author[rows]
-                curve = precision_recall(linkage(condensed(rows), "single"), truth)
-                scores[method].best.append(float(curve[:, 2].max()))
-                n_merges = len(rows) - len(np.unique(truth))
-                scores[method].at_truth.append(tuple(curve[n_merges - 1]))
+                curve = merge_scores(truth, linkage(condensed(rows), "single"))
+                scores[method].curves.append(curve)
+                scores[method].best.append(float(curve.f1.max()))
+                place = len(rows) - len(np.unique(truth))
+                at = (curve.precision[place], curve.recall[place], curve.f1[place])
+                scores[method].at_truth.append(at)
     return scores
 
 
@@ -187,7 +167,13 @@ def run(runs: int, quick: bool) -> list[Section]:
     runs = min(runs, 1 if quick else 3)
     n_pairs = 4000 if quick else 54_000
     found = {made.title: measure(made, runs, n_pairs) for made in GENERATORS}
-    return [best_f(found, runs, n_pairs), at_true_number(found), published_2(), published_3()]
+    return [
+        best_f(found, runs, n_pairs),
+        at_true_number(found),
+        curves(found),
+        published_2(),
+        published_3(),
+    ]
 
 
 def best_f(found: dict[str, dict[str, Scores]], runs: int, n_pairs: int) -> Section:
@@ -222,6 +208,45 @@ def at_true_number(found: dict[str, dict[str, Scores]]) -> Section:
     rows.append(["published, mean of 8 names", shown[0], "–", *shown[1:]])
     text = "Precision/recall/F over pairs where the number of clusters is that of the authors."
     return Section("Table 15.3: at the true number of clusters", text, ("records", *METHODS), rows)
+
+
+def curves(found: dict[str, dict[str, Scores]]) -> Section:
+    """Precision over recall, means over names at the same recall."""
+
+    def draw(path: Path) -> None:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+
+        figure, axes = plt.subplots(
+            1, len(found), figsize=(3 * len(found), 3.2), sharey=True, layout="constrained"
+        )
+        recall = np.linspace(0.02, 1.0, 50)
+        for ax, (title, scores) in zip(axes, found.items(), strict=True):
+            for method in METHODS:
+                precision = [precision_at(curve, recall) for curve in scores[method].curves]
+                ax.plot(recall, np.mean(precision, axis=0), label=method)
+            ax.set(title="\n".join(wrap(title, 26)), xlabel="recall", ylim=(0, 1.02))
+            ax.title.set_fontsize(8)
+        axes[0].set_ylabel("precision")
+        axes[0].legend(fontsize=7)
+        figure.savefig(path, dpi=120, format="png")
+        plt.close(figure)
+
+    text = (
+        "Every cut of the dendrogram is a point of recall and precision over pairs; shown is the "
+        "largest precision at this recall or a larger one, the mean over names."
+    )
+    return Section(
+        "Recall and precision", text, picture=draw, picture_name="cannot_link_metric_curves"
+    )
+
+
+def precision_at(curve: MergeScores, recall: np.ndarray) -> np.ndarray:
+    """The largest precision among cuts of at least this recall."""
+    best = np.maximum.accumulate(curve.precision[::-1])[::-1]  # recall rises along the merges
+    return best[np.searchsorted(curve.recall, recall - 1e-12)]
 
 
 def published_2() -> Section:

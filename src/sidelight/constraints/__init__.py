@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = attach(
         "_violations": ["Violations"],
         "assignment": ["Assignment", "assign", "greedy_assign"],
         "feasibility": ["Feasibility"],
+        "keys": ["cannot_links_from_keys"],
         "pairs": ["Pairs", "known_pairs"],
         "quality": ["Quality"],
         "scatter": ["chunklet_scatter", "pair_scatter", "total_covariance"],
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sidelight.constraints.assignment import assign as assign
     from sidelight.constraints.assignment import greedy_assign as greedy_assign
     from sidelight.constraints.feasibility import Feasibility as Feasibility
+    from sidelight.constraints.keys import cannot_links_from_keys as cannot_links_from_keys
     from sidelight.constraints.pairs import Pairs as Pairs
     from sidelight.constraints.pairs import known_pairs as known_pairs
     from sidelight.constraints.quality import Quality as Quality

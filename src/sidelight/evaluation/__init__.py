@@ -24,6 +24,7 @@ __getattr__, __dir__, __all__ = attach(
             "matched_macro_f1",
             "purity",
         ],
+        "_merges": ["MergeScores", "merge_scores"],
         "_constraints": ["constraint_satisfaction"],
         "_evaluate": ["evaluate"],
         "_search": ["ConstraintSearchCV"],
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from sidelight.evaluation._matching import clustering_accuracy as clustering_accuracy
     from sidelight.evaluation._matching import matched_macro_f1 as matched_macro_f1
     from sidelight.evaluation._matching import purity as purity
+    from sidelight.evaluation._merges import MergeScores as MergeScores
+    from sidelight.evaluation._merges import merge_scores as merge_scores
     from sidelight.evaluation._pairs import adjusted_rand_index as adjusted_rand_index
     from sidelight.evaluation._pairs import pairwise_f1 as pairwise_f1
     from sidelight.evaluation._pairs import (

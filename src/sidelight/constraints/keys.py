@@ -1,0 +1,76 @@
+"""Cannot-links of records whose keys differ (Book 2009, section 15.9)."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.constraints._constraints import Constraints
+from sidelight.exceptions import SidelightError
+
+Array = npt.NDArray[Any]
+
+
+def cannot_links_from_keys(
+    keys: Any, n_pairs: int = 50_000, *, ids: Any = None, random_state: Any = None
+) -> Constraints:
+    """State that records with different keys are apart, such as papers by authors of other names.
+
+    Different names stand for different people, and pairs of different people look alike whether
+    they share a name or not: a metric learned from such pairs tells apart people who do (Book
+    2009, section 15.9). Records with the same key are left open.
+
+    Parameters
+    ----------
+    keys : array of shape (n_samples,)
+        The key of every record: a name, a number; None, NaN, "" or -1 where it is unknown, which
+        leaves the record out.
+    n_pairs : int, default=50_000
+        At most this many pairs. Where more keys differ, so many are drawn, all pairs with the same
+        chance; their number would grow with the square of the records.
+    ids : sequence of length n_samples, default=None
+        Ids of the records.
+    random_state : int, RandomState or None, default=None
+        Source of chance: which pairs are drawn.
+
+    Returns
+    -------
+    known : Constraints
+        The cannot-links.
+
+    Examples
+    --------
+    >>> from sidelight.constraints import cannot_links_from_keys
+    >>> known = cannot_links_from_keys(["J. Smith", "J. Smith", "R. Jain", None])
+    >>> known.cannot_link.tolist()
+    [[0, 2], [1, 2]]
+    """
+    if isinstance(n_pairs, bool) or not isinstance(n_pairs, Integral) or n_pairs < 1:
+        raise ValueError(f"n_pairs must be a whole number above 0, got {n_pairs!r}.")
+    coded = Constraints.from_labels(keys, ids=ids)
+    codes = np.full(coded.n_samples, -1) if coded.labels is None else coded.labels
+    rows = np.argsort(codes, kind="stable")
+    rows = rows[codes[rows] >= 0]
+    # In this order a record is apart from all those behind the last one of its own key.
+    behind = np.searchsorted(codes[rows], codes[rows], side="right")
+    before = np.concatenate([[0], np.cumsum(len(rows) - behind)])
+    n_all = int(before[-1])
+    if not n_all:
+        raise SidelightError("No two records have different keys, so that they tell nothing apart.")
+    chosen = np.arange(n_all) if n_all <= n_pairs else _draw(n_all, int(n_pairs), random_state)
+    first = np.searchsorted(before, chosen, side="right") - 1
+    second = behind[first] + chosen - before[first]
+    pairs = np.column_stack([rows[first], rows[second]])
+    if ids is None:
+        return Constraints(cannot_link=pairs, n_samples=len(codes))
+    named = np.asarray(coded.ids)[pairs]
+    return Constraints(cannot_link=named, ids=ids)
+
+
+def _draw(n_all: int, n_pairs: int, random_state: Any) -> Array:
+    from sklearn.utils.random import sample_without_replacement
+
+    return np.asarray(sample_without_replacement(n_all, n_pairs, random_state=random_state))
