@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ DENSE_ROWS = 600
 #: Restarts of Lanczos before another solver takes over. Graphs of rows with many dimensions, whose
 #: Laplacian would fill up when factorised, need about five; uniform ones of three dimensions 25.
 RESTARTS = 25
+
+#: Restarts before algebraic multigrid, which is as fast as 25 of them.
+RESTARTS_BEFORE_MULTIGRID = 10
 
 #: Vectors that LOBPCG carries beyond those asked for: the last of a block converges slowly.
 GUARD_VECTORS = 2
@@ -173,13 +177,19 @@ def _lanczos(
             which="LA",
             v0=start,
             ncv=min(n - 1, max(4 * k + 1, 30)),
-            maxiter=RESTARTS,
+            maxiter=_patience(n),
             tol=tol,
         )
     except ArpackNoConvergence:
         values, vectors = _where_lanczos_is_slow(similar, known, k, start, tol, random_state)
     order = np.argsort(-values, kind="stable")
     return values[order] - 1.0, vectors[:, order]
+
+
+def _patience(n: int) -> int:
+    """Restarts of Lanczos that are worth waiting for."""
+    multigrid = n > FACTOR_ROWS and find_spec("pyamg") is not None
+    return min(RESTARTS, RESTARTS_BEFORE_MULTIGRID) if multigrid else RESTARTS
 
 
 def _where_lanczos_is_slow(
