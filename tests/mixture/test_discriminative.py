@@ -22,7 +22,7 @@ from sidelight.datasets import make_four_gaussians
 from sidelight.evaluation import clustering_accuracy
 from sidelight.mixture import DiscriminativeMixture, ProjectedDiscriminativeMixture
 from sidelight.mixture._annealing import schedule
-from sidelight.mixture._penalty_path import prices, train_and_validate
+from sidelight.mixture._penalty_path import choose_penalty, prices, train_and_validate
 
 BOTH = (DiscriminativeMixture, ProjectedDiscriminativeMixture)
 
@@ -317,6 +317,25 @@ def test_how_pairs_are_held_out() -> None:
         assert (train.n_constraints, validation.n_constraints) == (train_size, validation_size)
         assert (train | validation).n_constraints == m
     np.testing.assert_allclose(list(itertools.islice(prices(0.2), 3)), [0, 0.1 * 10**0.5, 1.0])
+
+
+@pytest.mark.parametrize("nats_per_row", [0.5, 12.0])
+def test_the_search_goes_on_until_prices_matter(nats_per_row: float) -> None:
+    y = np.arange(200) % 2
+    known = Constraints.sample(y, 40, random_state=0)
+
+    class Fit:
+        def __init__(self, labels: np.ndarray) -> None:
+            self.labels = labels
+
+    def fit_at(constraints: Constraints, penalty: float, before: Fit | None) -> Fit:
+        listens = penalty * 20 >= nats_per_row * 200  # to 20 pairs that are not held out
+        return Fit(y if listens else np.arange(200) // 100)
+
+    choice = choose_penalty(fit_at, known, 2, np.random.RandomState(0))
+    assert choice.penalty >= 10 * nats_per_row
+    assert tuple(choice.path[-1, 1:]) == (0, 0)
+    assert np.all(choice.path[:-1, 1] > 0)
 
 
 # ------------------------------------------------------------------ projection

@@ -24,14 +24,11 @@ from sidelight.mixture._em import EMResult
 from sidelight.mixture._factor_models import FactorModel
 from sidelight.mixture._gaussian_mixture import _GaussianBase
 from sidelight.mixture._lost_components import find_lost, recover_lost
-from sidelight.mixture._penalty_path import choose_penalty
+from sidelight.mixture._penalty_path import NATS_PER_ROW, choose_penalty
 from sidelight.mixture._starts import data_moments
 from sidelight.mixture._violation_loss import statements
 
 Array = npt.NDArray[Any]
-
-#: With penalty="auto", violating everything costs so much log-likelihood per row.
-NATS_PER_ROW = 15.0
 
 #: Starts whose objectives differ by less than this, relatively, ended in the same place.
 SAME_PLACE = 1e-6
