@@ -125,6 +125,22 @@ def test_diagonal_gradient_and_hessian(iris):
         np.testing.assert_allclose(hessian[j], change, rtol=1e-3, atol=1e-3 * np.abs(hessian).max())
 
 
+def test_diagonal_mmc_fulfils_its_optimality_conditions():
+    X, y = load_wine(return_X_y=True)
+    X = X / X.std(axis=0)
+    known = Constraints.sample(y, 100, random_state=0)
+    model = MMC(diagonal=True, ridge=0).fit(X, constraints=known)
+    assert model.converged_
+    s = (pair_differences(X, known.must_link) ** 2).sum(axis=0)
+    squares = pair_differences(X, known.cannot_link) ** 2
+    a = model.get_mahalanobis_matrix().diagonal() / 2  # stationary points use half of the budget
+    gradient, _ = diagonal_slopes(a, s, squares)
+    used = a > 1e-9 * a.max()
+    assert 0 < np.count_nonzero(used) < 13  # both kinds of conditions are there to be tested
+    np.testing.assert_allclose(gradient[used] / s[used], 0.0, atol=1e-4)
+    assert np.all(gradient[~used] >= -1e-4 * s[~used])
+
+
 def test_stationary_weights_use_half_of_the_budget(iris):
     # Along a multiple t of a the optimum of t s·a - log t has t s·a = 1, half for squares' roots.
     X, _, known = iris

@@ -171,6 +171,17 @@ class _MetricBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Constrained
         return left @ right.T
 
 
+def warn_of_rank(n_components: int, rank: int, why: str) -> None:
+    """Say that fewer directions mean anything than were asked for; to be called in ``fit``."""
+    if n_components > rank:
+        warnings.warn(
+            f"n_components={n_components} directions were asked for, but {why} {rank}; ask for "
+            f"{rank} at most.",
+            ConstraintWarning,
+            stacklevel=3,
+        )
+
+
 def pair_differences(rows: Any, pairs: Array) -> Array:
     """``x_i - x_j`` of every pair, dense, in float64."""
     gaps = rows[pairs[:, 0]] - rows[pairs[:, 1]]

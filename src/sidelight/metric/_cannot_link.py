@@ -17,7 +17,7 @@ from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.constraints.pairs import Pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.metric._base import _MetricBase
+from sidelight.metric._base import _MetricBase, warn_of_rank
 from sidelight.metric._cannot_link_form import PairForm, joined, leading_root
 from sidelight.metric._cannot_link_model import choose_ascent
 from sidelight.metric._cannot_link_problem import (
@@ -211,6 +211,10 @@ class CannotLinkMetric(_MetricBase):
             posed.rows, posed.graph, found.alpha, self._base.products, posed.gram
         )
         self._remember(form, rows.dtype)
+        if self.n_components is not None and hasattr(self, "components_"):
+            lengths = np.linalg.norm(self.components_, axis=1)
+            rank = int(np.count_nonzero(lengths > 1e-6 * lengths.max()))
+            warn_of_rank(self.n_components, rank, "the metric has only")
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -12,7 +12,7 @@ from scipy import linalg
 from sidelight.base import MethodTags
 from sidelight.constraints import Closure, Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.metric._base import _MetricBase
+from sidelight.metric._base import _MetricBase, warn_of_rank
 from sidelight.metric._rca import check_components
 
 Array = npt.NDArray[Any]
@@ -117,6 +117,7 @@ class DCA(_MetricBase):
         solve = _generalized if self.solver == "generalized" else _published
         ratios, directions = solve(between, within)
         kept = len(ratios) if self.n_components is None else min(self.n_components, len(ratios))
+        warn_of_rank(self.n_components or 0, len(ratios), "the cannot-links span only")
         self.ratios_ = ratios[:kept].astype(rows.dtype)
         self._keep(directions[:, :kept].T, rows.dtype)
         return self

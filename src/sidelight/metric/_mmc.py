@@ -18,6 +18,9 @@ from sidelight.metric._mmc_solvers import Progress, solve_diagonal, solve_full
 
 Array = npt.NDArray[Any]
 
+#: Directions in which no must-linked rows differ would be unbounded without any.
+SMALLEST_RIDGE = 1e-6
+
 
 class MMC(_MetricBase):
     """The metric in which must-links are short and cannot-links long (Xing et al. 2002).
@@ -153,7 +156,17 @@ class MMC(_MetricBase):
                 stacklevel=3,
             )
             return np.eye(d)
-        ridge = max(self.ridge, 1e-6)  # directions without any spread would be unbounded
+        ridge = max(self.ridge, SMALLEST_RIDGE)
+        if self.ridge < ridge:
+            spanned = int(np.count_nonzero(np.linalg.eigvalsh(scatter) > 1e-12 * scale))
+            if spanned < d:
+                warnings.warn(
+                    f"The must-links span {spanned} of {d} directions, and nothing bounds the "
+                    f"distance in the others; ridge={ridge} does. Give more must-links or a "
+                    "larger ridge.",
+                    ConstraintWarning,
+                    stacklevel=3,
+                )
         return (1 - ridge) * scatter + ridge * scale * np.eye(d)
 
     def _euclidean(self, d: int, dtype: np.dtype[Any]) -> None:

@@ -143,7 +143,9 @@ def diagonal_slopes(a: Array, s: Array, squares: Array) -> tuple[Array, Array]:
 
 
 def _lengths(a: Array, squares: Array) -> Array:
-    return np.asarray(np.sqrt(np.maximum(squares @ a, 1e-300)))
+    """Lengths of the cannot-links; one without any has an infinite slope, and a small one here."""
+    found = squares @ a
+    return np.asarray(np.sqrt(np.maximum(found, max(1e-12 * float(found.max()), 1e-300))))
 
 
 def _newton_step(

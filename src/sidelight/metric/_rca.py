@@ -13,7 +13,7 @@ from scipy import linalg
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, chunklet_scatter, total_covariance
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.metric._base import _MetricBase
+from sidelight.metric._base import _MetricBase, warn_of_rank
 
 Array = npt.NDArray[Any]
 
@@ -115,6 +115,8 @@ class RCA(_MetricBase):
             self._keep((vectors / np.sqrt(own)) @ vectors.T, rows.dtype)
         else:  # directions are orthonormal within chunklets already
             values, directions = linalg.eigh(total_covariance(rows), within)
+            rank = int(np.count_nonzero(values > 1e-12 * max(float(values.max()), 1e-300)))
+            warn_of_rank(kept, rank, "the rows vary in only")
             self._keep(directions[:, np.argsort(-values, kind="stable")[:kept]].T, rows.dtype)
         return self
 
@@ -130,15 +132,22 @@ class RCA(_MetricBase):
                 stacklevel=3,
             )
             return np.eye(d)
-        shrunk = (1 - self.shrinkage) * within + self.shrinkage * scale * np.eye(d)
         if self.shrinkage == 0:
-            smallest = float(np.linalg.eigvalsh(within)[0])
-            if smallest <= 1e-12 * scale:
+            spanned = int(np.count_nonzero(np.linalg.eigvalsh(within) > 1e-12 * scale))
+            if spanned < d:
                 raise SidelightError(
-                    f"The chunklets span at most {rank} of {d} directions, so their scatter has no "
+                    f"The chunklets span {spanned} of {d} directions, so their scatter has no "
                     "inverse; give more must-links, fewer features (PCA first), or shrinkage=0.05."
                 )
-        return shrunk
+        elif rank < d:
+            warnings.warn(
+                f"The chunklets span at most {rank} of {d} directions; in the others "
+                f"shrinkage={self.shrinkage} stands for what is not known. Give more must-links, "
+                "or fewer features (PCA first).",
+                ConstraintWarning,
+                stacklevel=3,
+            )
+        return (1 - self.shrinkage) * within + self.shrinkage * scale * np.eye(d)
 
 
 def check_components(n_components: Any, d: int) -> int:
