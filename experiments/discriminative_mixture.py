@@ -457,7 +457,7 @@ def draw(path: Path, outcome: Outcome) -> None:
         axis.axhline(published.ceiling[side], color="0.4", linestyle="-.", label="all labels")
         axis.set(title=title, xlabel="constraints, % of rows")
         axis.grid(alpha=0.3)
-    axes[0].legend(fontsize=7)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
     figure.suptitle(outcome.name)
     figure.savefig(path, dpi=120, format="png")
     plt.close(figure)
