@@ -61,7 +61,8 @@ class PairForm:
         n, graph = self.n_rows, self.graph
         weights = sparse.csr_array((self.alpha, (graph.first, graph.second)), shape=(n, n))
         weights = weights + weights.T
-        return sparse.csr_array(sparse.diags_array(weights.sum(axis=1)) - weights)
+        degrees = np.asarray(weights.sum(axis=1)).reshape(1, n)
+        return sparse.csr_array(sparse.dia_array((degrees, [0]), shape=(n, n)) - weights)
 
     def inner(self, left: Any, right: Any) -> Array:
         """Inner products under the metric, ``K(left, S) L K(S, right)``."""
