@@ -99,7 +99,6 @@ class PairModel:
     ) -> Array:
         """Where the model gains most, within the bounds of the weights."""
         change, sums = np.zeros(len(alpha)), np.zeros(self._n_features)
-        order = rng.permutation(len(alpha))
         first = 0.0
         for turn in range(MODEL_ROUNDS):
             worst = model_sweep(
@@ -111,7 +110,7 @@ class PairModel:
                 1.0 - margins,
                 -alpha,
                 upper - alpha,
-                order,
+                rng.permutation(len(alpha)),
                 change,
                 sums,
             )
