@@ -22,7 +22,9 @@ def spanning_forest(n_nodes: int, edges: IntArray, length: FloatArray) -> IntArr
     order = np.argsort(length, kind="stable")
     rank = np.empty(len(edges))
     rank[order] = np.arange(1, len(edges) + 1)
-    links = csr_array((rank, (edges[:, 0], edges[:, 1])), shape=(n_nodes, n_nodes))
+    # Not all versions of SciPy take 64-bit places here.
+    ends = edges.astype(np.int32)
+    links = csr_array((rank, (ends[:, 0], ends[:, 1])), shape=(n_nodes, n_nodes))
     return np.sort(order[minimum_spanning_tree(links).data.astype(np.int64) - 1])
 
 
