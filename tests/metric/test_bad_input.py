@@ -123,3 +123,11 @@ def test_must_links_that_leave_directions_open():
     many = Constraints([(0, 1), (2, 3), (4, 6)], [(4, 5), (8, 9)], n_samples=12)
     with pytest.warns(ConstraintWarning, match="nothing bounds the distance"):
         MMC(diagonal=True, ridge=0).fit(constant, constraints=many)
+
+
+@pytest.mark.parametrize("scale", [1e150, 1e-150])
+def test_lengths_beyond_numbers(scale):
+    X = np.random.default_rng(0).normal(size=(20, 3)) * scale
+    known = Constraints(cannot_link=[(0, 1), (2, 3)], n_samples=20)
+    with pytest.raises(SidelightError, match="Standardise the features first"):
+        CannotLinkMetric().fit(X, constraints=known)

@@ -21,6 +21,9 @@ Array = npt.NDArray[Any]
 #: Kernels of up to this many rows (3.4 GB) are formed.
 LARGEST_KERNEL = 5 * LARGEST_MATRIX
 
+#: Squared lengths are squared, divided by and added up many times.
+LONGEST = 1e100
+
 #: A sparse feature in a larger share of the rows than this is worth a warning.
 FREQUENT = 0.3
 
@@ -94,7 +97,13 @@ def pose(
         own, gram = kernel.of_rows(rows, used)
         diagonal = gram.diagonal()
         lengths = diagonal[first] + diagonal[second] - 2 * gram[first, second]
-    differs = lengths > 1e-14 * max(float(lengths.max()), 1e-300)
+    longest = float(lengths.max())
+    if longest > 0 and not 1 / LONGEST < longest < LONGEST:
+        raise SidelightError(
+            f"Rows that are to be apart differ by up to {longest**0.5:.3g}; the fourth power of "
+            "that is no number to compute with. Standardise the features first."
+        )
+    differs = lengths > 1e-14 * max(longest, 1e-300)
     tell(differs)
     graph = Graph(first[differs], second[differs], price[differs])
     return Problem(apart[differs], own, graph, gram)
