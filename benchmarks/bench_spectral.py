@@ -33,6 +33,7 @@ def run(quick: bool) -> list[Row]:
     X, y = make_blobs(n, n_features=10, centers=10, cluster_std=3.0, random_state=0)
     W = neighbor_graph(X, 10)
     square = neighbor_graph(np.random.default_rng(0).uniform(size=(n, 2)), 10)
+    SpectralClustering(10, graph="precomputed").fit(neighbor_graph(X[:2000], 10))  # compile first
     return [
         against_scikit_learn(W, f"n={n:,}, d=10, k=10, 10 neighbours", "lobpcg", n, 0.5),
         against_scikit_learn(W, f"n={n:,}, d=10, k=10, 10 neighbours", "amg", n, 0.5),
@@ -55,7 +56,7 @@ def against_scikit_learn(
             lambda: peer.fit(W),
             peer=f"scikit-learn, {solver}",
             limit=limit,
-            repeats=1 if n > 20_000 else 2,
+            repeats=3,
         )
     return {
         **row,
@@ -74,7 +75,7 @@ def with_constraints(W: object, y: np.ndarray) -> Row:
         lambda: plain.fit(W),
         peer="ours without",
         limit=1.5,
-        repeats=2,
+        repeats=3,
     )
 
 

@@ -50,6 +50,12 @@ ESTIMATORS: list[tuple[Any, Constraints | None]] = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def small_tables_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starts run at once on tables that would not be worth it."""
+    monkeypatch.setattr(_restarts, "FEW_NUMBERS", 0)
+
+
 def fitted(estimator: Any, known: Constraints | None, n_threads: int) -> list[Any]:
     """Where every start ended, and what was kept."""
     estimator.set_params(n_init=6, random_state=3, max_iter=30)
@@ -119,6 +125,24 @@ def test_workers_use_one_thread_each_and_rows_on_disk_none(tmp_path: Any) -> Non
         disk = as_rows(tmp_path / "rows.npy")
         _restarts.run_starts(run, [1, 2], disk, description="", verbose=0)
     assert inner[3:] == [4, 4]
+
+
+def test_small_tables_are_not_worth_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: set[str] = set()
+
+    class Done:
+        objective, interrupted = 0.0, False
+
+    def run(number: int, random_state: np.random.RandomState) -> Done:
+        seen.add(threading.current_thread().name)
+        return Done()
+
+    for least, name in ((X.size + 1, "MainThread"), (X.size, "sidelight_0")):
+        seen.clear()
+        monkeypatch.setattr(_restarts, "FEW_NUMBERS", least)
+        with threads(2):
+            _restarts.run_starts(run, [1, 2], as_rows(X), description="", verbose=0)
+        assert name in seen
 
 
 def test_the_first_failing_start_is_reported() -> None:

@@ -1,4 +1,4 @@
-"""Several starts of one fit: one after the other, or at once where one alone leaves threads idle.
+"""Several starts of one fit: one after the other, or at once where that is faster.
 
 The results are the same in either case, to the last bit: every start has its own stream of chance.
 """
@@ -23,6 +23,9 @@ from sidelight.engine._threads import one_thread_blas
 
 #: Rows in more blocks than this keep the threads busy within one start, and fill the memory.
 FEW_BLOCKS = 4
+
+#: On tables of fewer numbers the interpreter is busier than the kernels, and threads wait for it.
+FEW_NUMBERS = 150_000
 
 
 class Finished(Protocol):
@@ -72,7 +75,7 @@ def run_starts(
     # Once for all passes of all starts: on small tables the switch is felt.
     with one_thread_blas:
         workers = min(get_threads(), len(seeds))
-        if workers == 1:
+        if workers == 1 or source.n_rows * source.n_features < FEW_NUMBERS:
             return _one_by_one(run, seeds)
         return _at_once(run, seeds, workers, _AllStarts(description, len(seeds), verbose))
 

@@ -129,7 +129,7 @@ def render_report(
     True
     """
     # Jinja2 and SciPy are imported when a report is made, not when this package is.
-    from sidelight.report import _mapped, _sections
+    from sidelight.report import _sections
     from sidelight.report._run import make_given
     from sidelight.report._tables import settings_of, versions
 
@@ -147,7 +147,7 @@ def render_report(
         ids=ids,
         feature_names=feature_names,
     )
-    cards = _cluster_cards(given) if finds_clusters else _mapped.cards(given)
+    cards = _cluster_cards(given) if finds_clusters else _map_cards(given)
     context = {
         **cards,
         **_sections.heading(given, title, seconds, cards["facts_of_its_own"]),
@@ -189,6 +189,12 @@ def _cluster_cards(given: Given) -> dict[str, Any]:
         **_sections.agreement(run),
         **_sections.features(run),
     }
+
+
+def _map_cards(given: Given) -> dict[str, Any]:
+    from sidelight.report import _mapped
+
+    return _mapped.cards(given)
 
 
 def _environment() -> Any:
