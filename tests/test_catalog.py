@@ -1,6 +1,8 @@
 """The catalog is made from tags, nothing else."""
 
 import importlib
+import subprocess
+import sys
 
 import pytest
 
@@ -61,3 +63,14 @@ def test_markdown_has_a_line_for_every_method():
         assert f"{method.tags.family}.{method.cls.__name__}`" in line
         assert method.tags.source in line
         assert line.count("|") == header.count("|")
+
+
+def test_every_method_is_found_by_both_names_and_alone():
+    for method in catalog.methods():
+        assert catalog.get(method.name) == method
+        assert catalog.get(method.cls.__name__) == method
+    program = (
+        "import sys; from sidelight import catalog; catalog.get('pckmeans'); "
+        "assert 'sidelight.mixture._em' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

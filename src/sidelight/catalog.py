@@ -9,7 +9,9 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from types import ModuleType
 
 from sidelight.base import KNOWLEDGE, ConstrainedEstimator, MethodTags
 from sidelight.exceptions import SidelightError
@@ -91,6 +93,9 @@ def get(name: str) -> Method:
     >>> catalog.get("COP-KMeans").cls.__name__
     'COPKMeans'
     """
+    for package, public in _public_names():  # most go by the name of their class: import that one
+        if _plain(public) == _plain(name) and (method := _method(package, public)) is not None:
+            return method
     by_name = {
         _plain(alias): method
         for method in _all_methods()
@@ -126,15 +131,30 @@ def markdown_table() -> str:
 
 @functools.cache
 def _all_methods() -> tuple[Method, ...]:
-    found = []
+    found = [_method(package, public) for package, public in _public_names()]
+    return tuple(
+        sorted(
+            (method for method in found if method is not None),
+            key=lambda method: (method.tags.family, method.name),
+        )
+    )
+
+
+def _public_names() -> Iterator[tuple[ModuleType, str]]:
+    """Everything that the families export, without importing it."""
     for family in FAMILIES:
         package = importlib.import_module(f"sidelight.{family}")
         for public in package.__all__:
-            cls = getattr(package, public)
-            if isinstance(cls, type) and issubclass(cls, ConstrainedEstimator):
-                tags = cls().__sidelight_tags__()
-                found.append(Method(name=tags.name, cls=cls, tags=tags))
-    return tuple(sorted(found, key=lambda method: (method.tags.family, method.name)))
+            yield package, public
+
+
+def _method(package: ModuleType, public: str) -> Method | None:
+    """Return an exported estimator as a method; ``None`` for anything else."""
+    cls = getattr(package, public)
+    if not (isinstance(cls, type) and issubclass(cls, ConstrainedEstimator)):
+        return None
+    tags = cls().__sidelight_tags__()
+    return Method(name=tags.name, cls=cls, tags=tags)
 
 
 def _plain(name: str) -> str:
