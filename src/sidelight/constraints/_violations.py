@@ -207,9 +207,22 @@ def _outside(
 
 def _majority(overlap: Any) -> IntArray:
     """Cluster with the most rows of each group, -1 where the group is all noise."""
-    largest = np.asarray(overlap.argmax(axis=1)).ravel().astype(np.int64)
+    largest = _largest_in_rows(overlap)
     largest[np.diff(overlap.indptr) == 0] = -1
     return largest
+
+
+def _largest_in_rows(counts: Any) -> IntArray:
+    """Column of the largest entry of every row, the first of equal ones; 0 in empty rows.
+
+    ``argmax`` of a sparse matrix goes through its rows one by one.
+    """
+    entries = counts.tocoo()
+    order = np.lexsort((entries.col, -entries.data, entries.row))
+    rows, first = np.unique(entries.row[order], return_index=True)
+    columns = np.zeros(counts.shape[0], dtype=np.int64)
+    columns[rows] = entries.col[order][first]
+    return columns
 
 
 def _match_classes(overlap: Any) -> IntArray:

@@ -90,7 +90,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         Message length of the best model for every number of components that was reached.
     n_components_tried_ : ndarray of int
         These numbers.
-    class_weights_ : ndarray of shape (n_classes, n_components_)
+    class_weights_ : ndarray of shape (n_classes, ``n_components_``)
         Probability of every known class in the components, if there are labels and they were used.
     classes_ : ndarray
         The known classes.
