@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from experiments.harness import Section, main, mean_and_error
+from experiments.harness import Data, Section, main, mean_and_error, uci_or_none
 from sidelight import cluster
 from sidelight.active import ActiveClusterer, Answers, LabelOracle
-from sidelight.datasets import load_uci
 from sidelight.evaluation import pairwise_f1
-from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.exceptions import ConstraintWarning
 
 TITLE = "Active selection of pairs"
 BUDGET = 100
@@ -27,23 +26,10 @@ SETS = ("iris", "wine", "digits(3,8,9)", "ionosphere")
 CLUSTERERS = [name for name in ("PCKMeans", "MPCKMeans") if name in cluster.__all__]
 
 
-@dataclass(frozen=True)
-class Data:
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-
-    @property
-    def k(self) -> int:
-        return len(np.unique(self.y))
-
-
 def load(name: str) -> Data | None:
     """Load a set, or None where no source has it; standardised but for the pixels of digits."""
-    try:
-        loaded = load_uci(name.split("(")[0])
-    except SidelightError as error:
-        print(f"{name} is left out: {error}")
+    loaded = uci_or_none(name.split("(")[0])
+    if loaded is None:
         return None
     if name.startswith("digits"):
         chosen = np.isin(loaded.target, [3, 8, 9])

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from experiments.harness import Section, main, mean_and_error
+from experiments.harness import Data, Section, main, mean_and_error, uci_or_none
 from sidelight import Constraints
 from sidelight.cluster import ConstrainedAgglomeration, COPKMeans, KMeans
 from sidelight.datasets import load_uci, make_crossing_gaussians, make_wide_gaussians
@@ -40,24 +39,11 @@ SETS: dict[str, tuple[tuple[float, float], int | None]] = {
 KNOWLEDGE = ("none", "must-links", "both")
 
 
-@dataclass(frozen=True)
-class Data:
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-
-    @property
-    def k(self) -> int:
-        return len(np.unique(self.y))
-
-
 @cache
 def load(name: str, dimensions: int | None) -> Data | None:
     """Load a set, standardised and perhaps projected, or None where no source has it."""
-    try:
-        loaded = load_uci(name)
-    except SidelightError as error:
-        print(f"{name} is left out: {error}")
+    loaded = uci_or_none(name)
+    if loaded is None:
         return None
     X = StandardScaler().fit_transform(loaded.data)
     if dimensions is not None:

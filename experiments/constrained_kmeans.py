@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from experiments.harness import Section, main, mean_and_error
+from experiments.harness import Data, Section, main, mean_and_error, uci_or_none
 from sidelight import Constraints
 from sidelight.cluster import COPKMeans, KMeans, PCKMeans, SeededKMeans
-from sidelight.datasets import load_uci
 from sidelight.evaluation import adjusted_rand_index, pairwise_f1, rand_index
-from sidelight.exceptions import SidelightError
 
 TITLE = "k-means with constraints"
 
@@ -47,24 +45,11 @@ AS_PUBLISHED: dict[str, dict[str, Any]] = {
 CLASSES = {"COPKMeans": COPKMeans, "PCKMeans": PCKMeans}
 
 
-@dataclass(frozen=True)
-class Data:
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-
-    @property
-    def k(self) -> int:
-        return len(np.unique(self.y))
-
-
 @cache
 def load(name: str, standardised: bool) -> Data | None:
     """Load a set, or None where no source has it."""
-    try:
-        loaded = load_uci(name)
-    except SidelightError as error:
-        print(f"{name} is left out: {error}")
+    loaded = uci_or_none(name)
+    if loaded is None:
         return None
     X = StandardScaler().fit_transform(loaded.data) if standardised else loaded.data
     return Data(name, X, loaded.target)

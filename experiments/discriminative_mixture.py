@@ -17,16 +17,15 @@ from sklearn.cluster import SpectralClustering
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from experiments.harness import Section, main, mean_and_error
+from experiments.harness import Data, Section, main, mean_and_error, uci_or_none
 from sidelight import Constraints
 from sidelight.cluster import MPCKMeans, PCKMeans
-from sidelight.datasets import load_uci, make_four_gaussians
+from sidelight.datasets import make_four_gaussians
 from sidelight.evaluation import (
     class_weighted_f,
     clustering_accuracy,
     normalized_mutual_information,
 )
-from sidelight.exceptions import SidelightError
 from sidelight.mixture import DiscriminativeMixture, ProjectedDiscriminativeMixture
 
 TITLE = "Mixtures with a constraint-violation loss"
@@ -140,24 +139,11 @@ def run(runs: int, quick: bool) -> list[Section]:
 # ------------------------------------------------------------------ data as in the thesis
 
 
-@dataclass(frozen=True)
-class Data:
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-
-    @property
-    def k(self) -> int:
-        return len(np.unique(self.y))
-
-
 @cache
 def load(name: str) -> Data | None:
     """Load a set and prepare it as table 5.2 says, or None where no source has it."""
-    try:
-        loaded = load_uci(name)
-    except SidelightError as error:
-        print(f"{name} is left out: {error}")
+    loaded = uci_or_none(name)
+    if loaded is None:
         return None
     X = np.asarray(loaded.data, dtype=float)
     X = X[:, X.std(axis=0) > 0] if name == "segment" else X

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from sidelight.datasets import load_uci
+from sidelight.exceptions import SidelightError
 from sidelight.io import atomic_write
 
 HERE = Path(__file__).parent
@@ -42,6 +44,29 @@ class Section:
         if self.picture is not None:
             parts.append(f"![{self.title}]({self.picture_name}.png)")
         return "\n\n".join(parts)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows with their true classes."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+
+    @property
+    def k(self) -> int:
+        """Number of classes."""
+        return len(np.unique(self.y))
+
+
+def uci_or_none(name: str) -> Any:
+    """Load a set as it is; None, and a word about it, where no source has it."""
+    try:
+        return load_uci(name)
+    except SidelightError as error:
+        print(f"{name} is left out: {error}")
+        return None
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

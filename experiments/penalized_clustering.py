@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
-from experiments.harness import Section, main, mean_and_error
+from experiments.harness import Data, Section, main, mean_and_error
 from sidelight import Constraints
 from sidelight.cluster import COPKMeans, KMeans, PCKMeans
 from sidelight.datasets import (
@@ -92,17 +91,6 @@ def intended(height: float, penalty: float, seed: int) -> bool:
 
 
 # ------------------------------------------------------------------ experiment 1: noisy pairs
-
-
-@dataclass(frozen=True)
-class Data:
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-
-    @property
-    def k(self) -> int:
-        return len(np.unique(self.y))
 
 
 def sets(quick: bool) -> Iterator[Data]:

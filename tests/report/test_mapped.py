@@ -101,6 +101,19 @@ def test_sparse_rows_and_nothing_known(parse):
     assert "30 of 300 are shown." in words
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("share", [0.1, 0.0], ids=["mostly equal", "all equal"])
+def test_rows_that_are_mostly_the_same(share, parse):
+    """A typical distance is needed also where most distances are 0."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.random(60) < share, 0.01 * rng.normal(size=60)]).astype(float)
+    known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 4), (1, 5)], n_samples=60)
+    model = catalog.get("variance-score").cls(n_features_to_select=1).fit(rows)
+    model.support_ = np.array([True, False])
+    page = parse(render_report(estimator=model, X=rows, constraints=known))
+    assert "nan" not in page.words().lower().split()
+
+
 def test_many_rows_are_sampled(monkeypatch, parse):
     monkeypatch.setattr(_mapped, "MOST_DRAWN", 20)
     monkeypatch.setattr(_mapped, "MOST_LINKED", 15)

@@ -40,6 +40,11 @@ class _Distances:
     before: Array
     after: Array
 
+    @property
+    def medians(self) -> str:
+        """Both medians, for a table."""
+        return f"{np.median(self.before):.2f} → {np.median(self.after):.2f}"
+
 
 @dataclass(frozen=True)
 class _Kinds:
@@ -75,11 +80,11 @@ class _Mapped:
 
     @cached_property
     def typical(self) -> tuple[float, float]:
-        """Median distance of random rows, before and after."""
+        """Mean distance of random rows, before and after; 1 where all rows are the same."""
         rng = np.random.default_rng(0)
         pairs = rng.integers(self.given.n_rows, size=(2_000, 2))
         before, after = self._measure(pairs[pairs[:, 0] != pairs[:, 1]])
-        return _median(before), _median(after)
+        return _mean_or_one(before), _mean_or_one(after)
 
     def distances(self, pairs: Array) -> _Distances:
         """Return the distances of pairs, before and after."""
@@ -141,8 +146,7 @@ def _status(told: _Kinds) -> Section:
     before, after = told.order("before"), told.order("after")
     if before is None or after is None:
         return {"kind": "none", "icon": ICONS["none"], "text": "No pairs of both kinds to compare"}
-    better = after >= before
-    kind = "good" if better else "bad"
+    kind = "good" if after >= before else "bad"
     text = f"Known pairs in order: {after:.0%}, before {before:.0%}"
     return {"kind": kind, "icon": ICONS[kind], "text": text}
 
@@ -242,8 +246,8 @@ def _pair_row(name: str, kinds: _Kinds) -> Section:
         "n_apart": len(kinds.apart.after),
         "order_before": f"{kinds.order('before'):.1%}",
         "order_after": f"{kinds.order('after'):.1%}",
-        "together": f"{_median(kinds.together.before):.2f} → {_median(kinds.together.after):.2f}",
-        "apart": f"{_median(kinds.apart.before):.2f} → {_median(kinds.apart.after):.2f}",
+        "together": kinds.together.medians,
+        "apart": kinds.apart.medians,
     }
 
 
@@ -379,5 +383,5 @@ def _lengths(rows: Any, pairs: Array) -> Array:
     return np.linalg.norm(np.asarray(gaps, dtype=np.float64), axis=1)
 
 
-def _median(values: Array) -> float:
-    return float(np.median(values)) if len(values) else 1.0
+def _mean_or_one(values: Array) -> float:
+    return (float(values.mean()) if len(values) else 0.0) or 1.0
