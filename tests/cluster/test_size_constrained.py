@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from sidelight import Constraints
+from sidelight.assignment._sized import size_bound
 from sidelight.cluster import (
     KMeans,
     SizeConstrainedKMeans,
@@ -20,7 +21,6 @@ from sidelight.cluster import (
 )
 from sidelight.cluster._sized_prices import COSTS_PER_ROW, SOME_ROWS, better_prices
 from sidelight.constraints import SizedAssignment, assign_sized
-from sidelight.constraints.sized_assignment import size_bound
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
 
 BOTH = pytest.mark.parametrize("cls", [SizeConstrainedKMeans, SizeConstrainedKMedians])

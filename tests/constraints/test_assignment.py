@@ -19,11 +19,11 @@ from tests.constraints.graphs import (
     random_tree,
 )
 
-from sidelight._kernels import assignment as kernels
-from sidelight.constraints import _assignment_parts as parts
-from sidelight.constraints import _cpsat
-from sidelight.constraints.assignment import assign, greedy_assign
-from sidelight.constraints.feasibility import check_coloring, make_graph
+from sidelight._kernels.assignment.augmenting import augmenting as kernels
+from sidelight.assignment import _cpsat
+from sidelight.assignment import _parts as parts
+from sidelight.assignment._assign import assign, greedy_assign
+from sidelight.assignment._coloring import check_coloring, make_graph
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 

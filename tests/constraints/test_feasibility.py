@@ -19,9 +19,9 @@ from tests.constraints.graphs import (
     random_tree,
 )
 
-from sidelight._kernels import coloring as kernels
-from sidelight.constraints import _cpsat
-from sidelight.constraints.feasibility import (
+from sidelight._kernels.assignment.augmenting import coloring as kernels
+from sidelight.assignment import _cpsat
+from sidelight.assignment._coloring import (
     check_coloring,
     color_bounds,
     infeasible,

@@ -10,9 +10,9 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-import sidelight.constraints.sized_assignment as module
+import sidelight.assignment._sized as module
+from sidelight.assignment._sized import size_bound, solve_flow
 from sidelight.constraints import assign_sized
-from sidelight.constraints.sized_assignment import size_bound, solve_flow
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 

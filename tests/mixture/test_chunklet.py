@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import Constraints
-from sidelight._kernels.matching import greedy_matching
+from sidelight._kernels.assignment.matching import greedy_matching
 from sidelight.cluster import COPKMeans
 from sidelight.engine import as_rows
 from sidelight.evaluation import adjusted_rand_index

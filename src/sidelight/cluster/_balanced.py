@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight.assignment._sized import SizedAssignment, assign_sized
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster import _sample_size
 from sidelight.cluster._directions import _DirectionsBase
 from sidelight.cluster._lloyd import LloydResult, lloyd
 from sidelight.cluster._populate import populate, refine
 from sidelight.constraints import Constraints
-from sidelight.constraints.sized_assignment import SizedAssignment, assign_sized
 from sidelight.constraints.sizes import SizeBounds
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.assignment import assign_in_order
-from sidelight._kernels.coloring import compress_edges, degeneracy_order
+from sidelight._kernels.assignment.augmenting import assign_in_order
+from sidelight._kernels.assignment.coloring import compress_edges, degeneracy_order
 from sidelight._kernels.icm import icm_sweep, labelled_total
 from sidelight.cluster._contraction import Contraction, Points
 from sidelight.cluster._icm import conditional_modes

@@ -25,7 +25,7 @@ from sidelight._kernels.chain import (
     labels_after,
     nearest_neighbor_chain,
 )
-from sidelight.constraints.feasibility import check_coloring
+from sidelight.assignment._coloring import check_coloring
 
 Array = npt.NDArray[Any]
 

@@ -1,7 +1,7 @@
 r"""Prices of clusters from those before the centres moved, by Newton's method.
 
 Rows go where cost plus price is least, and at the right prices the sizes meet their bounds
-(:mod:`sidelight.constraints.sized_assignment`). When all centres move a little, thousands of rows
+(:mod:`sidelight.assignment._sized`). When all centres move a little, thousands of rows
 may be in the wrong cluster at the old prices. Raising the price of cluster a by δ against that of b
 moves about :math:`\rho_{ab} \delta` rows from a to b, with :math:`\rho_{ab}` the number of rows
 between the two per unit of cost, so that the sizes are off by as much as
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.sized import cheapest_and_gap, second_cheapest
+from sidelight._kernels.assignment.sized import cheapest_and_gap, second_cheapest
 
 Array = npt.NDArray[Any]
 

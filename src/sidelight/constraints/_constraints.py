@@ -28,7 +28,7 @@ from sidelight.exceptions import InconsistentConstraints, SidelightError
 if TYPE_CHECKING:
     import pyarrow
 
-    from sidelight.constraints.feasibility import Feasibility
+    from sidelight.assignment._coloring import Feasibility
     from sidelight.constraints.quality import Quality
 
 

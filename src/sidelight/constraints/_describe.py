@@ -11,8 +11,8 @@ from sidelight.constraints._canonical import IntArray
 from sidelight.exceptions import InfeasibleConstraints
 
 if TYPE_CHECKING:
+    from sidelight.assignment._coloring import Feasibility
     from sidelight.constraints._closure import Closure
-    from sidelight.constraints.feasibility import Feasibility
 
 
 def counted(number: int, what: str) -> str:
@@ -62,7 +62,7 @@ def summarise(known: Any) -> str:
 
 def feasible(closure: Closure, k: int, time_limit: float) -> Feasibility:
     """Whether ``k`` clusters suffice; what proves it is told by the smallest row of components."""
-    from sidelight.constraints.feasibility import check_coloring
+    from sidelight.assignment._coloring import check_coloring
 
     nodes, edges = np.unique(closure.conflicts, return_inverse=True)
     if not len(nodes):  # rows without cannot-links need one cluster all the same

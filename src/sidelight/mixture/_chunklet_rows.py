@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._kernels.assignment.matching import greedy_matching
 from sidelight._kernels.icm import add_rows
-from sidelight._kernels.matching import greedy_matching
+from sidelight.assignment._coloring import connected_parts
 from sidelight.constraints import Constraints, assign
-from sidelight.constraints.feasibility import connected_parts
 from sidelight.engine import RowSource
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._kernels.icm import add_rows
+from sidelight.assignment._coloring import connected_parts
 from sidelight.constraints import Constraints
-from sidelight.constraints.feasibility import connected_parts
 from sidelight.mixture._known_classes import known_classes
 from sidelight.mixture._mrf import ConstraintField
 

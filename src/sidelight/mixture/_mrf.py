@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from sidelight.constraints.feasibility import connected_parts
+from sidelight.assignment._coloring import connected_parts
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 from sidelight.mixture._mrf_exact import FloatArray, Inference, IntArray
 from sidelight.mixture._mrf_plan import (

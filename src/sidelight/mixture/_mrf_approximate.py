@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidelight.constraints.assignment import assign
+from sidelight.assignment._assign import assign
 from sidelight.mixture._mrf_exact import FloatArray, Inference, IntArray, Region
 
 # Mean field has no zeros: two ends that must differ repel each other this much.

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints.feasibility import Graph, connected_parts
+from sidelight.assignment._coloring import Graph, connected_parts
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -257,7 +257,7 @@ class Tables(_Stateless):
 
 def two_labelings(region: Region) -> TwoLabelings:
     """Inference with two labels where every edge is hard and no cycle is odd."""
-    from sidelight._kernels.coloring import two_color
+    from sidelight._kernels.assignment.coloring import two_color
 
     colors, part, _ = two_color(region.graph.indptr, region.graph.neighbors)
     return TwoLabelings(region.nodes, colors, part, region.edges)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints.feasibility import (
+from sidelight.assignment._coloring import (
     check_coloring,
     connected_parts,
     infeasible,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from sidelight.constraints.feasibility import connected_parts
+from sidelight.assignment._coloring import connected_parts
 from sidelight.mixture._mrf_exact import FloatArray, Inference
 from sidelight.mixture._mrf_plan import Choice, Links, make_plan
 

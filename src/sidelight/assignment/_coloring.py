@@ -142,7 +142,7 @@ def check_coloring(
 
     Examples
     --------
-    >>> from sidelight.constraints.feasibility import check_coloring
+    >>> from sidelight.assignment._coloring import check_coloring
     >>> print(check_coloring(4, [[0, 1], [1, 2], [0, 2], [2, 3]], k=2))
     2 clusters cannot satisfy the cannot-links; 3 clusters needed: 0, 1 and 2 are pairwise apart
     """
@@ -179,7 +179,7 @@ def infeasible(result: Feasibility, name: Callable[[int], str] = str) -> Infeasi
 
 def make_graph(n_nodes: int, edges: npt.ArrayLike) -> Graph:
     """Sort the edges, drop repeated ones, and list every node's neighbours."""
-    from sidelight._kernels.coloring import compress_edges
+    from sidelight._kernels.assignment.coloring import compress_edges
 
     # A copy: the loops are compiled for arrays that may be written to.
     pairs = np.array(edges, dtype=np.int64, order="C").reshape(-1, 2)
@@ -200,7 +200,7 @@ def make_graph(n_nodes: int, edges: npt.ArrayLike) -> Graph:
 
 def color_bounds(graph: Graph) -> ColorBounds:
     """Bound the chromatic number from below by a clique and from above by a greedy colouring."""
-    from sidelight._kernels import coloring as kernels
+    from sidelight._kernels.assignment.augmenting import coloring as kernels
 
     indptr, neighbors = graph.indptr, graph.neighbors
     order, core = kernels.degeneracy_order(indptr, neighbors)
@@ -219,7 +219,7 @@ def color_bounds(graph: Graph) -> ColorBounds:
 
 def find_odd_cycle(graph: Graph) -> tuple[int, ...] | None:
     """An odd cycle of the graph, or None if two colours suffice."""
-    from sidelight._kernels.coloring import two_color
+    from sidelight._kernels.assignment.coloring import two_color
 
     _, _, cycle = two_color(graph.indptr, graph.neighbors)
     return _as_tuple(cycle) if len(cycle) else None
@@ -245,7 +245,7 @@ def subgraph(graph: Graph, nodes: IntArray) -> Graph:
 
 
 def _check_two_colors(graph: Graph, bounds: ColorBounds) -> Feasibility:
-    from sidelight._kernels.coloring import two_color
+    from sidelight._kernels.assignment.coloring import two_color
 
     colors, _, cycle = two_color(graph.indptr, graph.neighbors)
     if len(cycle) == 0:
@@ -258,7 +258,7 @@ def _search_coloring(
     graph: Graph, bounds: ColorBounds, k: int, deadline: float
 ) -> tuple[Literal["yes", "no", "unknown"], IntArray | None]:
     """Colour the k-core exactly, part by part, then everything outside it greedily."""
-    from sidelight._kernels.coloring import degeneracy_order
+    from sidelight._kernels.assignment.coloring import degeneracy_order
 
     core_nodes = np.flatnonzero(bounds.core >= k)
     core = subgraph(graph, core_nodes)
@@ -287,7 +287,7 @@ def _color_outside(
     graph: Graph, colors: IntArray, core_nodes: IntArray, order: IntArray
 ) -> IntArray:
     """Colour the peeled nodes in reverse order of peeling: each sees fewer than k colours."""
-    from sidelight._kernels.coloring import extend_coloring
+    from sidelight._kernels.assignment.coloring import extend_coloring
 
     peeled = np.ones(graph.n_nodes, dtype=bool)
     peeled[core_nodes] = False
@@ -305,7 +305,7 @@ def solve_coloring(
         return "no", None
     if bounds.upper <= k:
         return "yes", bounds.coloring
-    from sidelight.constraints._cpsat import color_variables, fits, make_solver, read_colors, solve
+    from sidelight.assignment._cpsat import color_variables, fits, make_solver, read_colors, solve
 
     if not fits(graph, k, deadline):
         return "unknown", None

@@ -28,17 +28,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints._assignment_parts import (
-    FloatArray,
-    Unsolvable,
-    satisfies,
-    solve_by_relaxation,
-    solve_by_search,
-    solve_clique,
-    solve_hard_part,
-)
-from sidelight.constraints._cpsat import fits
-from sidelight.constraints.feasibility import (
+from sidelight.assignment._coloring import (
     Graph,
     IntArray,
     check_coloring,
@@ -46,6 +36,16 @@ from sidelight.constraints.feasibility import (
     infeasible,
     make_graph,
     subgraph,
+)
+from sidelight.assignment._cpsat import fits
+from sidelight.assignment._parts import (
+    FloatArray,
+    Unsolvable,
+    satisfies,
+    solve_by_relaxation,
+    solve_by_search,
+    solve_clique,
+    solve_hard_part,
 )
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
@@ -111,7 +111,7 @@ def assign(
 
     Examples
     --------
-    >>> from sidelight.constraints.assignment import assign
+    >>> from sidelight.assignment._assign import assign
     >>> cost = [[0.0, 9.0], [9.0, 0.0], [4.0, 4.5]]
     >>> assign(cost, [[0, 2], [1, 0]]).labels
     array([0, 1, 1])
@@ -172,14 +172,14 @@ def greedy_assign(
     --------
     Whether the greedy way succeeds depends on the order:
 
-    >>> from sidelight.constraints.assignment import greedy_assign
+    >>> from sidelight.assignment._assign import greedy_assign
     >>> cost, apart = [[0, 100], [100, 0], [25, 25]], [[0, 2], [1, 2]]
     >>> greedy_assign(cost, apart, [0, 1, 2])[1]
     2
     >>> greedy_assign(cost, apart, [0, 2, 1])[0]
     array([0, 0, 1])
     """
-    from sidelight._kernels.assignment import assign_in_order
+    from sidelight._kernels.assignment.augmenting import assign_in_order
 
     costs = _check_cost(cost)
     graph = make_graph(len(costs), edges)
@@ -199,8 +199,8 @@ def _check_cost(cost: npt.ArrayLike) -> FloatArray:
 
 def _two_clusters(cost: FloatArray, graph: Graph) -> tuple[IntArray, Counter[str]]:
     """Every connected part has two labelings: take the cheaper."""
-    from sidelight._kernels.assignment import orient_parts
-    from sidelight._kernels.coloring import two_color
+    from sidelight._kernels.assignment.augmenting import orient_parts
+    from sidelight._kernels.assignment.coloring import two_color
 
     colors, part, cycle = two_color(graph.indptr, graph.neighbors)
     if len(cycle):
@@ -256,7 +256,7 @@ class _Reduction:
 
     def expand(self, labels: IntArray) -> IntArray:
         """Labels of all nodes from those of the remaining ones."""
-        from sidelight._kernels.assignment import read_back
+        from sidelight._kernels.assignment.augmenting import read_back
 
         for one in reversed(self.rounds):
             wider = np.full(one.n_nodes, -1, dtype=np.int64)
@@ -268,7 +268,7 @@ class _Reduction:
 
 def _reduce(cost: FloatArray, graph: Graph) -> _Reduction:
     """Let nodes leave and edges vanish as long as the exact rules apply."""
-    from sidelight._kernels.assignment import reduce_problem
+    from sidelight._kernels.assignment.augmenting import reduce_problem
 
     nodes = np.arange(graph.n_nodes)
     rounds: list[_Round] = []

@@ -1,6 +1,6 @@
 """Exact solvers for one kind of connected part of an assignment problem each.
 
-Costs are infinite where a cluster is not allowed; see :mod:`sidelight.constraints.assignment`.
+Costs are infinite where a cluster is not allowed; see :mod:`sidelight.assignment._assign`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints._cpsat import color_variables, fits, make_solver, read_colors, solve
-from sidelight.constraints.feasibility import Graph, IntArray, color_bounds
+from sidelight.assignment._coloring import Graph, IntArray, color_bounds
+from sidelight.assignment._cpsat import color_variables, fits, make_solver, read_colors, solve
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def solve_by_search(
 
     The nodes of part ``p`` are ``nodes[starts[p]:starts[p + 1]]``.
     """
-    from sidelight._kernels.assignment import branch_and_bound
+    from sidelight._kernels.assignment.augmenting import branch_and_bound
 
     labels, states = branch_and_bound(
         cost, graph.indptr, graph.neighbors, starts, nodes, _DECISIONS
@@ -102,7 +102,7 @@ def _inequalities(
     """Every node once; of a clique, every cluster at most once. Columns are (node, cluster)."""
     from scipy.sparse import csr_array
 
-    from sidelight._kernels.coloring import cover_by_cliques
+    from sidelight._kernels.assignment.coloring import cover_by_cliques
 
     n_nodes, k = shape
     n_columns = len(node)
@@ -162,7 +162,7 @@ def _solve_by_cpsat(
 
 def _best_guess(cost: FloatArray, graph: Graph, guesses: Iterable[IntArray]) -> IntArray:
     """Improve the guesses that satisfy everything, and greedy ones; the cheapest, or -1."""
-    from sidelight._kernels.assignment import improve_by_chains
+    from sidelight._kernels.assignment.augmenting import improve_by_chains
 
     best, least = np.full(graph.n_nodes, -1, dtype=np.int64), np.inf
     nodes = np.arange(graph.n_nodes)
@@ -181,7 +181,7 @@ def _greedy_guesses(cost: FloatArray, graph: Graph) -> Iterator[IntArray]:
     """Nodes with most to lose first; and a colouring, each colour to the cluster it suits best."""
     from scipy.optimize import linear_sum_assignment
 
-    from sidelight._kernels.assignment import assign_in_order, assign_the_rest
+    from sidelight._kernels.assignment.augmenting import assign_in_order, assign_the_rest
 
     indptr, neighbors, k = graph.indptr, graph.neighbors, cost.shape[1]
     two_cheapest = np.partition(cost, 1, axis=1)[:, :2]

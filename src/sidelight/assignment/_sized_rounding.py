@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from sidelight.constraints.assignment import assign
-from sidelight.constraints.sized_assignment import (
+from sidelight.assignment._assign import assign
+from sidelight.assignment._sized import (
     FloatArray,
     IntArray,
     SizedAssignment,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sidelight._progress import SECONDS_DEAF, wait_for
 
 if TYPE_CHECKING:
-    from sidelight.constraints.feasibility import Graph
+    from sidelight.assignment._coloring import Graph
 
 # A time limit does not stop the making of a model: larger ones (edges times colours) are not made.
 MOST_TERMS = 500_000
@@ -25,7 +25,7 @@ def fits(graph: Graph, k: int, deadline: float) -> bool:
 
 def clique_cover(graph: Graph) -> list[npt.NDArray[np.int64]]:
     """Cliques that contain every edge: one inequality each instead of one per edge."""
-    from sidelight._kernels.coloring import cover_by_cliques
+    from sidelight._kernels.assignment.coloring import cover_by_cliques
 
     starts, nodes = cover_by_cliques(graph.indptr, graph.neighbors)
     return np.split(nodes, starts[1:-1])

@@ -15,7 +15,7 @@ below 0 at its lower bound, and nothing can be cheaper:
     \le \sum_i c_{i, l_i} ,
 
 with equality there. Prices of an earlier problem, or of a sample of the rows, come close; the rest
-is moved along shortest paths between clusters (:mod:`sidelight._kernels.sized`), with only those
+is moved along shortest paths between clusters (:mod:`sidelight._kernels.assignment.sized`), with only those
 rows in play that small changes of the prices can move (Constrained Clustering, section 9.3).
 """
 
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.sized import (
+from sidelight._kernels.assignment.sized import (
     DONE,
     NO_PATH,
     cheapest_and_gap,
@@ -161,7 +161,7 @@ def assign_sized(
         flow = solve_flow(costs, np.ones(n), low, high, None if prices is None else prices * unit)
         total = cost_of(costs, flow.labels)
         return SizedAssignment(flow.labels, total, flow.prices / unit, total, True)
-    from sidelight.constraints._sized_rounding import solve_whole_rows
+    from sidelight.assignment._sized_rounding import solve_whole_rows
 
     return solve_whole_rows(costs, row_sizes, low, high, edges, start, time_limit)
 

@@ -1,7 +1,7 @@
 """Loops of the assignment of nodes to clusters when the ends of an edge must differ.
 
 ``cost`` is (n, k); infinite where a cluster is not allowed. ``indptr`` and ``neighbors`` list the
-neighbours of every node (see :mod:`sidelight._kernels.coloring`).
+neighbours of every node (see :mod:`sidelight._kernels.assignment.coloring`).
 """
 
 from __future__ import annotations
