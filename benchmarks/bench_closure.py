@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from sidelight import Constraints
-from sidelight.constraints._closure import close
+from sidelight.constraints.algebra._closure import close
 
 PEER = "scipy connected_components"
 LIMIT = 3.0

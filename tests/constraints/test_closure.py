@@ -23,7 +23,7 @@ from tests.constraints.strategies import (
 )
 
 from sidelight import Constraints
-from sidelight.constraints import _closure
+from sidelight.constraints.algebra import _closure
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 
 

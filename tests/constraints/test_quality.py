@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import scale
 
 from sidelight import Constraints
-from sidelight.constraints import quality
+from sidelight.constraints import _quality as quality
 from sidelight.exceptions import SidelightError
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sidelight import Constraints
-from sidelight.constraints import sampling
-from sidelight.constraints.sampling import flip_pairs, sample_chunklets, sample_pairs
+from sidelight.constraints import _sampling as sampling
+from sidelight.constraints._sampling import flip_pairs, sample_chunklets, sample_pairs
 from sidelight.exceptions import SidelightError
 
 Y = np.repeat([0, 1, 2, -1], [40, 30, 20, 10])

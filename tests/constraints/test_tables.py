@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidelight import Constraints
-from sidelight.constraints import _files
+from sidelight.constraints.exchange import _files
 from sidelight.exceptions import (
     ConstraintFileError,
     InconsistentConstraints,

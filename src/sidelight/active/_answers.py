@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sidelight.active._growing import GrowingClosure
 from sidelight.active._log import AnswerLog
 from sidelight.constraints import Constraints
-from sidelight.constraints._canonical import Pairs, Statements
+from sidelight.constraints.algebra._canonical import Pairs, Statements
 from sidelight.exceptions import (
     ConstraintFileError,
     InconsistentConstraints,

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sidelight.constraints._canonical import as_codes, plain
+from sidelight.constraints.algebra._canonical import as_codes, plain
 from sidelight.exceptions import SidelightError
 
 

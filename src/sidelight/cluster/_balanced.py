@@ -16,7 +16,7 @@ from sidelight.cluster._directions import _DirectionsBase
 from sidelight.cluster._lloyd import LloydResult, lloyd
 from sidelight.cluster._populate import populate, refine
 from sidelight.constraints import Constraints
-from sidelight.constraints.sizes import SizeBounds
+from sidelight.constraints._sizes import SizeBounds
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 

@@ -7,18 +7,18 @@ from sidelight._lazy import attach
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
-        "_closure": ["Closure"],
+        "algebra._closure": ["Closure"],
         "_constraints": ["Constraints"],
-        "_reduce": ["Reduced"],
-        "_violations": ["Violations"],
+        "algebra._reduce": ["Reduced"],
+        "algebra._violations": ["Violations"],
         "sidelight.assignment._assign": ["Assignment", "assign", "greedy_assign"],
         "sidelight.assignment._coloring": ["Feasibility"],
-        "keys": ["cannot_links_from_keys"],
-        "pairs": ["Pairs", "known_pairs"],
-        "quality": ["Quality"],
-        "scatter": ["chunklet_scatter", "pair_scatter", "total_covariance"],
+        "exchange._keys": ["cannot_links_from_keys"],
+        "_pairs": ["Pairs", "known_pairs"],
+        "_quality": ["Quality"],
+        "_scatter": ["chunklet_scatter", "pair_scatter", "total_covariance"],
         "sidelight.assignment._sized": ["SizedAssignment", "assign_sized"],
-        "sizes": ["SizeBounds"],
+        "_sizes": ["SizeBounds"],
     },
 )
 
@@ -29,15 +29,17 @@ if TYPE_CHECKING:
     from sidelight.assignment._coloring import Feasibility as Feasibility
     from sidelight.assignment._sized import SizedAssignment as SizedAssignment
     from sidelight.assignment._sized import assign_sized as assign_sized
-    from sidelight.constraints._closure import Closure as Closure
     from sidelight.constraints._constraints import Constraints as Constraints
-    from sidelight.constraints._reduce import Reduced as Reduced
-    from sidelight.constraints._violations import Violations as Violations
-    from sidelight.constraints.keys import cannot_links_from_keys as cannot_links_from_keys
-    from sidelight.constraints.pairs import Pairs as Pairs
-    from sidelight.constraints.pairs import known_pairs as known_pairs
-    from sidelight.constraints.quality import Quality as Quality
-    from sidelight.constraints.scatter import chunklet_scatter as chunklet_scatter
-    from sidelight.constraints.scatter import pair_scatter as pair_scatter
-    from sidelight.constraints.scatter import total_covariance as total_covariance
-    from sidelight.constraints.sizes import SizeBounds as SizeBounds
+    from sidelight.constraints._pairs import Pairs as Pairs
+    from sidelight.constraints._pairs import known_pairs as known_pairs
+    from sidelight.constraints._quality import Quality as Quality
+    from sidelight.constraints._scatter import chunklet_scatter as chunklet_scatter
+    from sidelight.constraints._scatter import pair_scatter as pair_scatter
+    from sidelight.constraints._scatter import total_covariance as total_covariance
+    from sidelight.constraints._sizes import SizeBounds as SizeBounds
+    from sidelight.constraints.algebra._closure import Closure as Closure
+    from sidelight.constraints.algebra._reduce import Reduced as Reduced
+    from sidelight.constraints.algebra._violations import Violations as Violations
+    from sidelight.constraints.exchange._keys import (
+        cannot_links_from_keys as cannot_links_from_keys,
+    )

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from sidelight.constraints import _algebra as algebra
-from sidelight.constraints import _canonical as canonical
-from sidelight.constraints import _describe as words
-from sidelight.constraints import _values as values
-from sidelight.constraints._canonical import (
+from sidelight.constraints.algebra import _canonical as canonical
+from sidelight.constraints.algebra import _operations as algebra
+from sidelight.constraints.algebra._canonical import (
     Array,
     FloatArray,
     IntArray,
@@ -19,17 +17,19 @@ from sidelight.constraints._canonical import (
     RowIndex,
     Statements,
 )
-from sidelight.constraints._closure import Closure, close
-from sidelight.constraints._reduce import Reduced, reduce_rows
-from sidelight.constraints._violations import Violations, find_violations
-from sidelight.constraints._witness import explain, find_witness
+from sidelight.constraints.algebra._closure import Closure, close
+from sidelight.constraints.algebra._reduce import Reduced, reduce_rows
+from sidelight.constraints.algebra._violations import Violations, find_violations
+from sidelight.constraints.algebra._witness import explain, find_witness
+from sidelight.constraints.exchange import _describe as words
+from sidelight.constraints.exchange import _values as values
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 
 if TYPE_CHECKING:
     import pyarrow
 
     from sidelight.assignment._coloring import Feasibility
-    from sidelight.constraints.quality import Quality
+    from sidelight.constraints._quality import Quality
 
 
 class Constraints:
@@ -175,7 +175,11 @@ class Constraints:
         >>> Constraints.from_table(table, ids=["ann", "bob", "cid"])
         <Constraints on 3 rows: 1 must-link, 1 cannot-link>
         """
-        from sidelight.constraints._tables import from_columns, table_columns, table_trouble
+        from sidelight.constraints.exchange._tables import (
+            from_columns,
+            table_columns,
+            table_trouble,
+        )
 
         blank = cls(n_samples=n_samples, ids=ids)
         return from_columns(blank, table_columns(table), table_trouble)
@@ -190,13 +194,13 @@ class Constraints:
         wrote comes back equal from ``Constraints.read(path, ids=known.ids)``, or with
         ``n_samples=known.n_samples`` where there are no ids.
         """
-        from sidelight.constraints._files import read_file
+        from sidelight.constraints.exchange._files import read_file
 
         return read_file(cls(n_samples=n_samples, ids=ids), path)
 
     def to_table(self) -> pyarrow.Table:
         """Statements as an Arrow table in the long format, rows named by their ids."""
-        from sidelight.constraints._tables import to_table
+        from sidelight.constraints.exchange._tables import to_table
 
         return to_table(self)
 
@@ -205,7 +209,7 @@ class Constraints:
 
         The file is written beside and then renamed, so that it is never there by half.
         """
-        from sidelight.constraints._files import write_file
+        from sidelight.constraints.exchange._files import write_file
 
         write_file(self, path)
 
@@ -232,7 +236,7 @@ class Constraints:
         n : int, optional
             Number of pairs.
         protocol : {"random", "level", "disjoint", "balanced", "chunklets", "teachers"}
-            See :mod:`sidelight.constraints.sampling`.
+            See :mod:`sidelight.constraints._sampling`.
         level : float, optional
             Pairs per row, for the protocol ``"level"``.
         fraction : float, optional
@@ -246,7 +250,7 @@ class Constraints:
         ids : array-like, optional
             Names of the rows.
         """
-        from sidelight.constraints import sampling
+        from sidelight.constraints import _sampling as sampling
 
         blank = cls(n_samples=len(canonical.plain(y)), ids=ids)
         classes = canonical.as_codes(canonical.plain(y), blank.n_samples, "y")
@@ -483,7 +487,7 @@ class Constraints:
 
         Returns ``(train, held_out)``, or a list of such pairs when ``n_splits`` is given.
         """
-        from sidelight.constraints.splitting import split_constraints
+        from sidelight.constraints._splitting import split_constraints
 
         return split_constraints(
             self, test_size=test_size, n_splits=n_splits, random_state=random_state
@@ -491,6 +495,6 @@ class Constraints:
 
     def quality(self, X: Any, labels: Any = None) -> Quality:
         """Measure how informative and how coherent the constraints are on the data."""
-        from sidelight.constraints.quality import measure_quality
+        from sidelight.constraints._quality import measure_quality
 
         return measure_quality(self, X, labels=labels)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs
-from sidelight.constraints.pairs import Pairs
+from sidelight.constraints._pairs import Pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase, warn_of_rank
 from sidelight.metric._cannot_link_form import PairForm, joined, leading_root

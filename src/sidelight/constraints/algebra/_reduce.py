@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sidelight._kernels.unionfind import component_moments
-from sidelight.constraints._canonical import Array, FloatArray, IntArray
+from sidelight._kernels.constraints.unionfind import component_moments
+from sidelight.constraints.algebra._canonical import Array, FloatArray, IntArray
 from sidelight.exceptions import SidelightError
 
 

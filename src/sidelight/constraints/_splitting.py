@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from sidelight.assignment._coloring import connected_parts
-from sidelight.constraints._canonical import Classes, Pairs, Statements
+from sidelight.constraints.algebra._canonical import Classes, Pairs, Statements
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:

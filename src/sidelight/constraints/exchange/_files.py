@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sidelight.constraints._canonical import Array, as_words, plain
-from sidelight.constraints._tables import (
+from sidelight.constraints.algebra._canonical import Array, as_words, plain
+from sidelight.constraints.exchange._tables import (
     Trouble,
     from_columns,
     table_columns,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints._canonical import (
+from sidelight.constraints.algebra._canonical import (
     Array,
     Classes,
     FloatArray,
@@ -15,7 +15,7 @@ from sidelight.constraints._canonical import (
     Pairs,
     Statements,
 )
-from sidelight.constraints._closure import components, first_appearances
+from sidelight.constraints.algebra._closure import components, first_appearances
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 
 
@@ -71,7 +71,7 @@ def subtract(first: Any, second: Any) -> Statements:
 
 def flip(known: Any, fraction: float, random_state: Any) -> Statements:
     """Statements with a fraction of the pairs turned into their opposite."""
-    from sidelight.constraints.sampling import flip_pairs
+    from sidelight.constraints._sampling import flip_pairs
 
     must_link, cannot_link, must_weight, cannot_weight = flip_pairs(
         known.must_link,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sidelight.constraints._canonical import IntArray
+from sidelight.constraints.algebra._canonical import IntArray
 from sidelight.exceptions import InfeasibleConstraints
 
 if TYPE_CHECKING:
     from sidelight.assignment._coloring import Feasibility
-    from sidelight.constraints._closure import Closure
+    from sidelight.constraints.algebra._closure import Closure
 
 
 def counted(number: int, what: str) -> str:

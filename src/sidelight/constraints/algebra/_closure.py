@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._kernels.unionfind import (
+from sidelight._kernels.constraints.unionfind import (
     join_codes,
     join_pairs,
     members_by_code,
@@ -22,7 +22,7 @@ from sidelight._kernels.unionfind import (
     pairs_across,
     pairs_inside,
 )
-from sidelight.constraints._canonical import Array, FloatArray, IntArray, frozen
+from sidelight.constraints.algebra._canonical import Array, FloatArray, IntArray, frozen
 from sidelight.exceptions import SidelightError
 
 # More pairs than this are not written out: 16 bytes each.

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from sidelight.constraints._canonical import Array, FloatArray, IntArray, frozen
+from sidelight.constraints.algebra._canonical import Array, FloatArray, IntArray, frozen
 from sidelight.exceptions import SidelightError
 
 

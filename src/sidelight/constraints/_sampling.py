@@ -70,7 +70,7 @@ def sample_pairs(
 
     Examples
     --------
-    >>> from sidelight.constraints.sampling import sample_pairs
+    >>> from sidelight.constraints._sampling import sample_pairs
     >>> must_link, cannot_link = sample_pairs([0, 0, 1, 1, -1], 6, random_state=0)
     >>> sorted(must_link.tolist()), len(cannot_link)
     ([[0, 1], [2, 3]], 4)
@@ -126,7 +126,7 @@ def sample_chunklets(
 
     Examples
     --------
-    >>> from sidelight.constraints.sampling import sample_chunklets
+    >>> from sidelight.constraints._sampling import sample_chunklets
     >>> sample_chunklets([0, 0, 0, 1, 1, 1], fraction=0.7, size=2, random_state=0)
     array([-1,  0,  0,  1, -1,  1])
     """

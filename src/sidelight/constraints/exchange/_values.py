@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight.constraints._canonical import (
+from sidelight.constraints.algebra._canonical import (
     RowIndex,
     Statements,
     frozen,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints._canonical import (
+from sidelight.constraints.algebra._canonical import (
     Array,
     Classes,
     FloatArray,

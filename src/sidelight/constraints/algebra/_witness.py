@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._kernels.chains import shortest_chain
-from sidelight._kernels.unionfind import members_by_code
-from sidelight.constraints._canonical import Array, IntArray
-from sidelight.constraints._closure import Closure
+from sidelight._kernels.constraints.shortest_path import shortest_chain
+from sidelight._kernels.constraints.unionfind import members_by_code
+from sidelight.constraints.algebra._canonical import Array, IntArray
+from sidelight.constraints.algebra._closure import Closure
 from sidelight.exceptions import InconsistentConstraints
 
 # A search may walk through a whole component, so only so many contradictions are compared.
