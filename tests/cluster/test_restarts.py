@@ -15,8 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import sidelight
 from sidelight import cluster
+from sidelight._fit import restarts as _restarts
 from sidelight._progress import FitProgress
-from sidelight.cluster import _base, _restarts
+from sidelight.cluster import _base
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows, get_threads, threads
 

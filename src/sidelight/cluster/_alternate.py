@@ -12,8 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._fit.restarts import fit_progress
 from sidelight.cluster._lloyd import LloydResult
-from sidelight.cluster._restarts import fit_progress
 from sidelight.engine._threads import one_thread_blas
 
 Array = npt.NDArray[Any]

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._fit.restarts import fit_progress
 from sidelight.cluster._distances import (
     EqualWeights,
     labelled_distances,
@@ -25,7 +26,6 @@ from sidelight.cluster._distances import (
     tiles,
 )
 from sidelight.cluster._passes import BoundedPass, DensePass, SparsePass
-from sidelight.cluster._restarts import fit_progress
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]
