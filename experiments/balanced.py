@@ -26,8 +26,8 @@ from sidelight.cluster import (
     SphericalKMeans,
     sample_size,
 )
+from sidelight.cluster._core._lloyd import lloyd
 from sidelight.cluster._directions import UnitRows, onto_sphere, perturbed_mean
-from sidelight.cluster._lloyd import lloyd
 from sidelight.cluster._populate import populate, refine
 from sidelight.engine import as_rows
 from sidelight.evaluation import normalized_mutual_information

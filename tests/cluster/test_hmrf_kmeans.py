@@ -17,7 +17,7 @@ from tests.cluster.test_pck_kmeans import random_knowledge
 
 from sidelight import Constraints, engine
 from sidelight.cluster import HMRFKMeans, KMeans, MPCKMeans, SphericalKMeans
-from sidelight.cluster._alternate import alternate
+from sidelight.cluster._core._alternate import alternate
 from sidelight.cluster._divergences import Cosine, KullbackLeibler, mean_divergences
 from sidelight.cluster._feature_weights import Lesson, best_weights
 from sidelight.cluster._hmrf_problem import DivergenceProblem

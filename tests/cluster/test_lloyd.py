@@ -14,15 +14,15 @@ from sklearn.cluster import KMeans as ReferenceKMeans
 from sklearn.datasets import make_blobs
 
 import sidelight
-from sidelight.cluster import _lloyd
-from sidelight.cluster._distances import (
+from sidelight.cluster._core import _lloyd
+from sidelight.cluster._core._distances import (
     center_distances,
     labelled_distances,
     mean_variance,
     nearest_centers,
 )
-from sidelight.cluster._lloyd import lloyd
-from sidelight.cluster._passes import BoundedPass
+from sidelight.cluster._core._lloyd import lloyd
+from sidelight.cluster._core._passes import BoundedPass
 from sidelight.engine import _memory, as_rows, threads
 
 

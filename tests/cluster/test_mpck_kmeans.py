@@ -15,7 +15,7 @@ from tests.cluster.test_pck_kmeans import random_knowledge
 
 from sidelight import Constraints, engine
 from sidelight.cluster import KMeans, MPCKMeans, PCKMeans
-from sidelight.cluster._alternate import alternate
+from sidelight.cluster._core._alternate import alternate
 from sidelight.cluster._max_distance import farthest_pair
 from sidelight.cluster._metric_rows import Moments
 from sidelight.cluster._metric_step import best_metric, objectives

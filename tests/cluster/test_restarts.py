@@ -17,7 +17,7 @@ import sidelight
 from sidelight import cluster
 from sidelight._fit import restarts as _restarts
 from sidelight._progress import FitProgress
-from sidelight.cluster import _base
+from sidelight.cluster._core import _base
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows, get_threads, threads
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.lloyd import squared_distance
+from sidelight._kernels.cluster.lloyd import squared_distance
 
 #: Squared distances are rounded, in float32 at 1e-7: no row may be left out for that.
 SLACK = 1 + 1e-5

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sidelight.cluster._core._distances import tiles
 from sidelight.cluster._directions import NameRows, UnitRows, onto_sphere
-from sidelight.cluster._distances import tiles
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 

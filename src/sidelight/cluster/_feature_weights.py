@@ -23,7 +23,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._kernels.metric import add_rows, add_sparse_rows
-from sidelight.cluster._distances import tiles
+from sidelight.cluster._core._distances import tiles
 from sidelight.cluster._divergences import (
     Cosine,
     KullbackLeibler,

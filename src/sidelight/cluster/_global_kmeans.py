@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from sidelight._progress import FitProgress
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._base import _KMeansBase, check_weights
-from sidelight.cluster._distances import mean_variance
+from sidelight.cluster._core._base import _KMeansBase, check_weights
+from sidelight.cluster._core._distances import mean_variance
+from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster._insertion import Points, candidate_gains, settle, trial_errors
 from sidelight.cluster._kd_partition import kd_means
-from sidelight.cluster._lloyd import LloydResult, lloyd
 from sidelight.cluster._trials import Trials, number_of_trials
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows

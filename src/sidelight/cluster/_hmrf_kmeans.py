@@ -10,8 +10,9 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._alternate import Alternated, alternate
-from sidelight.cluster._base import _KMeansBase, check_weights
+from sidelight.cluster._core._alternate import Alternated, alternate
+from sidelight.cluster._core._base import _KMeansBase, check_weights
+from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster._divergences import (
     Cosine,
     Divergence,
@@ -20,7 +21,6 @@ from sidelight.cluster._divergences import (
     nearest_by_divergence,
 )
 from sidelight.cluster._hmrf_problem import DivergenceProblem
-from sidelight.cluster._lloyd import LloydResult
 from sidelight.cluster._metric_rows import label_by_metric, labelled_costs, metric_distances
 from sidelight.cluster._metrics import Metrics
 from sidelight.cluster._mpck_kmeans import full_metric

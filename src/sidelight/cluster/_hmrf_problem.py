@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.cluster._alternate import Visit, refill_rows
-from sidelight.cluster._distances import tiles
+from sidelight.cluster._core._alternate import Visit, refill_rows
+from sidelight.cluster._core._distances import tiles
+from sidelight.cluster._core._lloyd import dense_rows
 from sidelight.cluster._divergences import Cosine, Divergence
 from sidelight.cluster._feature_weights import (
     CountsTeacher,
@@ -19,7 +20,6 @@ from sidelight.cluster._feature_weights import (
     Teacher,
     add_weighted,
 )
-from sidelight.cluster._lloyd import dense_rows
 from sidelight.cluster._priced_pairs import PricedPairs
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._base import _KMeansBase, check_weights
-from sidelight.cluster._lloyd import LloydResult, lloyd
+from sidelight.cluster._core._base import _KMeansBase, check_weights
+from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.constraints import Constraints
 
 

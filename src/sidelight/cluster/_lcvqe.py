@@ -11,17 +11,17 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._alternate import Alternated, Visit, alternate, refill_rows
-from sidelight.cluster._base import _KMeansBase
-from sidelight.cluster._distances import (
+from sidelight.cluster._core._alternate import Alternated, Visit, alternate, refill_rows
+from sidelight.cluster._core._base import _KMeansBase
+from sidelight.cluster._core._distances import (
     EqualWeights,
     labelled_distances,
     mean_variance,
     squared_center_distances,
 )
-from sidelight.cluster._lloyd import dense_rows, distances_to
+from sidelight.cluster._core._lloyd import dense_rows, distances_to
+from sidelight.cluster._core._passes import DensePass, SparsePass
 from sidelight.cluster._pair_starts import Starts, check_penalty
-from sidelight.cluster._passes import DensePass, SparsePass
 from sidelight.cluster._priced_pairs import ClusterPricedPairs
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource

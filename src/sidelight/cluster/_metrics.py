@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight.cluster._distances import CenterProducts, Scratch, without_noise
+from sidelight.cluster._core._distances import CenterProducts, Scratch, without_noise
 
 Array = npt.NDArray[Any]
 

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._alternate import Alternated, alternate
-from sidelight.cluster._base import _KMeansBase, check_weights
-from sidelight.cluster._lloyd import LloydResult
+from sidelight.cluster._core._alternate import Alternated, alternate
+from sidelight.cluster._core._base import _KMeansBase, check_weights
+from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster._max_distance import MAX_DISTANCES
 from sidelight.cluster._metric_rows import label_by_metric, labelled_costs, metric_distances
 from sidelight.cluster._metrics import Metrics

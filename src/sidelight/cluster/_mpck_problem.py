@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight.cluster._alternate import Visit, refill_rows
-from sidelight.cluster._lloyd import dense_rows
+from sidelight.cluster._core._alternate import Visit, refill_rows
+from sidelight.cluster._core._lloyd import dense_rows
 from sidelight.cluster._max_distance import Bound, FarthestPair, MaxDistance, bound_of_distances
 from sidelight.cluster._metric_rows import MetricPass, Moments, labelled_costs, squared_to_point
 from sidelight.cluster._metric_step import learn_metrics

@@ -23,9 +23,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight.cluster._contraction import Contraction, Points, dense, squared_radii
-from sidelight.cluster._distances import mean_variance
-from sidelight.cluster._lloyd import dense_rows
-from sidelight.cluster._seeding import kmeans_plusplus
+from sidelight.cluster._core._distances import mean_variance
+from sidelight.cluster._core._lloyd import dense_rows
+from sidelight.cluster._core._seeding import kmeans_plusplus
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 

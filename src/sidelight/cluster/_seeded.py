@@ -11,10 +11,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._base import _KMeansBase, check_centers, check_weights
-from sidelight.cluster._distances import squared_center_distances
-from sidelight.cluster._lloyd import HeldRows, LloydResult, lloyd
-from sidelight.cluster._seeding import kmeans_plusplus, random_rows
+from sidelight.cluster._core._base import _KMeansBase, check_centers, check_weights
+from sidelight.cluster._core._distances import squared_center_distances
+from sidelight.cluster._core._lloyd import HeldRows, LloydResult, lloyd
+from sidelight.cluster._core._seeding import kmeans_plusplus, random_rows
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.cluster._distances import tiles
+from sidelight.cluster._core._distances import tiles
 from sidelight.engine import RowSource, as_rows
 
 Array = npt.NDArray[Any]

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._base import _KMeansBase, check_weights
-from sidelight.cluster._distances import mean_variance
-from sidelight.cluster._lloyd import LloydResult
+from sidelight.cluster._core._base import _KMeansBase, check_weights
+from sidelight.cluster._core._distances import mean_variance
+from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster._sized_geometry import Manhattan, Squares
 from sidelight.cluster._sized_loop import SizedAssigner, SizedResult, sized_lloyd
 from sidelight.constraints import Closure, Constraints, SizeBounds

@@ -7,21 +7,21 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.lloyd import add_gaps, add_sparse_rows
+from sidelight._kernels.cluster.lloyd import add_gaps, add_sparse_rows
 from sidelight._kernels.manhattan import (
     column_medians,
     dense_column_medians,
     manhattan,
     sparse_manhattan,
 )
-from sidelight.cluster._distances import (
+from sidelight.cluster._core._distances import (
     EqualWeights,
     is_far,
     sparse_norms,
     squared_center_distances,
     tiles,
 )
-from sidelight.cluster._lloyd import dense_rows
+from sidelight.cluster._core._lloyd import dense_rows
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]

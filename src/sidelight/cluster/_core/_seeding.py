@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._kernels.lloyd import join_candidates
-from sidelight.cluster._distances import squared_distances
-from sidelight.cluster._lloyd import dense_rows
+from sidelight._kernels.cluster.lloyd import join_candidates
+from sidelight.cluster._core._distances import squared_distances
+from sidelight.cluster._core._lloyd import dense_rows
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]

@@ -1,6 +1,6 @@
 """Alternating minimisation: label the rows for given parameters, improve the parameters, repeat.
 
-The loop under the methods whose parameters are more than centres (:mod:`sidelight.cluster._lloyd`
+The loop under the methods whose parameters are more than centres (:mod:`sidelight.cluster._core._lloyd`
 is the loop under those with centres alone).
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._fit.restarts import fit_progress
-from sidelight.cluster._lloyd import LloydResult
+from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.engine._threads import one_thread_blas
 
 Array = npt.NDArray[Any]

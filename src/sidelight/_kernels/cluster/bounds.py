@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.lloyd import CENTERS_AT_ONCE, squared_distance
+from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, squared_distance
 
 
 @kernel

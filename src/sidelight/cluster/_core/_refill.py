@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.cluster._lloyd import HeldRows, LloydResult, lloyd
+from sidelight.cluster._core._lloyd import HeldRows, LloydResult, lloyd
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]

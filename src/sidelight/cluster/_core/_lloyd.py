@@ -5,7 +5,7 @@ Minimises
     J(μ, l) = Σ_i w_i ‖x_i - μ_{l_i}‖² + penalty(l)
 
 by turns over the labels and the centres. One pass over the rows does both: a product with the
-centres, and tile by tile the nearest centres and the sums (:mod:`sidelight._kernels.lloyd`).
+centres, and tile by tile the nearest centres and the sums (:mod:`sidelight._kernels.cluster.lloyd`).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._fit.restarts import fit_progress
-from sidelight.cluster._distances import (
+from sidelight.cluster._core._distances import (
     EqualWeights,
     labelled_distances,
     mean_variance,
     squared_distances,
     tiles,
 )
-from sidelight.cluster._passes import BoundedPass, DensePass, SparsePass
+from sidelight.cluster._core._passes import BoundedPass, DensePass, SparsePass
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]

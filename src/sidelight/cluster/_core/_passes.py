@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.bounds import find_doubtful, relabel
-from sidelight._kernels.lloyd import add_gaps, add_sparse_rows, nearest
-from sidelight.cluster._distances import CenterProducts, tiles
+from sidelight._kernels.cluster.bounds import find_doubtful, relabel
+from sidelight._kernels.cluster.lloyd import add_gaps, add_sparse_rows, nearest
+from sidelight.cluster._core._distances import CenterProducts, tiles
 
 Array = npt.NDArray[Any]
 Totals = tuple[Any, ...]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._kernels.lloyd import CENTERS_AT_ONCE, nearest
+from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, nearest
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]

@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._fit.restarts import Run, run_starts
 from sidelight.base import ConstrainedEstimator
 from sidelight.base import check_weights as check_weights
-from sidelight.cluster._distances import center_distances, labelled_distances, nearest_centers
-from sidelight.cluster._lloyd import LloydResult
-from sidelight.cluster._seeding import farthest_first, kmeans_plusplus, random_rows
+from sidelight.cluster._core._distances import center_distances, labelled_distances, nearest_centers
+from sidelight.cluster._core._lloyd import LloydResult
+from sidelight.cluster._core._seeding import farthest_first, kmeans_plusplus, random_rows
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 
