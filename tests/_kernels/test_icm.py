@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidelight._kernels.icm import block_sweep, conditional_costs, costs_and_nearest, icm_sweep
+from sidelight._kernels.cluster.icm import (
+    block_sweep,
+    conditional_costs,
+    costs_and_nearest,
+    icm_sweep,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 

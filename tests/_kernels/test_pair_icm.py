@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidelight._kernels import icm
-from sidelight._kernels.pair_icm import block_sweep, conditional_costs, icm_sweep
+from sidelight._kernels.cluster import icm
+from sidelight._kernels.cluster.pair_icm import block_sweep, conditional_costs, icm_sweep
 
 SEEDS = st.integers(0, 2**32 - 1)
 N, K = 7, 3

@@ -14,8 +14,8 @@ from sklearn.datasets import make_blobs
 
 from sidelight import Constraints, engine
 from sidelight.cluster import COPKMeans, KMeans, _hard_assignment
-from sidelight.cluster._contraction import contract
 from sidelight.cluster._hard_assignment import hold
+from sidelight.cluster.pairs._contraction import contract
 from sidelight.constraints import assign
 from sidelight.engine import as_rows
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from sidelight import Constraints
-from sidelight.cluster._contraction import Contraction, contract, squared_radii
-from sidelight.cluster._neighbourhoods import (
+from sidelight.cluster.pairs._contraction import Contraction, contract, squared_radii
+from sidelight.cluster.pairs._neighborhoods import (
     choose_neighbourhoods,
     neighbourhood_centers,
     plan_starts,

@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 
 from sidelight import Constraints, engine
 from sidelight.cluster import KMeans, PCKMeans
-from sidelight.cluster._penalties import Penalties
+from sidelight.cluster.pairs._penalties import Penalties
 from sidelight.exceptions import ConstraintWarning
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._contraction import contract
 from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster._core._refill import lloyd_with_refills
 from sidelight.cluster._hard_assignment import ASSIGNMENTS, DeadEnd, hold
-from sidelight.cluster._neighbourhoods import neighbourhood_centers, plan_starts
+from sidelight.cluster.pairs._contraction import contract
+from sidelight.cluster.pairs._neighborhoods import neighbourhood_centers, plan_starts
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 

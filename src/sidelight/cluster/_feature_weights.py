@@ -31,7 +31,7 @@ from sidelight.cluster._divergences import (
     mean_divergences,
     weighted_squares,
 )
-from sidelight.cluster._priced_pairs import PricedPairs
+from sidelight.cluster.pairs._priced import PricedPairs
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]

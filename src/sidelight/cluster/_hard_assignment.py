@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from sidelight._kernels.assignment.augmenting import assign_in_order
 from sidelight._kernels.assignment.coloring import compress_edges, degeneracy_order
-from sidelight._kernels.icm import icm_sweep, labelled_total
-from sidelight.cluster._contraction import Contraction, Points
-from sidelight.cluster._icm import conditional_modes
+from sidelight._kernels.cluster.icm import icm_sweep, labelled_total
+from sidelight.cluster.pairs._contraction import Contraction, Points
+from sidelight.cluster.pairs._icm import conditional_modes
 from sidelight.constraints import assign, greedy_assign
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError

@@ -25,7 +25,7 @@ from sidelight.cluster._metric_rows import label_by_metric, labelled_costs, metr
 from sidelight.cluster._metrics import Metrics
 from sidelight.cluster._mpck_kmeans import full_metric
 from sidelight.cluster._mpck_problem import MetricProblem
-from sidelight.cluster._pair_starts import START_ITERATIONS, Starts, check_penalty
+from sidelight.cluster.pairs._starts import START_ITERATIONS, Starts, check_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 

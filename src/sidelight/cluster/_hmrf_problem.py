@@ -20,7 +20,7 @@ from sidelight.cluster._feature_weights import (
     Teacher,
     add_weighted,
 )
-from sidelight.cluster._priced_pairs import PricedPairs
+from sidelight.cluster.pairs._priced import PricedPairs
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 

@@ -21,8 +21,8 @@ from sidelight.cluster._core._distances import (
 )
 from sidelight.cluster._core._lloyd import dense_rows, distances_to
 from sidelight.cluster._core._passes import DensePass, SparsePass
-from sidelight.cluster._pair_starts import Starts, check_penalty
-from sidelight.cluster._priced_pairs import ClusterPricedPairs
+from sidelight.cluster.pairs._priced import ClusterPricedPairs
+from sidelight.cluster.pairs._starts import Starts, check_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 

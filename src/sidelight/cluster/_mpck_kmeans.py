@@ -16,7 +16,7 @@ from sidelight.cluster._max_distance import MAX_DISTANCES
 from sidelight.cluster._metric_rows import label_by_metric, labelled_costs, metric_distances
 from sidelight.cluster._metrics import Metrics
 from sidelight.cluster._mpck_problem import MetricProblem
-from sidelight.cluster._pair_starts import Starts, check_penalty
+from sidelight.cluster.pairs._starts import Starts, check_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 

@@ -16,7 +16,7 @@ from sidelight.cluster._max_distance import Bound, FarthestPair, MaxDistance, bo
 from sidelight.cluster._metric_rows import MetricPass, Moments, labelled_costs, squared_to_point
 from sidelight.cluster._metric_step import learn_metrics
 from sidelight.cluster._metrics import Metrics, PairGaps, squared_to_centers
-from sidelight.cluster._priced_pairs import ClusterPricedPairs, PricedPairs
+from sidelight.cluster.pairs._priced import ClusterPricedPairs, PricedPairs
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._contraction import Contraction, Points, contract
 from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._distances import mean_variance
 from sidelight.cluster._core._lloyd import LloydResult, dense_rows
 from sidelight.cluster._core._refill import lloyd_with_refills
-from sidelight.cluster._neighbourhoods import (
+from sidelight.cluster.pairs._contraction import Contraction, Points, contract
+from sidelight.cluster.pairs._neighborhoods import (
     FILLS,
     RULES,
     choose_neighbourhoods,
@@ -24,7 +24,7 @@ from sidelight.cluster._neighbourhoods import (
     plan_starts,
     seen_twice,
 )
-from sidelight.cluster._penalties import Penalties
+from sidelight.cluster.pairs._penalties import Penalties
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning

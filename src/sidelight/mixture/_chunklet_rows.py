@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._kernels.assignment.matching import greedy_matching
-from sidelight._kernels.icm import add_rows
+from sidelight._kernels.cluster.icm import add_rows
 from sidelight.assignment._coloring import connected_parts
 from sidelight.constraints import Constraints, assign
 from sidelight.engine import RowSource

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.icm import add_rows
+from sidelight._kernels.cluster.icm import add_rows
 from sidelight.assignment._coloring import connected_parts
 from sidelight.constraints import Constraints
 from sidelight.mixture._known_classes import known_classes

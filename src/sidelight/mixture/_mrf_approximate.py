@@ -66,7 +66,7 @@ class _Approximation:
 
         With hard edges only, the best ones (unless the solver runs out of time).
         """
-        from sidelight._kernels.icm import icm_sweep
+        from sidelight._kernels.cluster.icm import icm_sweep
 
         cost = -logphi
         hard = self._hard_edges()

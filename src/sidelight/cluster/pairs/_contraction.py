@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._kernels.icm import costs_and_nearest
+from sidelight._kernels.cluster.icm import costs_and_nearest
 from sidelight.constraints import Closure
 from sidelight.engine import RowSource, as_rows
 

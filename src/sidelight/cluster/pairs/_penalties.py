@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from sidelight._kernels.icm import (
+from sidelight._kernels.cluster.icm import (
     ROUNDING,
     add_rows,
     block_sweep,
@@ -30,7 +30,7 @@ from sidelight._kernels.icm import (
     labelled_total,
     restless_nodes,
 )
-from sidelight.cluster._icm import conditional_modes
+from sidelight.cluster.pairs._icm import conditional_modes
 from sidelight.constraints import Constraints
 
 Array = npt.NDArray[Any]

@@ -8,7 +8,7 @@ Pairs that pay for being apart fit in: a price ``f_i(l_i) + f_j(l_j)`` for diffe
 cost ``f_i`` of node i, ``f_j`` of node j, and the coupling ``-(f_i + f_j)``. Couplings are
 symmetric CSR arrays ``(starts, neighbours, coupling)`` with ``coupling`` of shape
 ``(n_entries, k)``. A node of label -1 is in no cluster and couples with nothing. As in
-:mod:`sidelight._kernels.icm` nothing ever raises E, and a label only changes where E falls.
+:mod:`sidelight._kernels.cluster.icm` nothing ever raises E, and a label only changes where E falls.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.icm import ROUNDING
+from sidelight._kernels.cluster.icm import ROUNDING
 
 
 @kernel

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.cluster._contraction import contract
 from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._lloyd import lloyd
 from sidelight.cluster._core._seeding import kmeans_plusplus
-from sidelight.cluster._neighbourhoods import neighbourhood_centers, plan_starts
+from sidelight.cluster.pairs._contraction import contract
+from sidelight.cluster.pairs._neighborhoods import neighbourhood_centers, plan_starts
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 

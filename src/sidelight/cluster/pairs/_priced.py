@@ -1,7 +1,7 @@
 """Violated pairs whose price is not fixed: it moves with the centres, metrics or weights.
 
     P(l) = Σ_ML [l_i ≠ l_j] f_e  +  Σ_CL [l_i = l_j] t_e
-         + what labels and groups cost (:class:`sidelight.cluster._penalties.Penalties`)
+         + what labels and groups cost (:class:`sidelight.cluster.pairs._penalties.Penalties`)
 
 with f = w ‖x_i - x_j‖²_A and t = w (max-distance - ‖x_i - x_j‖²_A) for MPCK-means. Where clusters
 have metrics of their own, or the price is a distance to centres (LCVQE), it depends on the clusters
@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._kernels.pair_icm import block_sweep, conditional_costs, icm_sweep
-from sidelight.cluster._penalties import Penalties
+from sidelight._kernels.cluster.pair_icm import block_sweep, conditional_costs, icm_sweep
+from sidelight.cluster.pairs._penalties import Penalties
 from sidelight.constraints import Constraints
 
 Array = npt.NDArray[Any]

@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight.cluster._contraction import Contraction, Points, dense, squared_radii
 from sidelight.cluster._core._distances import mean_variance
 from sidelight.cluster._core._lloyd import dense_rows
 from sidelight.cluster._core._seeding import kmeans_plusplus
+from sidelight.cluster.pairs._contraction import Contraction, Points, dense, squared_radii
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 
