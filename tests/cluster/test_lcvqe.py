@@ -16,7 +16,7 @@ from tests.cluster.test_pck_kmeans import random_knowledge
 from sidelight import Constraints, engine
 from sidelight.cluster import LCVQE, KMeans
 from sidelight.cluster._core._alternate import alternate
-from sidelight.cluster._lcvqe import CentersOnly, LCVQEProblem
+from sidelight.cluster.kmeans._lcvqe import CentersOnly, LCVQEProblem
 from sidelight.exceptions import ConstraintWarning
 
 SEEDS = st.integers(0, 2**32 - 1)

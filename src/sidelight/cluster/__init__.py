@@ -5,13 +5,13 @@ from sidelight._lazy import attach
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
-        "_kmeans": ["KMeans"],
+        "kmeans._kmeans": ["KMeans"],
         "_global_kmeans": ["GlobalKMeans"],
-        "_seeded": ["ConstrainedKMeans", "SeededKMeans"],
-        "_cop_kmeans": ["COPKMeans"],
-        "_pck_kmeans": ["PCKMeans"],
+        "kmeans._seeded": ["ConstrainedKMeans", "SeededKMeans"],
+        "kmeans._cop": ["COPKMeans"],
+        "kmeans._pck": ["PCKMeans"],
         "_mpck_kmeans": ["MPCKMeans"],
-        "_lcvqe": ["LCVQE"],
+        "kmeans._lcvqe": ["LCVQE"],
         "_hmrf_kmeans": ["HMRFKMeans"],
         "_spherical": ["SphericalKMeans"],
         "_balanced": ["BalancedKMeans"],

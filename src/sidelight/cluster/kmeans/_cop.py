@@ -10,7 +10,7 @@ from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster._core._refill import lloyd_with_refills
-from sidelight.cluster._hard_assignment import ASSIGNMENTS, DeadEnd, hold
+from sidelight.cluster.kmeans._hard_assignment import ASSIGNMENTS, DeadEnd, hold
 from sidelight.cluster.pairs._contraction import contract
 from sidelight.cluster.pairs._neighborhoods import neighbourhood_centers, plan_starts
 from sidelight.constraints import Constraints
