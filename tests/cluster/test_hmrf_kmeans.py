@@ -18,9 +18,9 @@ from tests.cluster.test_pck_kmeans import random_knowledge
 from sidelight import Constraints, engine
 from sidelight.cluster import HMRFKMeans, KMeans, MPCKMeans, SphericalKMeans
 from sidelight.cluster._core._alternate import alternate
-from sidelight.cluster._divergences import Cosine, KullbackLeibler, mean_divergences
-from sidelight.cluster._feature_weights import Lesson, best_weights
-from sidelight.cluster._hmrf_problem import DivergenceProblem
+from sidelight.cluster.metric_kmeans._divergences import Cosine, KullbackLeibler, mean_divergences
+from sidelight.cluster.metric_kmeans._feature_weights import Lesson, best_weights
+from sidelight.cluster.metric_kmeans._hmrf_problem import DivergenceProblem
 from sidelight.datasets import make_two_factor_documents
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import SidelightError

@@ -16,11 +16,11 @@ from tests.cluster.test_pck_kmeans import random_knowledge
 from sidelight import Constraints, engine
 from sidelight.cluster import KMeans, MPCKMeans, PCKMeans
 from sidelight.cluster._core._alternate import alternate
-from sidelight.cluster._max_distance import farthest_pair
-from sidelight.cluster._metric_rows import Moments
-from sidelight.cluster._metric_step import best_metric, objectives
-from sidelight.cluster._metrics import Metrics, squared_to_centers
-from sidelight.cluster._mpck_problem import MetricProblem
+from sidelight.cluster.metric_kmeans._max_distance import farthest_pair
+from sidelight.cluster.metric_kmeans._metric_rows import Moments
+from sidelight.cluster.metric_kmeans._metric_step import best_metric, objectives
+from sidelight.cluster.metric_kmeans._metrics import Metrics, squared_to_centers
+from sidelight.cluster.metric_kmeans._mpck_problem import MetricProblem
 from sidelight.evaluation import adjusted_rand_index
 
 SEEDS = st.integers(0, 2**32 - 1)

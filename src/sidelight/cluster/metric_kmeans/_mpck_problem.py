@@ -12,10 +12,20 @@ from scipy import sparse
 
 from sidelight.cluster._core._alternate import Visit, refill_rows
 from sidelight.cluster._core._lloyd import dense_rows
-from sidelight.cluster._max_distance import Bound, FarthestPair, MaxDistance, bound_of_distances
-from sidelight.cluster._metric_rows import MetricPass, Moments, labelled_costs, squared_to_point
-from sidelight.cluster._metric_step import learn_metrics
-from sidelight.cluster._metrics import Metrics, PairGaps, squared_to_centers
+from sidelight.cluster.metric_kmeans._max_distance import (
+    Bound,
+    FarthestPair,
+    MaxDistance,
+    bound_of_distances,
+)
+from sidelight.cluster.metric_kmeans._metric_rows import (
+    MetricPass,
+    Moments,
+    labelled_costs,
+    squared_to_point,
+)
+from sidelight.cluster.metric_kmeans._metric_step import learn_metrics
+from sidelight.cluster.metric_kmeans._metrics import Metrics, PairGaps, squared_to_centers
 from sidelight.cluster.pairs._priced import ClusterPricedPairs, PricedPairs
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource

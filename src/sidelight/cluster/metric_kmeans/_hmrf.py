@@ -13,18 +13,22 @@ from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._alternate import Alternated, alternate
 from sidelight.cluster._core._base import _KMeansBase, check_weights
 from sidelight.cluster._core._lloyd import LloydResult
-from sidelight.cluster._divergences import (
+from sidelight.cluster.metric_kmeans._divergences import (
     Cosine,
     Divergence,
     KullbackLeibler,
     divergences,
     nearest_by_divergence,
 )
-from sidelight.cluster._hmrf_problem import DivergenceProblem
-from sidelight.cluster._metric_rows import label_by_metric, labelled_costs, metric_distances
-from sidelight.cluster._metrics import Metrics
-from sidelight.cluster._mpck_kmeans import full_metric
-from sidelight.cluster._mpck_problem import MetricProblem
+from sidelight.cluster.metric_kmeans._hmrf_problem import DivergenceProblem
+from sidelight.cluster.metric_kmeans._metric_rows import (
+    label_by_metric,
+    labelled_costs,
+    metric_distances,
+)
+from sidelight.cluster.metric_kmeans._metrics import Metrics
+from sidelight.cluster.metric_kmeans._mpck import full_metric
+from sidelight.cluster.metric_kmeans._mpck_problem import MetricProblem
 from sidelight.cluster.pairs._starts import START_ITERATIONS, Starts, check_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.cluster._core._lloyd import dense_rows
-from sidelight.cluster._metric_rows import Moments, ranges, squared_to_point
-from sidelight.cluster._metrics import Metrics, PairGaps
+from sidelight.cluster.metric_kmeans._metric_rows import Moments, ranges, squared_to_point
+from sidelight.cluster.metric_kmeans._metrics import Metrics, PairGaps
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]

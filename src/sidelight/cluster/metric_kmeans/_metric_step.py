@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_solve, cholesky, eigh
 
-from sidelight.cluster._max_distance import MaxDistance
-from sidelight.cluster._metrics import Metrics
+from sidelight.cluster.metric_kmeans._max_distance import MaxDistance
+from sidelight.cluster.metric_kmeans._metrics import Metrics
 
 Array = npt.NDArray[Any]
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from sidelight.cluster._core._alternate import Visit, refill_rows
 from sidelight.cluster._core._distances import tiles
 from sidelight.cluster._core._lloyd import dense_rows
-from sidelight.cluster._divergences import Cosine, Divergence
-from sidelight.cluster._feature_weights import (
+from sidelight.cluster.metric_kmeans._divergences import Cosine, Divergence
+from sidelight.cluster.metric_kmeans._feature_weights import (
     CountsTeacher,
     DirectionsTeacher,
     Lesson,

@@ -12,10 +12,14 @@ from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._alternate import Alternated, alternate
 from sidelight.cluster._core._base import _KMeansBase, check_weights
 from sidelight.cluster._core._lloyd import LloydResult
-from sidelight.cluster._max_distance import MAX_DISTANCES
-from sidelight.cluster._metric_rows import label_by_metric, labelled_costs, metric_distances
-from sidelight.cluster._metrics import Metrics
-from sidelight.cluster._mpck_problem import MetricProblem
+from sidelight.cluster.metric_kmeans._max_distance import MAX_DISTANCES
+from sidelight.cluster.metric_kmeans._metric_rows import (
+    label_by_metric,
+    labelled_costs,
+    metric_distances,
+)
+from sidelight.cluster.metric_kmeans._metrics import Metrics
+from sidelight.cluster.metric_kmeans._mpck_problem import MetricProblem
 from sidelight.cluster.pairs._starts import Starts, check_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource

@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._kernels.metric import add_rows, add_sparse_rows
+from sidelight._kernels.cluster.metric import add_rows, add_sparse_rows
 from sidelight.cluster._core._distances import tiles
-from sidelight.cluster._divergences import (
+from sidelight.cluster.metric_kmeans._divergences import (
     Cosine,
     KullbackLeibler,
     entropies,
