@@ -16,12 +16,19 @@ from sklearn.preprocessing import StandardScaler
 
 import sidelight
 from sidelight import Constraints, engine
-from sidelight._kernels.insertion import exchange, removal_losses
+from sidelight._kernels.cluster.insertion import exchange, removal_losses
 from sidelight._progress import FitProgress
-from sidelight.cluster import GlobalKMeans, KMeans, _global_kmeans
-from sidelight.cluster._insertion import Clusters, Points, candidate_gains, settle, trial_ends
-from sidelight.cluster._kd_partition import kd_means, kd_partition
-from sidelight.cluster._trials import LEAST_TRIALS, number_of_trials
+from sidelight.cluster import GlobalKMeans, KMeans
+from sidelight.cluster.global_kmeans import _global as _global_kmeans
+from sidelight.cluster.global_kmeans._insertion import (
+    Clusters,
+    Points,
+    candidate_gains,
+    settle,
+    trial_ends,
+)
+from sidelight.cluster.global_kmeans._kd_partition import kd_means, kd_partition
+from sidelight.cluster.global_kmeans._trial_runs import LEAST_TRIALS, number_of_trials
 from sidelight.exceptions import SidelightError
 
 # Errors on the raw iris data for k = 1..15, by Lloyd's algorithm until no label changes.
@@ -276,7 +283,7 @@ def test_nothing_is_left_to_chance_or_threads() -> None:
 
 def test_small_and_large_paths_agree(monkeypatch: Any, iris: np.ndarray) -> None:
     small = GlobalKMeans(8).fit(iris)
-    monkeypatch.setattr("sidelight.cluster._global_kmeans.WORTH_BLOCKS", 0)
+    monkeypatch.setattr("sidelight.cluster.global_kmeans._global.WORTH_BLOCKS", 0)
     large = GlobalKMeans(8).fit(iris)
     np.testing.assert_allclose(small.inertia_path_, large.inertia_path_)
 

@@ -6,7 +6,7 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "kmeans._kmeans": ["KMeans"],
-        "_global_kmeans": ["GlobalKMeans"],
+        "global_kmeans._global": ["GlobalKMeans"],
         "kmeans._seeded": ["ConstrainedKMeans", "SeededKMeans"],
         "kmeans._cop": ["COPKMeans"],
         "kmeans._pck": ["PCKMeans"],

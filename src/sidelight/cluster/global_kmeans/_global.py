@@ -14,9 +14,9 @@ from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._base import _KMeansBase, check_weights
 from sidelight.cluster._core._distances import mean_variance
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
-from sidelight.cluster._insertion import Points, candidate_gains, settle, trial_errors
-from sidelight.cluster._kd_partition import kd_means
-from sidelight.cluster._trials import Trials, number_of_trials
+from sidelight.cluster.global_kmeans._insertion import Points, candidate_gains, settle, trial_errors
+from sidelight.cluster.global_kmeans._kd_partition import kd_means
+from sidelight.cluster.global_kmeans._trial_runs import Trials, number_of_trials
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError

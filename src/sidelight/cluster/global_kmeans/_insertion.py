@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.insertion import (
+from sidelight._kernels.cluster.insertion import (
     descend,
     insertion_gains,
     nearest_and_closest,

@@ -15,9 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.insertion import removal_losses
-from sidelight.cluster._insertion import Clusters, Points, candidate_gains, nearest, trial_ends
-from sidelight.cluster._kd_partition import kd_means
+from sidelight._kernels.cluster.insertion import removal_losses
+from sidelight.cluster.global_kmeans._insertion import (
+    Clusters,
+    Points,
+    candidate_gains,
+    nearest,
+    trial_ends,
+)
+from sidelight.cluster.global_kmeans._kd_partition import kd_means
 
 Array = npt.NDArray[Any]
 

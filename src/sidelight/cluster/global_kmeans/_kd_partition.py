@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.cluster._insertion import Points
+from sidelight.cluster.global_kmeans._insertion import Points
 from sidelight.engine import as_rows
 
 Array = npt.NDArray[Any]
