@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from experiments.harness import Section, main, mean_and_error
 from sidelight.cluster import SizeConstrainedKMeans, SizeConstrainedKMedians
-from sidelight.cluster._sized_geometry import Manhattan, Squares
+from sidelight.cluster.sized._geometry import Manhattan, Squares
 from sidelight.datasets import load_uci
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError

@@ -12,14 +12,10 @@ from sklearn.datasets import make_blobs
 
 from sidelight import Constraints
 from sidelight.assignment._sized import size_bound
-from sidelight.cluster import (
-    KMeans,
-    SizeConstrainedKMeans,
-    SizeConstrainedKMedians,
-    _sized_loop,
-    _sized_prices,
-)
-from sidelight.cluster._sized_prices import COSTS_PER_ROW, SOME_ROWS, better_prices
+from sidelight.cluster import KMeans, SizeConstrainedKMeans, SizeConstrainedKMedians
+from sidelight.cluster.sized import _loop as _sized_loop
+from sidelight.cluster.sized import _prices as _sized_prices
+from sidelight.cluster.sized._prices import COSTS_PER_ROW, SOME_ROWS, better_prices
 from sidelight.constraints import SizedAssignment, assign_sized
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
 
@@ -300,7 +296,7 @@ def test_prices_prove_the_last_assignment() -> None:
     """Weak duality with the prices of the fit, on a case where both kinds of bounds bind."""
     X = np.random.default_rng(0).exponential(size=(400, 2))
     seen: list[SizedAssignment] = []
-    from sidelight.cluster import _sized_loop
+    from sidelight.cluster.sized import _loop as _sized_loop
 
     real = _sized_loop.assign_sized
     try:

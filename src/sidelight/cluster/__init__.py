@@ -18,7 +18,7 @@ __getattr__, __dir__, __all__ = attach(
         "_sample_size": ["sample_size"],
         "_frequency_sensitive": ["FrequencySensitiveKMeans"],
         "_soft_balanced": ["SoftBalancedKMeans"],
-        "_size_constrained": ["SizeConstrainedKMeans", "SizeConstrainedKMedians"],
+        "sized._size_constrained": ["SizeConstrainedKMeans", "SizeConstrainedKMedians"],
         "_agglomerative": ["ConstrainedAgglomeration"],
         "_feedback": ["FeedbackClustering"],
         "_spectral": ["SpectralClustering"],

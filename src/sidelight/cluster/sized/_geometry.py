@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._kernels.cluster.lloyd import add_gaps, add_sparse_rows
-from sidelight._kernels.manhattan import (
+from sidelight._kernels.cluster.manhattan import (
     column_medians,
     dense_column_medians,
     manhattan,

@@ -17,8 +17,8 @@ from scipy import sparse
 
 from sidelight._fit.restarts import fit_progress
 from sidelight.cluster._core._lloyd import LloydResult
-from sidelight.cluster._sized_geometry import Geometry, farthest_rows
-from sidelight.cluster._sized_prices import better_prices
+from sidelight.cluster.sized._geometry import Geometry, farthest_rows
+from sidelight.cluster.sized._prices import better_prices
 from sidelight.constraints import Closure, SizedAssignment, assign_sized
 
 Array = npt.NDArray[Any]

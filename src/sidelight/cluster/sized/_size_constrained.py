@@ -12,8 +12,8 @@ from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._base import _KMeansBase, check_weights
 from sidelight.cluster._core._distances import mean_variance
 from sidelight.cluster._core._lloyd import LloydResult
-from sidelight.cluster._sized_geometry import Manhattan, Squares
-from sidelight.cluster._sized_loop import SizedAssigner, SizedResult, sized_lloyd
+from sidelight.cluster.sized._geometry import Manhattan, Squares
+from sidelight.cluster.sized._loop import SizedAssigner, SizedResult, sized_lloyd
 from sidelight.constraints import Closure, Constraints, SizeBounds
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
