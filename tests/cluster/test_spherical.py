@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sidelight import Constraints
 from sidelight.cluster import KMeans, SphericalKMeans
-from sidelight.cluster._directions import UnitRows, onto_sphere, row_lengths
+from sidelight.cluster.directional._directions import UnitRows, onto_sphere, row_lengths
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 

@@ -13,7 +13,7 @@ __getattr__, __dir__, __all__ = attach(
         "metric_kmeans._mpck": ["MPCKMeans"],
         "kmeans._lcvqe": ["LCVQE"],
         "metric_kmeans._hmrf": ["HMRFKMeans"],
-        "_spherical": ["SphericalKMeans"],
+        "directional._spherical": ["SphericalKMeans"],
         "_balanced": ["BalancedKMeans"],
         "_sample_size": ["sample_size"],
         "_frequency_sensitive": ["FrequencySensitiveKMeans"],

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sidelight._kernels.competition import compete, compete_by_counts, compete_sparse
 from sidelight.cluster._core._distances import squared_distances, tiles
-from sidelight.cluster._directions import onto_sphere
+from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]

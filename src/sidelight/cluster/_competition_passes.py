@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.cluster._competition import Clusters, Rule, Stream, add_up_clusters
-from sidelight.cluster._directions import onto_sphere
+from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
 
 Array = npt.NDArray[Any]

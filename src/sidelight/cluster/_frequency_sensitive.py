@@ -18,7 +18,7 @@ from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._competition import Clusters, Rule, Stream, add_up_clusters
 from sidelight.cluster._competition_passes import Batch, Incremental, Partial, Visit, feed
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
-from sidelight.cluster._directions import _DirectionsBase
+from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight.cluster._core._distances import tiles
-from sidelight.cluster._directions import NameRows, UnitRows, onto_sphere
+from sidelight.cluster.directional._directions import NameRows, UnitRows, onto_sphere
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 

@@ -9,7 +9,7 @@ import numpy as np
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._base import check_weights
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
-from sidelight.cluster._directions import _DirectionsBase
+from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
 
 
