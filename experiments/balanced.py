@@ -27,7 +27,7 @@ from sidelight.cluster import (
     sample_size,
 )
 from sidelight.cluster._core._lloyd import lloyd
-from sidelight.cluster._populate import populate, refine
+from sidelight.cluster.balanced._populate import populate, refine
 from sidelight.cluster.directional._directions import UnitRows, onto_sphere, perturbed_mean
 from sidelight.engine import as_rows
 from sidelight.evaluation import normalized_mutual_information

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from sidelight import Constraints
 from sidelight.cluster import BalancedKMeans, KMeans, SphericalKMeans, sample_size
-from sidelight.cluster._populate import populate, refine
+from sidelight.cluster.balanced._populate import populate, refine
 from sidelight.constraints import assign_sized
 from sidelight.exceptions import ConstraintWarning, SidelightError
 

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import Constraints
 from sidelight.cluster import FrequencySensitiveKMeans, SphericalKMeans
-from sidelight.cluster._competition import Rule, Stream
-from sidelight.cluster._competition_passes import Batch, Incremental, Partial
+from sidelight.cluster.balanced._competition import Rule, Stream
+from sidelight.cluster.balanced._competition_passes import Batch, Incremental, Partial
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 

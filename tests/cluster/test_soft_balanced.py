@@ -11,8 +11,9 @@ from scipy.optimize import linprog, minimize
 from sklearn.datasets import make_blobs
 
 from sidelight import Constraints
-from sidelight.cluster import SoftBalancedKMeans, _sinkhorn
-from sidelight.cluster._sinkhorn import balance, memberships
+from sidelight.cluster import SoftBalancedKMeans
+from sidelight.cluster.balanced import _sinkhorn
+from sidelight.cluster.balanced._sinkhorn import balance, memberships
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
 

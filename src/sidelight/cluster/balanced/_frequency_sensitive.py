@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.restarts import fit_progress
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._competition import Clusters, Rule, Stream, add_up_clusters
-from sidelight.cluster._competition_passes import Batch, Incremental, Partial, Visit, feed
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
+from sidelight.cluster.balanced._competition import Clusters, Rule, Stream, add_up_clusters
+from sidelight.cluster.balanced._competition_passes import Batch, Incremental, Partial, Visit, feed
 from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource

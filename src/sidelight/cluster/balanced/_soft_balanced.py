@@ -16,7 +16,7 @@ from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._base import check_weights
 from sidelight.cluster._core._distances import EqualWeights, mean_variance, tiles
 from sidelight.cluster._core._lloyd import LloydResult, dense_rows
-from sidelight.cluster._sinkhorn import Balance, balance, memberships
+from sidelight.cluster.balanced._sinkhorn import Balance, balance, memberships
 from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._kernels.competition import compete, compete_by_counts, compete_sparse
+from sidelight._kernels.cluster.competition import compete, compete_by_counts, compete_sparse
 from sidelight.cluster._core._distances import squared_distances, tiles
 from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
@@ -74,7 +74,7 @@ class Rule:
 
 @dataclass
 class Stream:
-    """Fading sums and counts of the clusters; see :mod:`sidelight._kernels.competition`.
+    """Fading sums and counts of the clusters; see :mod:`sidelight._kernels.cluster.competition`.
 
     The sum of a cluster is that of its rows, each with the weight that the memory has left of it;
     its direction is the centre.

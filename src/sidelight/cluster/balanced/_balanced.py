@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight.assignment._sized import SizedAssignment, assign_sized
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster import _sample_size
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
-from sidelight.cluster._populate import populate, refine
+from sidelight.cluster.balanced import _sample_size
+from sidelight.cluster.balanced._populate import populate, refine
 from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
 from sidelight.constraints._sizes import SizeBounds

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.cluster._competition import Clusters, Rule, Stream, add_up_clusters
+from sidelight.cluster.balanced._competition import Clusters, Rule, Stream, add_up_clusters
 from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
 

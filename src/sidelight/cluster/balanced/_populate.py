@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.balance import accept_deferred, exchange, move_freely
+from sidelight._kernels.cluster.balance import accept_deferred, exchange, move_freely
 
 Array = npt.NDArray[Any]
 
