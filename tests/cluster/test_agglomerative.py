@@ -15,9 +15,10 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_iris
 
 from sidelight import Constraints
-from sidelight._kernels.chain import shorten_through
-from sidelight.cluster import ConstrainedAgglomeration, _group_distances
-from sidelight.cluster._group_distances import group_distances
+from sidelight._kernels.cluster.nn_chain import shorten_through
+from sidelight.cluster import ConstrainedAgglomeration
+from sidelight.cluster.hierarchical import _group_distances
+from sidelight.cluster.hierarchical._group_distances import group_distances
 from sidelight.exceptions import (
     ConstraintWarning,
     InconsistentConstraints,

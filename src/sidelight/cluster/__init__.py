@@ -19,7 +19,7 @@ __getattr__, __dir__, __all__ = attach(
         "balanced._frequency_sensitive": ["FrequencySensitiveKMeans"],
         "balanced._soft_balanced": ["SoftBalancedKMeans"],
         "sized._size_constrained": ["SizeConstrainedKMeans", "SizeConstrainedKMedians"],
-        "_agglomerative": ["ConstrainedAgglomeration"],
+        "hierarchical._agglomerative": ["ConstrainedAgglomeration"],
         "_feedback": ["FeedbackClustering"],
         "_spectral": ["SpectralClustering"],
         "_constrained_spectral": ["ConstrainedSpectralClustering"],

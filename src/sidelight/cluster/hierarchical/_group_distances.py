@@ -15,7 +15,13 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from sidelight._kernels.chain import AVERAGE, COMPLETE, SINGLE, gather_block, sums_to_means
+from sidelight._kernels.cluster.nn_chain import (
+    AVERAGE,
+    COMPLETE,
+    SINGLE,
+    gather_block,
+    sums_to_means,
+)
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 

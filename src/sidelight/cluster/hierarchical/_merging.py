@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import squareform
 
-from sidelight._kernels.chain import (
+from sidelight._kernels.cluster.nn_chain import (
     AVERAGE,
     COMPLETE,
     SINGLE,

@@ -9,15 +9,15 @@ import numpy.typing as npt
 from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 
-from sidelight._kernels.chain import linkage_matrix, shorten_through
+from sidelight._kernels.cluster.nn_chain import linkage_matrix, shorten_through
 from sidelight.base import ConstrainedEstimator, MethodTags, check_n_clusters
-from sidelight.cluster._group_distances import (
+from sidelight.cluster.hierarchical._group_distances import (
     LINKAGES,
     METRICS,
     check_distances,
     group_distances,
 )
-from sidelight.cluster._merging import (
+from sidelight.cluster.hierarchical._merging import (
     CarefulMerging,
     Merges,
     contracted,
