@@ -16,13 +16,13 @@ from scipy.special import logsumexp
 
 from sidelight import Constraints
 from sidelight.cluster import FeedbackClustering
-from sidelight.cluster._multinomial import (
+from sidelight.cluster.feedback._multinomial import (
     Mixture,
     expectation,
     fit_mixture,
     random_frequencies,
 )
-from sidelight.cluster._term_weights import Documents, average, normalise, warp
+from sidelight.cluster.feedback._term_weights import Documents, average, normalise, warp
 from sidelight.datasets import make_two_factor_documents
 from sidelight.engine import as_rows, threads
 from sidelight.evaluation import purity

@@ -20,7 +20,7 @@ __getattr__, __dir__, __all__ = attach(
         "balanced._soft_balanced": ["SoftBalancedKMeans"],
         "sized._size_constrained": ["SizeConstrainedKMeans", "SizeConstrainedKMedians"],
         "hierarchical._agglomerative": ["ConstrainedAgglomeration"],
-        "_feedback": ["FeedbackClustering"],
+        "feedback._feedback": ["FeedbackClustering"],
         "_spectral": ["SpectralClustering"],
         "_constrained_spectral": ["ConstrainedSpectralClustering"],
     },

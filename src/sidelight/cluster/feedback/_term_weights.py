@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._kernels.divergence import add_pair_directions, term_divergence
+from sidelight._kernels.cluster.divergence import add_pair_directions, term_divergence
 
 Array = npt.NDArray[Any]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from sidelight.cluster._multinomial import MixtureFit
+from sidelight.cluster.feedback._multinomial import MixtureFit
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 

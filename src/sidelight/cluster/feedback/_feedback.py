@@ -16,7 +16,14 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import ConstrainedEstimator, MethodTags, check_n_clusters
-from sidelight.cluster._conversation import (
+from sidelight.cluster.feedback._multinomial import (
+    M_STEPS,
+    Mixture,
+    MixtureFit,
+    fit_mixture,
+    random_frequencies,
+)
+from sidelight.cluster.feedback._statements import (
     CLUSTER_KINDS,
     PAIR_KINDS,
     Feedback,
@@ -25,14 +32,14 @@ from sidelight.cluster._conversation import (
     check_feedback,
     numbered_as,
 )
-from sidelight.cluster._multinomial import (
-    M_STEPS,
-    Mixture,
-    MixtureFit,
-    fit_mixture,
-    random_frequencies,
+from sidelight.cluster.feedback._term_weights import (
+    MEANS,
+    Documents,
+    Pull,
+    average,
+    normalise,
+    warp,
 )
-from sidelight.cluster._term_weights import MEANS, Documents, Pull, average, normalise, warp
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
