@@ -11,10 +11,14 @@ from sklearn.preprocessing import StandardScaler
 
 from sidelight import Constraints
 from sidelight.cluster import ConstrainedSpectralClustering, SpectralClustering
-from sidelight.cluster._flexible import flexible_vectors, reachable_level, satisfaction_matrix
-from sidelight.cluster._grouping import Grouping, spanning_links
-from sidelight.cluster._propagation import propagate, spread_columns
-from sidelight.cluster._signed_graph import (
+from sidelight.cluster.spectral._flexible import (
+    flexible_vectors,
+    reachable_level,
+    satisfaction_matrix,
+)
+from sidelight.cluster.spectral._grouping import Grouping, spanning_links
+from sidelight.cluster.spectral._propagation import propagate, spread_columns
+from sidelight.cluster.spectral._signed_graph import (
     constraint_graph,
     contract,
     entailed_pairs,

@@ -14,20 +14,20 @@ from sklearn.preprocessing import StandardScaler
 
 from sidelight import Constraints
 from sidelight.cluster import ConstrainedSpectralClustering, SpectralClustering
-from sidelight.cluster._bipartition import OBJECTIVES, recursive_labels, split_costs
-from sidelight.cluster._propagation import propagate
-from sidelight.cluster._signed_graph import (
-    constraint_graph,
-    contract,
-    edit,
-    signed_laplacian,
-)
-from sidelight.cluster._spectral_labels import (
+from sidelight.cluster.spectral._bipartition import OBJECTIVES, recursive_labels, split_costs
+from sidelight.cluster.spectral._labels import (
     align,
     aligned_number,
     alignment_cost,
     discretize,
     eigengap,
+)
+from sidelight.cluster.spectral._propagation import propagate
+from sidelight.cluster.spectral._signed_graph import (
+    constraint_graph,
+    contract,
+    edit,
+    signed_laplacian,
 )
 from sidelight.constraints import known_pairs
 from sidelight.graphs import (

@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from sidelight import Constraints
 from sidelight.cluster import ConstrainedSpectralClustering, SpectralClustering
-from sidelight.cluster._bipartition import labels_of_new, recursive_labels
-from sidelight.cluster._nystroem import Landmarks
+from sidelight.cluster.spectral._bipartition import labels_of_new, recursive_labels
+from sidelight.cluster.spectral._nystroem import Landmarks
 from sidelight.engine import as_rows, threads
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import cut_values, full_graph, neighbor_graph, similarity_graph

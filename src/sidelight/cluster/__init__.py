@@ -21,7 +21,7 @@ __getattr__, __dir__, __all__ = attach(
         "sized._size_constrained": ["SizeConstrainedKMeans", "SizeConstrainedKMedians"],
         "hierarchical._agglomerative": ["ConstrainedAgglomeration"],
         "feedback._feedback": ["FeedbackClustering"],
-        "_spectral": ["SpectralClustering"],
-        "_constrained_spectral": ["ConstrainedSpectralClustering"],
+        "spectral._spectral": ["SpectralClustering"],
+        "spectral._constrained": ["ConstrainedSpectralClustering"],
     },
 )

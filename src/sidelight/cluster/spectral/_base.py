@@ -17,9 +17,9 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import ConstrainedEstimator
-from sidelight.cluster._nystroem import Extension
-from sidelight.cluster._spectral_labels import discretize, unit_rows
 from sidelight.cluster.kmeans._kmeans import KMeans
+from sidelight.cluster.spectral._labels import discretize, unit_rows
+from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import Similarity, check_graph, cut_values, degrees, similarity_graph

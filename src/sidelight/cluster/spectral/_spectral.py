@@ -13,16 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._bipartition import (
+from sidelight.cluster.spectral._base import EIGEN_TOL, _SpectralBase, n_distinct, nearest
+from sidelight.cluster.spectral._bipartition import (
     CRITERIA,
     OBJECTIVES,
     UNNORMALIZED,
     labels_of_new,
     recursive_labels,
 )
-from sidelight.cluster._nystroem import Extension, Landmarks
-from sidelight.cluster._spectral_base import EIGEN_TOL, _SpectralBase, n_distinct, nearest
-from sidelight.cluster._spectral_labels import aligned_number, eigengap, unit_rows
+from sidelight.cluster.spectral._labels import aligned_number, eigengap, unit_rows
+from sidelight.cluster.spectral._nystroem import Extension, Landmarks
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.graphs import Similarity, degrees, percentile_distance, smooth_eigenvectors

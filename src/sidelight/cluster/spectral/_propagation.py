@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight.cluster._signed_graph import constraint_graph
+from sidelight.cluster.spectral._signed_graph import constraint_graph
 from sidelight.constraints import Pairs
 from sidelight.graphs import normalized_graph
 

@@ -10,11 +10,16 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._flexible import flexible_vectors, reachable_level, satisfaction_matrix
-from sidelight.cluster._grouping import Grouping
-from sidelight.cluster._nystroem import Extension
-from sidelight.cluster._propagation import propagate
-from sidelight.cluster._signed_graph import (
+from sidelight.cluster.spectral._base import EIGEN_TOL, _SpectralBase, n_distinct, nearest
+from sidelight.cluster.spectral._flexible import (
+    flexible_vectors,
+    reachable_level,
+    satisfaction_matrix,
+)
+from sidelight.cluster.spectral._grouping import Grouping
+from sidelight.cluster.spectral._nystroem import Extension
+from sidelight.cluster.spectral._propagation import propagate
+from sidelight.cluster.spectral._signed_graph import (
     constraint_graph,
     contract,
     edit,
@@ -23,7 +28,6 @@ from sidelight.cluster._signed_graph import (
     merged_graph,
     penalized_laplacian,
 )
-from sidelight.cluster._spectral_base import EIGEN_TOL, _SpectralBase, n_distinct, nearest
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import (

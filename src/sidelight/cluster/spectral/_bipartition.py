@@ -10,8 +10,8 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from sidelight._kernels.sweep import sweep_cuts
-from sidelight.cluster._nystroem import Extension
+from sidelight._kernels.cluster.sweep import sweep_cuts
+from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.graphs import degrees, smooth_eigenvectors
 
 Array = npt.NDArray[Any]

@@ -1,0 +1,1 @@
+"""TITLE cluster/spectral."""
