@@ -20,7 +20,7 @@ from sidelight.datasets import make_separated_gaussians
 from sidelight.engine import as_rows
 from sidelight.mixture import AcceleratedMixture, GaussianMixture, GreedyMixture
 from sidelight.mixture._cells import CellGaussians, CellTree
-from sidelight.mixture._em import em
+from sidelight.mixture._core._em import em
 from sidelight.mixture._gaussian import GaussianComponents
 
 TITLE = "Accelerated EM"

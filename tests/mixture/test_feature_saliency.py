@@ -17,7 +17,7 @@ from sidelight._kernels.saliency import decay, probability
 from sidelight.engine import as_rows
 from sidelight.mixture import FeatureSaliencyMixture, MMLMixture
 from sidelight.mixture._componentwise import ComponentwiseEM
-from sidelight.mixture._em import em
+from sidelight.mixture._core._em import em
 from sidelight.mixture._gaussian import GaussianComponents
 from sidelight.mixture._saliency import SaliencyComponents
 from sidelight.mixture._separation import Separation, class_weights_of

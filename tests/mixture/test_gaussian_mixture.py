@@ -14,11 +14,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture as Peer
 
 from sidelight import Constraints
-from sidelight._kernels.mixture import centred_products, posterior_rows, product_columns
+from sidelight._kernels.mixture.responsibilities import (
+    centred_products,
+    posterior_rows,
+    product_columns,
+)
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture import GaussianMixture, _gaussian
-from sidelight.mixture._em import em
+from sidelight.mixture._core._em import em
 from sidelight.mixture._gaussian import COVARIANCE_TYPES, GaussianComponents, one_gaussian
 
 KINDS = pytest.mark.parametrize("kind", COVARIANCE_TYPES)

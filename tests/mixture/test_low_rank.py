@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight.engine import as_rows
 from sidelight.mixture import GaussianMixture, _low_rank
-from sidelight.mixture._em import em
+from sidelight.mixture._core._em import em
 from sidelight.mixture._low_rank import (
     LOW_RANK_TYPES,
     LowRankComponents,

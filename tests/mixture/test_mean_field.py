@@ -210,7 +210,7 @@ def test_all_centres_are_the_mean_when_it_is_hot() -> None:
     whole = model._whole_data(as_rows(X), 3, None)
     from dataclasses import replace
 
-    from sidelight.mixture._em import em
+    from sidelight.mixture._core._em import em
 
     start = replace(whole, means=X[:3].copy())
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))

@@ -23,7 +23,7 @@ from sidelight.mixture._componentwise import (
     search_components,
     with_weight,
 )
-from sidelight.mixture._criteria import aic, bic, mdl, mml
+from sidelight.mixture._core._criteria import aic, bic, mdl, mml
 from sidelight.mixture._gaussian import GaussianComponents
 from sidelight.mixture._revisable_gaussians import _factored, parameters_of, round_gaussians
 

@@ -11,9 +11,9 @@ from scipy import sparse
 
 from sidelight.base import MethodTags
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture._components import ExponentialFamily, Statistics
+from sidelight.mixture._core._components import ExponentialFamily, Statistics
+from sidelight.mixture._core._starts import rough_clusters
 from sidelight.mixture._family_mixture import _FamilyMixture
-from sidelight.mixture._starts import rough_clusters
 
 Array = npt.NDArray[Any]
 

@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from sidelight._kernels.insertion_em import join_rows
 from sidelight.engine import RowSource
-from sidelight.mixture._components import Statistics
-from sidelight.mixture._em import feature_tiles
+from sidelight.mixture._core._components import Statistics
+from sidelight.mixture._core._em import feature_tiles
 from sidelight.mixture._gaussian import GaussianComponents
 
 Array = npt.NDArray[Any]

@@ -12,7 +12,7 @@ from scipy.special import log_softmax, logsumexp
 from sidelight._kernels.cells import dividing_directions
 from sidelight.engine import as_rows
 from sidelight.mixture._cells import EQUAL, UNCUT, CellGaussians, CellTree, Looks
-from sidelight.mixture._em import EMResult, em, log_joint_blocks
+from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
 
 Array = npt.NDArray[Any]
 

@@ -15,10 +15,10 @@ from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._chunklet_rows import INFERENCE, NORMALIZER, SAMPLING, ChunkletRows
 from sidelight.mixture._chunklet_starts import complying_clusters
-from sidelight.mixture._em import EMResult, em
+from sidelight.mixture._core._em import EMResult, em
+from sidelight.mixture._core._starts import components_of_clusters
 from sidelight.mixture._gaussian import GaussianComponents
 from sidelight.mixture._gaussian_mixture import _GaussianBase, given_parameters
-from sidelight.mixture._starts import components_of_clusters
 
 Array = npt.NDArray[Any]
 

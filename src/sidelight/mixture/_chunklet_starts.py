@@ -11,7 +11,7 @@ from sidelight.cluster import COPKMeans
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._chunklet_rows import ChunkletRows
-from sidelight.mixture._starts import STARTS
+from sidelight.mixture._core._starts import STARTS
 
 Array = npt.NDArray[Any]
 

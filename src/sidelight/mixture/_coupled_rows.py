@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sidelight._kernels.cluster.icm import add_rows
 from sidelight.assignment._coloring import connected_parts
 from sidelight.constraints import Constraints
-from sidelight.mixture._known_classes import known_classes
+from sidelight.mixture._core._known_classes import known_classes
 from sidelight.mixture._mrf import ConstraintField
 
 Array = npt.NDArray[Any]

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.base import MethodTags
+from sidelight.mixture._core._em import EMResult
 from sidelight.mixture._discriminative_base import (
     Search,
     _DiscriminativeBase,
     symmetric_inverse_root,
 )
 from sidelight.mixture._discriminative_objective import WhiteRows
-from sidelight.mixture._em import EMResult
 from sidelight.mixture._factor_models import FactorModel, TiedModel
 from sidelight.mixture._factor_separate import DiagonalModel, FullModel
 from sidelight.mixture._gaussian import GaussianComponents

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.mixture import posterior_rows
+from sidelight._kernels.mixture.responsibilities import posterior_rows
 from sidelight.engine import RowSource
-from sidelight.mixture._em import feature_tiles
+from sidelight.mixture._core._em import feature_tiles
 from sidelight.mixture._factor_models import FactorModel
 from sidelight.mixture._violation_loss import Statements, Violation, violation
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.mixture import centred_products
+from sidelight._kernels.mixture.responsibilities import centred_products
 from sidelight.mixture._factor_models import (
     LOG_TWO_PI,
     log_softmax,

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from sidelight.base import check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._base import _MixtureBase
-from sidelight.mixture._em import EMResult, em
-from sidelight.mixture._held import LabelledRows
-from sidelight.mixture._known_classes import known_classes
-from sidelight.mixture._starts import components_of_clusters
+from sidelight.mixture._core._base import _MixtureBase
+from sidelight.mixture._core._em import EMResult, em
+from sidelight.mixture._core._known_classes import known_classes
+from sidelight.mixture._core._labelled import LabelledRows
+from sidelight.mixture._core._starts import components_of_clusters
 
 Array = npt.NDArray[Any]
 

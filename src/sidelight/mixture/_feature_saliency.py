@@ -16,8 +16,8 @@ from sidelight.base import MethodTags, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._componentwise import Search
-from sidelight.mixture._em import LEAST_WEIGHT
-from sidelight.mixture._known_classes import known_classes
+from sidelight.mixture._core._em import LEAST_WEIGHT
+from sidelight.mixture._core._known_classes import known_classes
 from sidelight.mixture._message_length import MessageLengthMixture
 from sidelight.mixture._saliency import SaliencyComponents
 from sidelight.mixture._separation import Separation, class_weights_of

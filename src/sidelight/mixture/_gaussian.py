@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.lapack import dtrtri
 
-from sidelight._kernels.mixture import product_columns
+from sidelight._kernels.mixture.responsibilities import product_columns
 from sidelight.mixture import _gaussian_local as local
-from sidelight.mixture._components import ExponentialFamily, Statistics
+from sidelight.mixture._core._components import ExponentialFamily, Statistics
 
 Array = npt.NDArray[Any]
 

@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._em import EMResult, em, feature_tiles, log_joint_blocks
+from sidelight.mixture._core._em import EMResult, em, feature_tiles, log_joint_blocks
+from sidelight.mixture._core._known_classes import known_classes
+from sidelight.mixture._core._labelled import LabelledRows
+from sidelight.mixture._core._starts import components_of_clusters
 from sidelight.mixture._gaussian import COVARIANCE_TYPES, one_gaussian
 from sidelight.mixture._gaussian_base import _GaussianBase, given_parameters
-from sidelight.mixture._held import LabelledRows
 from sidelight.mixture._incomplete import AnyRows, Incomplete, incomplete
 from sidelight.mixture._incomplete_rows import (
     FilledRows,
@@ -25,14 +27,12 @@ from sidelight.mixture._incomplete_rows import (
     incomplete_moments,
     known_values,
 )
-from sidelight.mixture._known_classes import known_classes
 from sidelight.mixture._low_rank import (
     LOW_RANK_TYPES,
     LowRankComponents,
     low_rank_of_moments,
     low_rank_of_rows,
 )
-from sidelight.mixture._starts import components_of_clusters
 
 __all__ = ["GaussianMixture", "_GaussianBase", "given_parameters"]
 

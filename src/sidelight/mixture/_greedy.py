@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._em import EMResult
+from sidelight.mixture._core._em import EMResult
 from sidelight.mixture._gaussian_mixture import GaussianMixture, _GaussianBase
 from sidelight.mixture._greedy_path import Step, greedy_path
 

@@ -20,7 +20,7 @@ from sidelight.mixture._candidates import (
     join,
     partial_em,
 )
-from sidelight.mixture._em import EMResult, em, log_joint_blocks
+from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
 from sidelight.mixture._gaussian import GaussianComponents
 
 Array = npt.NDArray[Any]

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._kernels.incomplete import add_conditional_covariances, complete_rows
-from sidelight.mixture._components import Statistics
+from sidelight.mixture._core._components import Statistics
 from sidelight.mixture._gaussian import STARVED, GaussianComponents, upper_triangle
 from sidelight.mixture._gaussian_local import weighted_products, whitened
 from sidelight.mixture._incomplete_rows import Patterns, patterns_of

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._starts import data_moments
+from sidelight.mixture._core._starts import data_moments
 
 Array = npt.NDArray[Any]
 

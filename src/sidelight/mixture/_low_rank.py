@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.engine import RowSource
-from sidelight.mixture._components import Statistics
+from sidelight.mixture._core._components import Statistics
+from sidelight.mixture._core._starts import data_moments
 from sidelight.mixture._gaussian import CANCELLATION, MOST_FEATURES, STARVED, GaussianComponents
 from sidelight.mixture._low_rank_steps import (
     Lemma,
@@ -29,7 +30,6 @@ from sidelight.mixture._low_rank_steps import (
     lemma,
     of_scatter,
 )
-from sidelight.mixture._starts import data_moments
 
 Array = npt.NDArray[Any]
 

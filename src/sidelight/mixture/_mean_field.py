@@ -12,9 +12,9 @@ import numpy.typing as npt
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture._base import _most_probable
+from sidelight.mixture._core._base import _most_probable
+from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
 from sidelight.mixture._coupled_rows import CoupledRows
-from sidelight.mixture._em import EMResult, em, log_joint_blocks
 from sidelight.mixture._gaussian_mixture import _GaussianBase
 from sidelight.mixture._tempered import anneal
 

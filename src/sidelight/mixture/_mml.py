@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sidelight.base import MethodTags, check_weights
 from sidelight.constraints import Constraints
 from sidelight.mixture._componentwise import Search
+from sidelight.mixture._core._starts import data_moments
 from sidelight.mixture._gaussian import COVARIANCE_TYPES, GaussianComponents
 from sidelight.mixture._message_length import MessageLengthMixture
 from sidelight.mixture._revisable_gaussians import (
@@ -17,7 +18,6 @@ from sidelight.mixture._revisable_gaussians import (
     parameters_of,
     round_gaussians,
 )
-from sidelight.mixture._starts import data_moments
 
 Array = npt.NDArray[Any]
 

@@ -13,9 +13,9 @@ from sklearn.utils import Tags
 from sidelight.base import MethodTags
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._components import ExponentialFamily, Statistics
+from sidelight.mixture._core._components import ExponentialFamily, Statistics
+from sidelight.mixture._core._starts import rough_clusters
 from sidelight.mixture._family_mixture import _FamilyMixture
-from sidelight.mixture._starts import rough_clusters
 
 Array = npt.NDArray[Any]
 

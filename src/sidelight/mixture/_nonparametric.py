@@ -19,8 +19,8 @@ from sidelight.base import MethodTags, check_n_clusters
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._bandwidths import CANDIDATES, choose, distance_percentiles
-from sidelight.mixture._base import _MixtureBase
-from sidelight.mixture._em import log_joint_blocks, normalized_log
+from sidelight.mixture._core._base import _MixtureBase
+from sidelight.mixture._core._em import log_joint_blocks, normalized_log
 from sidelight.mixture._kernel_components import KernelComponents
 from sidelight.mixture._kernel_rows import (
     KEPT_ROWS,

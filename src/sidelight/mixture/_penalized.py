@@ -14,8 +14,8 @@ from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.mixture._core._em import EMResult, Expectation, em
 from sidelight.mixture._coupled_rows import CoupledRows
-from sidelight.mixture._em import EMResult, Expectation, em
 from sidelight.mixture._gaussian_mixture import _GaussianBase
 from sidelight.mixture._mrf_plan import INFERENCE
 

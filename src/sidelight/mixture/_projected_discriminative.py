@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.mixture._core._em import EMResult, HeldPosterior
 from sidelight.mixture._discriminative_base import (
     Search,
     _DiscriminativeBase,
     symmetric_inverse_root,
 )
 from sidelight.mixture._discriminative_objective import WhiteRows
-from sidelight.mixture._em import EMResult, HeldPosterior
 from sidelight.mixture._factor_models import FactorModel, TiedModel
 from sidelight.mixture._gaussian import GaussianComponents
 

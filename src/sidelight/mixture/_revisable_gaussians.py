@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.mixture._criteria import mml
+from sidelight.mixture._core._criteria import mml
 
 Array = npt.NDArray[Any]
 Sums = tuple[Array, ...]

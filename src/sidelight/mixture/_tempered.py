@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.engine import RowSource
-from sidelight.mixture._components import Components, Statistics
-from sidelight.mixture._em import HeldPosterior, em
+from sidelight.mixture._core._components import Components, Statistics
+from sidelight.mixture._core._em import HeldPosterior, em
 
 Array = npt.NDArray[Any]
 

@@ -17,9 +17,9 @@ from sidelight.base import MethodTags
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._bessel import concentration, log_bessel
-from sidelight.mixture._components import ExponentialFamily, Statistics
+from sidelight.mixture._core._components import ExponentialFamily, Statistics
+from sidelight.mixture._core._starts import rough_clusters
 from sidelight.mixture._family_mixture import _FamilyMixture
-from sidelight.mixture._starts import rough_clusters
 
 Array = npt.NDArray[Any]
 

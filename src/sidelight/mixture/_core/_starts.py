@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sidelight.cluster import KMeans, SeededKMeans
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._components import Components
-from sidelight.mixture._em import feature_tiles, normalized_log
+from sidelight.mixture._core._components import Components
+from sidelight.mixture._core._em import feature_tiles, normalized_log
 
 Array = npt.NDArray[Any]
 

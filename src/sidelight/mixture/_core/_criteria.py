@@ -74,7 +74,7 @@ def mml(
     Examples
     --------
     >>> import numpy as np
-    >>> from sidelight.mixture._criteria import mml
+    >>> from sidelight.mixture._core._criteria import mml
     >>> round(mml(-100.0, np.array([0.5, 0.5, 0.0]), per_component=2, n=24.0), 3)
     103.693
     """

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from sidelight._kernels.mixture import posterior_rows
+from sidelight._kernels.mixture.responsibilities import posterior_rows
 from sidelight._progress import fit_progress
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture._components import Components, Statistics
+from sidelight.mixture._core._components import Components, Statistics
 
 Array = npt.NDArray[Any]
 

@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight.base import ConstrainedEstimator
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture import _criteria as criteria
-from sidelight.mixture._em import EMResult, HeldPosterior, log_joint_blocks
+from sidelight.mixture._core import _criteria as criteria
+from sidelight.mixture._core._em import EMResult, HeldPosterior, log_joint_blocks
 
 Array = npt.NDArray[Any]
 

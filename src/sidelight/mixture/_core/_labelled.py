@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.mixture._em import normalized_log
+from sidelight.mixture._core._em import normalized_log
 
 Array = npt.NDArray[Any]
 
