@@ -21,7 +21,7 @@ from sidelight.engine import as_rows
 from sidelight.mixture import AcceleratedMixture, GaussianMixture, GreedyMixture
 from sidelight.mixture._cells import CellGaussians, CellTree
 from sidelight.mixture._core._em import em
-from sidelight.mixture._gaussian import GaussianComponents
+from sidelight.mixture.gaussian._components import GaussianComponents
 
 TITLE = "Accelerated EM"
 

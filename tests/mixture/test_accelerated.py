@@ -19,7 +19,11 @@ from sidelight.mixture._cell_em import cell_bounds, em_on_cells, measure_slack
 from sidelight.mixture._cells import EQUAL, CellGaussians, CellTree
 from sidelight.mixture._core._em import em
 from sidelight.mixture._core._starts import components_of_clusters, data_moments, rough_clusters
-from sidelight.mixture._gaussian import COVARIANCE_TYPES, GaussianComponents, one_gaussian
+from sidelight.mixture.gaussian._components import (
+    COVARIANCE_TYPES,
+    GaussianComponents,
+    one_gaussian,
+)
 
 
 def start_of(X: np.ndarray, k: int, kind: str = "full") -> tuple[GaussianComponents, np.ndarray]:

@@ -18,9 +18,9 @@ from sidelight.engine import as_rows
 from sidelight.mixture import FeatureSaliencyMixture, MMLMixture
 from sidelight.mixture._componentwise import ComponentwiseEM
 from sidelight.mixture._core._em import em
-from sidelight.mixture._gaussian import GaussianComponents
 from sidelight.mixture._saliency import SaliencyComponents
 from sidelight.mixture._separation import Separation, class_weights_of
+from sidelight.mixture.gaussian._components import GaussianComponents
 
 
 def make(saliencies: Any, k: int = 3, seed: int = 0, **options: Any) -> SaliencyComponents:

@@ -21,9 +21,14 @@ from sidelight._kernels.mixture.responsibilities import (
 )
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.mixture import GaussianMixture, _gaussian
+from sidelight.mixture import GaussianMixture
 from sidelight.mixture._core._em import em
-from sidelight.mixture._gaussian import COVARIANCE_TYPES, GaussianComponents, one_gaussian
+from sidelight.mixture.gaussian import _components as _gaussian
+from sidelight.mixture.gaussian._components import (
+    COVARIANCE_TYPES,
+    GaussianComponents,
+    one_gaussian,
+)
 
 KINDS = pytest.mark.parametrize("kind", COVARIANCE_TYPES)
 

@@ -19,8 +19,8 @@ from sidelight.mixture import GaussianMixture, GreedyMixture
 from sidelight.mixture._candidates import Candidates, CurrentMixture, draw_candidates, partial_em
 from sidelight.mixture._core._em import EMResult, em
 from sidelight.mixture._core._starts import data_moments
-from sidelight.mixture._gaussian import GaussianComponents, one_gaussian
 from sidelight.mixture._greedy_path import best_candidate, current_mixture, relative_width
+from sidelight.mixture.gaussian._components import GaussianComponents, one_gaussian
 
 KINDS = ("full", "diag", "spherical")
 

@@ -14,14 +14,15 @@ from sklearn.decomposition import PCA, FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight.engine import as_rows
-from sidelight.mixture import GaussianMixture, _low_rank
+from sidelight.mixture import GaussianMixture
 from sidelight.mixture._core._em import em
-from sidelight.mixture._low_rank import (
+from sidelight.mixture.gaussian import _low_rank
+from sidelight.mixture.gaussian._low_rank import (
     LOW_RANK_TYPES,
     LowRankComponents,
     low_rank_of_rows,
 )
-from sidelight.mixture._low_rank_steps import (
+from sidelight.mixture.gaussian._low_rank_steps import (
     LowRank,
     canonical,
     dense,

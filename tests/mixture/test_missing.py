@@ -19,11 +19,12 @@ from sidelight import engine
 from sidelight.engine import _memory
 from sidelight.engine._disk import BLOCKS_IN_BUDGET
 from sidelight.exceptions import SidelightError
-from sidelight.mixture import ChunkletMixture, GaussianMixture, _gaussian
-from sidelight.mixture._gaussian import COVARIANCE_TYPES
-from sidelight.mixture._incomplete import incomplete
-from sidelight.mixture._incomplete_rows import FilledRows, patterns_of
-from sidelight.mixture._low_rank import LOW_RANK_TYPES
+from sidelight.mixture import ChunkletMixture, GaussianMixture
+from sidelight.mixture.gaussian import _components as _gaussian
+from sidelight.mixture.gaussian._components import COVARIANCE_TYPES
+from sidelight.mixture.gaussian._low_rank import LOW_RANK_TYPES
+from sidelight.mixture.gaussian._missing import incomplete
+from sidelight.mixture.gaussian._missing_rows import FilledRows, patterns_of
 
 KINDS = pytest.mark.parametrize("kind", COVARIANCE_TYPES)
 ALL_KINDS = pytest.mark.parametrize("kind", [*COVARIANCE_TYPES, *LOW_RANK_TYPES])

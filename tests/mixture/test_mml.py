@@ -24,8 +24,8 @@ from sidelight.mixture._componentwise import (
     with_weight,
 )
 from sidelight.mixture._core._criteria import aic, bic, mdl, mml
-from sidelight.mixture._gaussian import GaussianComponents
 from sidelight.mixture._revisable_gaussians import _factored, parameters_of, round_gaussians
+from sidelight.mixture.gaussian._components import GaussianComponents
 
 KINDS = ("full", "tied", "diag", "spherical")
 

@@ -5,7 +5,7 @@ from sidelight._lazy import attach
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
-        "_gaussian_mixture": ["GaussianMixture"],
+        "gaussian._mixture": ["GaussianMixture"],
         "_multinomial": ["MultinomialMixture"],
         "_bernoulli": ["BernoulliMixture"],
         "_categorical": ["CategoricalMixture"],

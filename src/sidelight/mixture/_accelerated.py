@@ -19,9 +19,9 @@ from sidelight.mixture._candidates import pick_components
 from sidelight.mixture._cell_em import CellResult, em_on_cells
 from sidelight.mixture._cells import CellGaussians, CellTree
 from sidelight.mixture._core._starts import STARTS, components_of_clusters, rough_clusters
-from sidelight.mixture._gaussian import GaussianComponents
-from sidelight.mixture._gaussian_mixture import _GaussianBase, given_parameters
 from sidelight.mixture._greedy_path import greedy_path
+from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.mixture.gaussian._mixture import _GaussianBase, given_parameters
 
 Array = npt.NDArray[Any]
 

@@ -24,7 +24,7 @@ from sidelight._kernels.insertion_em import join_rows
 from sidelight.engine import RowSource
 from sidelight.mixture._core._components import Statistics
 from sidelight.mixture._core._em import feature_tiles
-from sidelight.mixture._gaussian import GaussianComponents
+from sidelight.mixture.gaussian._components import GaussianComponents
 
 Array = npt.NDArray[Any]
 

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from sidelight._kernels.cells import cell_moments, cell_products, cut_cells, widest_directions
 from sidelight.engine import get_threads
-from sidelight.mixture import _gaussian_local as local
 from sidelight.mixture._core._components import Statistics
-from sidelight.mixture._gaussian import GaussianComponents, _symmetric
+from sidelight.mixture.gaussian import _local as local
+from sidelight.mixture.gaussian._components import GaussianComponents, _symmetric
 
 Array = npt.NDArray[Any]
 

@@ -17,8 +17,8 @@ from sidelight.mixture._chunklet_rows import INFERENCE, NORMALIZER, SAMPLING, Ch
 from sidelight.mixture._chunklet_starts import complying_clusters
 from sidelight.mixture._core._em import EMResult, em
 from sidelight.mixture._core._starts import components_of_clusters
-from sidelight.mixture._gaussian import GaussianComponents
-from sidelight.mixture._gaussian_mixture import _GaussianBase, given_parameters
+from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.mixture.gaussian._mixture import _GaussianBase, given_parameters
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,7 @@ from sidelight.mixture._discriminative_base import (
 from sidelight.mixture._discriminative_objective import WhiteRows
 from sidelight.mixture._factor_models import FactorModel, TiedModel
 from sidelight.mixture._factor_separate import DiagonalModel, FullModel
-from sidelight.mixture._gaussian import GaussianComponents
+from sidelight.mixture.gaussian._components import GaussianComponents
 
 Array = npt.NDArray[Any]
 

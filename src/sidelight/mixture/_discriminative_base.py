@@ -23,10 +23,10 @@ from sidelight.mixture._core._em import EMResult
 from sidelight.mixture._core._starts import data_moments
 from sidelight.mixture._discriminative_objective import Objective, WhiteRows
 from sidelight.mixture._factor_models import FactorModel
-from sidelight.mixture._gaussian_mixture import _GaussianBase
 from sidelight.mixture._lost_components import find_lost, recover_lost
 from sidelight.mixture._penalty_path import NATS_PER_ROW, choose_penalty
 from sidelight.mixture._violation_loss import statements
+from sidelight.mixture.gaussian._mixture import _GaussianBase
 
 Array = npt.NDArray[Any]
 

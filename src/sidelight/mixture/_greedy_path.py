@@ -21,7 +21,7 @@ from sidelight.mixture._candidates import (
     partial_em,
 )
 from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
-from sidelight.mixture._gaussian import GaussianComponents
+from sidelight.mixture.gaussian._components import GaussianComponents
 
 Array = npt.NDArray[Any]
 

@@ -15,8 +15,8 @@ from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core._base import _most_probable
 from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
 from sidelight.mixture._coupled_rows import CoupledRows
-from sidelight.mixture._gaussian_mixture import _GaussianBase
 from sidelight.mixture._tempered import anneal
+from sidelight.mixture.gaussian._mixture import _GaussianBase
 
 Array = npt.NDArray[Any]
 

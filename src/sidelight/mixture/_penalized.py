@@ -16,8 +16,8 @@ from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture._core._em import EMResult, Expectation, em
 from sidelight.mixture._coupled_rows import CoupledRows
-from sidelight.mixture._gaussian_mixture import _GaussianBase
 from sidelight.mixture._mrf_plan import INFERENCE
+from sidelight.mixture.gaussian._mixture import _GaussianBase
 
 Array = npt.NDArray[Any]
 

@@ -20,12 +20,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.incomplete import add_conditional_covariances, complete_rows
+from sidelight._kernels.mixture.missing import add_conditional_covariances, complete_rows
 from sidelight.mixture._core._components import Statistics
-from sidelight.mixture._gaussian import STARVED, GaussianComponents, upper_triangle
-from sidelight.mixture._gaussian_local import weighted_products, whitened
-from sidelight.mixture._incomplete_rows import Patterns, patterns_of
-from sidelight.mixture._low_rank import LowRankComponents
+from sidelight.mixture.gaussian._components import STARVED, GaussianComponents, upper_triangle
+from sidelight.mixture.gaussian._local import weighted_products, whitened
+from sidelight.mixture.gaussian._low_rank import LowRankComponents
+from sidelight.mixture.gaussian._missing_rows import Patterns, patterns_of
 
 Array = npt.NDArray[Any]
 

@@ -12,8 +12,12 @@ from sidelight.engine import RowSource
 from sidelight.mixture._core._base import _MixtureBase
 from sidelight.mixture._core._em import normalized_log
 from sidelight.mixture._core._starts import components_of_clusters, data_moments, rough_clusters
-from sidelight.mixture._gaussian import COVARIANCE_TYPES, GaussianComponents, one_gaussian
-from sidelight.mixture._incomplete import Incomplete
+from sidelight.mixture.gaussian._components import (
+    COVARIANCE_TYPES,
+    GaussianComponents,
+    one_gaussian,
+)
+from sidelight.mixture.gaussian._missing import Incomplete
 
 Array = npt.NDArray[Any]
 

@@ -18,20 +18,20 @@ from sidelight.mixture._core._em import EMResult, em, feature_tiles, log_joint_b
 from sidelight.mixture._core._known_classes import known_classes
 from sidelight.mixture._core._labelled import LabelledRows
 from sidelight.mixture._core._starts import components_of_clusters
-from sidelight.mixture._gaussian import COVARIANCE_TYPES, one_gaussian
-from sidelight.mixture._gaussian_base import _GaussianBase, given_parameters
-from sidelight.mixture._incomplete import AnyRows, Incomplete, incomplete
-from sidelight.mixture._incomplete_rows import (
-    FilledRows,
-    has_missing,
-    incomplete_moments,
-    known_values,
-)
-from sidelight.mixture._low_rank import (
+from sidelight.mixture.gaussian._base import _GaussianBase, given_parameters
+from sidelight.mixture.gaussian._components import COVARIANCE_TYPES, one_gaussian
+from sidelight.mixture.gaussian._low_rank import (
     LOW_RANK_TYPES,
     LowRankComponents,
     low_rank_of_moments,
     low_rank_of_rows,
+)
+from sidelight.mixture.gaussian._missing import AnyRows, Incomplete, incomplete
+from sidelight.mixture.gaussian._missing_rows import (
+    FilledRows,
+    has_missing,
+    incomplete_moments,
+    known_values,
 )
 
 __all__ = ["GaussianMixture", "_GaussianBase", "given_parameters"]

@@ -2,7 +2,7 @@
 
 With few features they are Gaussians with full covariances that have an M-step of their own, which
 is exact where there is an exact one. With many features matrices of all pairs of features are not
-formed: the lemmas of :mod:`sidelight.mixture._low_rank_steps` make a row cost ``O(D d)`` per
+formed: the lemmas of :mod:`sidelight.mixture.gaussian._low_rank_steps` make a row cost ``O(D d)`` per
 component, and an M-step is one EM step on the latent coordinates (a generalised M-step: it never
 lowers the likelihood).
 """
@@ -20,8 +20,13 @@ import numpy.typing as npt
 from sidelight.engine import RowSource
 from sidelight.mixture._core._components import Statistics
 from sidelight.mixture._core._starts import data_moments
-from sidelight.mixture._gaussian import CANCELLATION, MOST_FEATURES, STARVED, GaussianComponents
-from sidelight.mixture._low_rank_steps import (
+from sidelight.mixture.gaussian._components import (
+    CANCELLATION,
+    MOST_FEATURES,
+    STARVED,
+    GaussianComponents,
+)
+from sidelight.mixture.gaussian._low_rank_steps import (
     Lemma,
     LowRank,
     canonical,

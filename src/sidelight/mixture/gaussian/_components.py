@@ -4,7 +4,7 @@
 
 is linear in ``y`` and the products ``y_i y_j`` of ``y = x - origin``. That is fast unless there are
 many features, but cancels when a component is tiny beside the spread of the data; in both cases
-differences to the means are taken instead (:mod:`sidelight.mixture._gaussian_local`).
+differences to the means are taken instead (:mod:`sidelight.mixture.gaussian._local`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy.typing as npt
 from scipy.linalg.lapack import dtrtri
 
 from sidelight._kernels.mixture.responsibilities import product_columns
-from sidelight.mixture import _gaussian_local as local
 from sidelight.mixture._core._components import ExponentialFamily, Statistics
+from sidelight.mixture.gaussian import _local as local
 
 Array = npt.NDArray[Any]
 
