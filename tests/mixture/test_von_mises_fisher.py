@@ -9,8 +9,8 @@ from scipy.special import iv
 from sklearn.metrics import adjusted_rand_score
 
 from sidelight.mixture import VonMisesFisherMixture
-from sidelight.mixture._bessel import bessel_ratio, concentration, log_bessel
-from sidelight.mixture._von_mises_fisher import log_normalizer
+from sidelight.mixture.families._bessel import bessel_ratio, concentration, log_bessel
+from sidelight.mixture.families._von_mises_fisher import log_normalizer
 
 
 @pytest.mark.parametrize("order", [0.0, 0.5, 3.0, 20.5])

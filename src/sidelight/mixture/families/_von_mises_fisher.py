@@ -16,10 +16,10 @@ from scipy import sparse
 from sidelight.base import MethodTags
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._bessel import concentration, log_bessel
 from sidelight.mixture._core._components import ExponentialFamily, Statistics
 from sidelight.mixture._core._starts import rough_clusters
-from sidelight.mixture._family_mixture import _FamilyMixture
+from sidelight.mixture.families._base import _FamilyMixture
+from sidelight.mixture.families._bessel import concentration, log_bessel
 
 Array = npt.NDArray[Any]
 

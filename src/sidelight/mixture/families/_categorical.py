@@ -16,7 +16,7 @@ from sidelight.base import MethodTags
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core._components import ExponentialFamily, Statistics
 from sidelight.mixture._core._starts import rough_clusters
-from sidelight.mixture._family_mixture import _FamilyMixture
+from sidelight.mixture.families._base import _FamilyMixture
 
 Array = npt.NDArray[Any]
 

@@ -15,7 +15,7 @@ from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core._components import ExponentialFamily, Statistics
 from sidelight.mixture._core._starts import rough_clusters
-from sidelight.mixture._family_mixture import _FamilyMixture
+from sidelight.mixture.families._base import _FamilyMixture
 
 Array = npt.NDArray[Any]
 
