@@ -18,7 +18,7 @@ from sidelight.engine import as_rows
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture import ChunkletMixture, GaussianMixture, PenalizedMixture
-from sidelight.mixture._chunklet_rows import ChunkletRows
+from sidelight.mixture.field._chunklet_rows import ChunkletRows
 
 SAMPLINGS = ("points", "chunklets")
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
-from sidelight.mixture._mrf import ConstraintField
+from sidelight.mixture.field._field import ConstraintField
 
 HARD = -np.inf
 

@@ -16,7 +16,7 @@ from sidelight import Constraints
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
 from sidelight.mixture import GaussianMixture, PenalizedMixture
-from sidelight.mixture._coupled_rows import CoupledRows
+from sidelight.mixture.field._coupled_rows import CoupledRows
 
 
 def blobs(n: int = 60, seed: int = 0, spread: float = 1.0) -> tuple[np.ndarray, np.ndarray]:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sidelight.cluster import COPKMeans
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._chunklet_rows import ChunkletRows
 from sidelight.mixture._core._starts import STARTS
+from sidelight.mixture.field._chunklet_rows import ChunkletRows
 
 Array = npt.NDArray[Any]
 

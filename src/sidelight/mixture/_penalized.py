@@ -15,8 +15,8 @@ from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture._core._em import EMResult, Expectation, em
-from sidelight.mixture._coupled_rows import CoupledRows
-from sidelight.mixture._mrf_plan import INFERENCE
+from sidelight.mixture.field._coupled_rows import CoupledRows
+from sidelight.mixture.field._plan import INFERENCE
 from sidelight.mixture.gaussian._mixture import _GaussianBase
 
 Array = npt.NDArray[Any]

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from sidelight.assignment._coloring import connected_parts
-from sidelight.mixture._mrf_exact import FloatArray, Inference
-from sidelight.mixture._mrf_plan import Choice, Links, make_plan
+from sidelight.mixture.field._exact import FloatArray, Inference
+from sidelight.mixture.field._plan import Choice, Links, make_plan
 
 # Moments match when they differ by no more than this share of the number of rows.
 _TOL = 1e-8

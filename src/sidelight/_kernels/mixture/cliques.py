@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.field import log_add, pick
+from sidelight._kernels.mixture.field import log_add, pick
 
 
 @kernel

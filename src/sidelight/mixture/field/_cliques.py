@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.mixture._mrf_exact import FloatArray, IntArray, Region
+from sidelight.mixture.field._exact import FloatArray, IntArray, Region
 
 
 def fewer_sets(size: IntArray, k: int, budget: float) -> npt.NDArray[np.bool_]:
@@ -31,7 +31,7 @@ class Cliques:
 
     def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Marginals, log Z at the first node of each part, agreements (none)."""
-        from sidelight._kernels.cliques import clique_marginals
+        from sidelight._kernels.mixture.cliques import clique_marginals
 
         q, log_z = np.empty_like(logphi), np.empty(len(logphi))
         clique_marginals(logphi, self._starts, q, log_z)
@@ -39,14 +39,14 @@ class Cliques:
 
     def best(self, logphi: FloatArray) -> IntArray:
         """The best labels."""
-        from sidelight._kernels.cliques import clique_labels
+        from sidelight._kernels.mixture.cliques import clique_labels
 
         labels: IntArray = clique_labels(logphi, self._starts, True, np.full(len(logphi), -1.0))
         return labels
 
     def draw(self, logphi: FloatArray, rng: np.random.RandomState) -> IntArray:
         """Labels in turn, each given those before it."""
-        from sidelight._kernels.cliques import clique_labels
+        from sidelight._kernels.mixture.cliques import clique_labels
 
         uniform = rng.random_sample(len(logphi))
         labels: IntArray = clique_labels(logphi, self._starts, False, uniform)

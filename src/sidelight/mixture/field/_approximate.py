@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight.assignment._assign import assign
-from sidelight.mixture._mrf_exact import FloatArray, Inference, IntArray, Region
+from sidelight.mixture.field._exact import FloatArray, Inference, IntArray, Region
 
 # Mean field has no zeros: two ends that must differ repel each other this much.
 _HARD = 1e4
@@ -96,7 +96,7 @@ class _Approximation:
         return q
 
     def _settle(self, logphi: FloatArray, q: FloatArray, limit: float, sweeps: int) -> None:
-        from sidelight._kernels.field_sweeps import mean_field_sweeps
+        from sidelight._kernels.mixture.field_sweeps import mean_field_sweeps
 
         mean_field_sweeps(
             logphi, *self._links.lists(), limit, self._order, q, _MEAN_FIELD_TOL, sweeps
@@ -118,7 +118,7 @@ class _Approximation:
         self, logphi: FloatArray, labels: IntArray, rng: np.random.RandomState
     ) -> tuple[IntArray, FloatArray, FloatArray]:
         """Chains after some sweeps, average conditionals, and agreements of the edges."""
-        from sidelight._kernels.field_sweeps import gibbs_sweep
+        from sidelight._kernels.mixture.field_sweeps import gibbs_sweep
 
         q, agree = np.zeros_like(logphi), np.zeros(len(self._links.neighbors))
         share = 1.0 / (self._n_sweeps * len(labels))
@@ -232,7 +232,7 @@ class MeanField(_Approximation):
         return q, bound, np.einsum("el,el->e", q[ends[:, 0]], q[ends[:, 1]])
 
     def _bound(self, logphi: FloatArray, q: FloatArray) -> FloatArray:
-        from sidelight._kernels.field_sweeps import mean_field_bound
+        from sidelight._kernels.mixture.field_sweeps import mean_field_bound
 
         terms: FloatArray = mean_field_bound(logphi, *self._links.lists(), _HARD, q)
         return terms

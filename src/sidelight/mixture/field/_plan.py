@@ -15,14 +15,14 @@ from sidelight.assignment._coloring import (
     make_graph,
 )
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.mixture._mrf_approximate import (
+from sidelight.mixture.field._approximate import (
     GibbsChains,
     MeanField,
     SpanningForest,
     spanning_forest,
 )
-from sidelight.mixture._mrf_cliques import Cliques, fewer_sets
-from sidelight.mixture._mrf_exact import (
+from sidelight.mixture.field._cliques import Cliques, fewer_sets
+from sidelight.mixture.field._exact import (
     FloatArray,
     Inference,
     IntArray,

@@ -133,7 +133,7 @@ class Order:
     begin, separators : ndarray
         Positions that the node at position v meets: ``separators[begin[v]:begin[v + 1]]``.
     place : ndarray
-        Which variable of the parent's table each one is; see :mod:`sidelight._kernels.tables`.
+        Which variable of the parent's table each one is; see :mod:`sidelight._kernels.mixture.tables`.
     coupling, edge : ndarray
         Coupling with each one and the number of that edge; 0 and -1 where they are not joined.
     """
@@ -161,7 +161,7 @@ class Forest(_Stateless):
         self._coupling[self._child] = order.coupling
 
     def _inward(self, logphi: FloatArray, maximum: bool) -> tuple[FloatArray, FloatArray]:
-        from sidelight._kernels.field import collect
+        from sidelight._kernels.mixture.field import collect
 
         inward, message = np.empty_like(logphi), np.empty_like(logphi)
         collect(logphi, self._parent, self._coupling, maximum, inward, message)
@@ -169,7 +169,7 @@ class Forest(_Stateless):
 
     def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Marginals, log Z at the roots, agreement of every node with its parent."""
-        from sidelight._kernels.field import distribute
+        from sidelight._kernels.mixture.field import distribute
 
         inward, message = self._inward(logphi, False)
         q = np.empty_like(logphi)
@@ -186,7 +186,7 @@ class Forest(_Stateless):
         return self._read(logphi, False, rng.random_sample(len(logphi)))
 
     def _read(self, logphi: FloatArray, maximum: bool, uniform: FloatArray) -> IntArray:
-        from sidelight._kernels.field import read_labels
+        from sidelight._kernels.mixture.field import read_labels
 
         inward, _ = self._inward(logphi, maximum)
         labels: IntArray = read_labels(self._parent, self._coupling, inward, uniform)
@@ -217,7 +217,7 @@ class Tables(_Stateless):
         return self._children, self._child_begin, self._messages_begin
 
     def _collect(self, logphi: FloatArray, maximum: bool) -> tuple[FloatArray, FloatArray]:
-        from sidelight._kernels.tables import collect_tables
+        from sidelight._kernels.mixture.tables import collect_tables
 
         order = self._order
         table, messages = np.empty(self._largest), np.empty(self._messages_begin[-1])
@@ -227,7 +227,7 @@ class Tables(_Stateless):
 
     def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Marginals, log Z at the roots, agreements of the edges."""
-        from sidelight._kernels.tables import distribute_tables
+        from sidelight._kernels.mixture.tables import distribute_tables
 
         order = self._order
         table, messages = self._collect(logphi, False)
@@ -246,7 +246,7 @@ class Tables(_Stateless):
         return self._read(logphi, False, rng.random_sample(len(logphi)))
 
     def _read(self, logphi: FloatArray, maximum: bool, uniform: FloatArray) -> IntArray:
-        from sidelight._kernels.tables import read_tables
+        from sidelight._kernels.mixture.tables import read_tables
 
         order = self._order
         _, messages = self._collect(logphi, maximum)
@@ -289,7 +289,7 @@ def _sequence(
     graph: Graph, part: IntArray, k: int, budget: float
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Order of elimination with separators (as nodes), and the parts that are too wide."""
-    from sidelight._kernels.elimination import order_by_fill, reduce_sparse_nodes
+    from sidelight._kernels.mixture.elimination import order_by_fill, reduce_sparse_nodes
 
     widest = int(np.log(budget) / np.log(max(k, 2)) + 1e-9) - 1
     first, narrow, core_indptr, core_neighbors = reduce_sparse_nodes(graph.indptr, graph.neighbors)
@@ -348,7 +348,7 @@ def _order(
     chosen: npt.NDArray[np.bool_],
 ) -> Order:
     """The chosen places of the sequence, in which all nodes of a part are chosen or none."""
-    from sidelight._kernels.elimination import lay_out
+    from sidelight._kernels.mixture.elimination import lay_out
 
     nodes = sequence[chosen]
     widths = np.diff(begin)

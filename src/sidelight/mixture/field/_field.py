@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 
 from sidelight.assignment._coloring import connected_parts
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
-from sidelight.mixture._mrf_exact import FloatArray, Inference, IntArray
-from sidelight.mixture._mrf_plan import (
+from sidelight.mixture.field._exact import FloatArray, Inference, IntArray
+from sidelight.mixture.field._plan import (
     INFERENCE,
     Choice,
     canonical_links,
@@ -19,7 +19,7 @@ from sidelight.mixture._mrf_plan import (
     exact_edges,
     make_plan,
 )
-from sidelight.mixture._mrf_prior import PriorModel
+from sidelight.mixture.field._prior import PriorModel
 
 
 class ConstraintField:
@@ -96,7 +96,7 @@ class ConstraintField:
     A row without a preference that is kept apart from one that has:
 
     >>> import numpy as np
-    >>> from sidelight.mixture._mrf import ConstraintField
+    >>> from sidelight.mixture.field._field import ConstraintField
     >>> field = ConstraintField([(0, 1)], [-np.inf], n_nodes=2)
     >>> q, log_z = field.marginals(np.log([[0.9, 0.1], [0.5, 0.5]]))
     >>> q.round(2)

@@ -11,7 +11,7 @@ from sidelight._kernels.cluster.icm import add_rows
 from sidelight.assignment._coloring import connected_parts
 from sidelight.constraints import Constraints
 from sidelight.mixture._core._known_classes import known_classes
-from sidelight.mixture._mrf import ConstraintField
+from sidelight.mixture.field._field import ConstraintField
 
 Array = npt.NDArray[Any]
 

@@ -5,7 +5,7 @@ in ``separators[begin[v]:begin[v + 1]]``, later nodes all of them) in a table of
 log-weights with the label of v running fastest, then that of ``s_1``, and so on. Its message, the
 table summed over the label of v, goes to the table of ``s_1``; ``place`` says which variable there
 each one of the separator is (0: the node itself). The model is that of
-:mod:`sidelight._kernels.field`.
+:mod:`sidelight._kernels.mixture.field`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.field import pick
+from sidelight._kernels.mixture.field import pick
 
 
 @kernel

@@ -27,7 +27,7 @@ from sidelight.engine import RowSource
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
 from sidelight.mixture._core._known_classes import known_classes
-from sidelight.mixture._mrf import ConstraintField
+from sidelight.mixture.field._field import ConstraintField
 
 Array = npt.NDArray[Any]
 

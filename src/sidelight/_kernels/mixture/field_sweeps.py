@@ -1,7 +1,7 @@
 """Sweeps over the nodes of a constraint field: mean field and Gibbs sampling.
 
 Couplings are symmetric neighbour lists ``(indptr, neighbors, coupling)``; see
-:mod:`sidelight._kernels.field` for the model.
+:mod:`sidelight._kernels.mixture.field` for the model.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.field import pick
+from sidelight._kernels.mixture.field import pick
 
 
 @kernel
