@@ -14,9 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight import Constraints
 from sidelight.engine import as_rows
 from sidelight.evaluation import adjusted_rand_index, class_weighted_f
-from sidelight.mixture import GaussianMixture, MeanFieldMixture, PenalizedMixture, _mean_field
-from sidelight.mixture._mean_field import GRID, _MeanFieldRows
-from sidelight.mixture._tempered import Tempered
+from sidelight.mixture import GaussianMixture, MeanFieldMixture, PenalizedMixture
+from sidelight.mixture.constrained import _mean_field
+from sidelight.mixture.constrained._mean_field import GRID, _MeanFieldRows
+from sidelight.mixture.constrained._tempered import Tempered
 
 
 def blobs(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -13,9 +13,9 @@ from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._chunklet_starts import complying_clusters
 from sidelight.mixture._core._em import EMResult, em
 from sidelight.mixture._core._starts import components_of_clusters
+from sidelight.mixture.constrained._chunklet_starts import complying_clusters
 from sidelight.mixture.field._chunklet_rows import INFERENCE, NORMALIZER, SAMPLING, ChunkletRows
 from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.mixture.gaussian._mixture import _GaussianBase, given_parameters

@@ -14,7 +14,7 @@ from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core._base import _most_probable
 from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
-from sidelight.mixture._tempered import anneal
+from sidelight.mixture.constrained._tempered import anneal
 from sidelight.mixture.field._coupled_rows import CoupledRows
 from sidelight.mixture.gaussian._mixture import _GaussianBase
 
