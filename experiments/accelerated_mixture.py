@@ -19,9 +19,9 @@ from sidelight.cluster import KMeans
 from sidelight.datasets import make_separated_gaussians
 from sidelight.engine import as_rows
 from sidelight.mixture import AcceleratedMixture, GaussianMixture, GreedyMixture
-from sidelight.mixture._cells import CellGaussians, CellTree
 from sidelight.mixture._core._em import em
 from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.mixture.growing._cells import CellGaussians, CellTree
 
 TITLE = "Accelerated EM"
 

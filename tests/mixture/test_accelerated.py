@@ -11,12 +11,10 @@ from scipy.special import log_softmax, softmax
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight._kernels.cells import dividing_directions, widest_directions
+from sidelight._kernels.mixture.cells import dividing_directions, widest_directions
 from sidelight.datasets import make_separated_gaussians
 from sidelight.engine import as_rows, threads
 from sidelight.mixture import AcceleratedMixture, GaussianMixture
-from sidelight.mixture._cell_em import cell_bounds, em_on_cells, measure_slack
-from sidelight.mixture._cells import EQUAL, CellGaussians, CellTree
 from sidelight.mixture._core._em import em
 from sidelight.mixture._core._starts import components_of_clusters, data_moments, rough_clusters
 from sidelight.mixture.gaussian._components import (
@@ -24,6 +22,8 @@ from sidelight.mixture.gaussian._components import (
     GaussianComponents,
     one_gaussian,
 )
+from sidelight.mixture.growing._cell_em import cell_bounds, em_on_cells, measure_slack
+from sidelight.mixture.growing._cells import EQUAL, CellGaussians, CellTree
 
 
 def start_of(X: np.ndarray, k: int, kind: str = "full") -> tuple[GaussianComponents, np.ndarray]:

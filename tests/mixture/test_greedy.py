@@ -16,11 +16,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight.datasets import make_separated_gaussians
 from sidelight.engine import as_rows, threads
 from sidelight.mixture import GaussianMixture, GreedyMixture
-from sidelight.mixture._candidates import Candidates, CurrentMixture, draw_candidates, partial_em
 from sidelight.mixture._core._em import EMResult, em
 from sidelight.mixture._core._starts import data_moments
-from sidelight.mixture._greedy_path import best_candidate, current_mixture, relative_width
 from sidelight.mixture.gaussian._components import GaussianComponents, one_gaussian
+from sidelight.mixture.growing._candidates import (
+    Candidates,
+    CurrentMixture,
+    draw_candidates,
+    partial_em,
+)
+from sidelight.mixture.growing._greedy_path import best_candidate, current_mixture, relative_width
 
 KINDS = ("full", "diag", "spherical")
 

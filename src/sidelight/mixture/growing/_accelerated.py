@@ -15,13 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
-from sidelight.mixture._candidates import pick_components
-from sidelight.mixture._cell_em import CellResult, em_on_cells
-from sidelight.mixture._cells import CellGaussians, CellTree
 from sidelight.mixture._core._starts import STARTS, components_of_clusters, rough_clusters
-from sidelight.mixture._greedy_path import greedy_path
 from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.mixture.gaussian._mixture import _GaussianBase, given_parameters
+from sidelight.mixture.growing._candidates import pick_components
+from sidelight.mixture.growing._cell_em import CellResult, em_on_cells
+from sidelight.mixture.growing._cells import CellGaussians, CellTree
+from sidelight.mixture.growing._greedy_path import greedy_path
 
 Array = npt.NDArray[Any]
 

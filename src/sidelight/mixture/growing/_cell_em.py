@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax, logsumexp
 
-from sidelight._kernels.cells import dividing_directions
+from sidelight._kernels.mixture.cells import dividing_directions
 from sidelight.engine import as_rows
-from sidelight.mixture._cells import EQUAL, UNCUT, CellGaussians, CellTree, Looks
 from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
+from sidelight.mixture.growing._cells import EQUAL, UNCUT, CellGaussians, CellTree, Looks
 
 Array = npt.NDArray[Any]
 

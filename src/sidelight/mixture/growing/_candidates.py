@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.insertion_em import join_rows
+from sidelight._kernels.mixture.insertion_em import join_rows
 from sidelight.engine import RowSource
 from sidelight.mixture._core._components import Statistics
 from sidelight.mixture._core._em import feature_tiles

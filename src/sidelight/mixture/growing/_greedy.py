@@ -16,8 +16,8 @@ from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import EMResult
-from sidelight.mixture._greedy_path import Step, greedy_path
 from sidelight.mixture.gaussian._mixture import GaussianMixture, _GaussianBase
+from sidelight.mixture.growing._greedy_path import Step, greedy_path
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.cells import cell_moments, cell_products, cut_cells, widest_directions
+from sidelight._kernels.mixture.cells import (
+    cell_moments,
+    cell_products,
+    cut_cells,
+    widest_directions,
+)
 from sidelight.engine import get_threads
 from sidelight.mixture._core._components import Statistics
 from sidelight.mixture.gaussian import _local as local

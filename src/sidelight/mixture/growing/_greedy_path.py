@@ -13,15 +13,15 @@ from scipy import linalg
 from scipy.special import logsumexp
 
 from sidelight.engine import RowSource
-from sidelight.mixture._candidates import (
+from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
+from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.mixture.growing._candidates import (
     Candidates,
     CurrentMixture,
     draw_candidates,
     join,
     partial_em,
 )
-from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
-from sidelight.mixture.gaussian._components import GaussianComponents
 
 Array = npt.NDArray[Any]
 
