@@ -13,14 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
-from sidelight._kernels.saliency import decay, probability
+from sidelight._kernels.mixture.saliency import decay, probability
 from sidelight.engine import as_rows
 from sidelight.mixture import FeatureSaliencyMixture, MMLMixture
-from sidelight.mixture._componentwise import ComponentwiseEM
 from sidelight.mixture._core._em import em
-from sidelight.mixture._saliency import SaliencyComponents
-from sidelight.mixture._separation import Separation, class_weights_of
 from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.mixture.message_length._componentwise import ComponentwiseEM
+from sidelight.mixture.message_length._saliency import SaliencyComponents
+from sidelight.mixture.message_length._separation import Separation, class_weights_of
 
 
 def make(saliencies: Any, k: int = 3, seed: int = 0, **options: Any) -> SaliencyComponents:

@@ -14,18 +14,22 @@ from sklearn.exceptions import ConvergenceWarning
 
 import sidelight
 from sidelight import Constraints, engine
-from sidelight._kernels.componentwise import all_shares, component_shares
+from sidelight._kernels.mixture.componentwise import all_shares, component_shares
 from sidelight.engine import as_rows
 from sidelight.mixture import GaussianMixture, MMLMixture
-from sidelight.mixture._componentwise import (
+from sidelight.mixture._core._criteria import aic, bic, mdl, mml
+from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.mixture.message_length._componentwise import (
     ComponentwiseEM,
     revised_weight,
     search_components,
     with_weight,
 )
-from sidelight.mixture._core._criteria import aic, bic, mdl, mml
-from sidelight.mixture._revisable_gaussians import _factored, parameters_of, round_gaussians
-from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.mixture.message_length._revisable_gaussians import (
+    _factored,
+    parameters_of,
+    round_gaussians,
+)
 
 KINDS = ("full", "tied", "diag", "spherical")
 

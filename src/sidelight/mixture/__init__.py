@@ -17,8 +17,8 @@ __getattr__, __dir__, __all__ = attach(
         "constrained._penalized": ["PenalizedMixture"],
         "_discriminative": ["DiscriminativeMixture"],
         "_projected_discriminative": ["ProjectedDiscriminativeMixture"],
-        "_mml": ["MMLMixture"],
-        "_feature_saliency": ["FeatureSaliencyMixture"],
+        "message_length._mml": ["MMLMixture"],
+        "message_length._feature_saliency": ["FeatureSaliencyMixture"],
         "_nonparametric": ["NonparametricMixture"],
     },
 )

@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight.base import MethodTags, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._componentwise import Search
 from sidelight.mixture._core._em import LEAST_WEIGHT
 from sidelight.mixture._core._known_classes import known_classes
-from sidelight.mixture._message_length import MessageLengthMixture
-from sidelight.mixture._saliency import SaliencyComponents
-from sidelight.mixture._separation import Separation, class_weights_of
+from sidelight.mixture.message_length._base import MessageLengthMixture
+from sidelight.mixture.message_length._componentwise import Search
+from sidelight.mixture.message_length._saliency import SaliencyComponents
+from sidelight.mixture.message_length._separation import Separation, class_weights_of
 
 Array = npt.NDArray[Any]
 

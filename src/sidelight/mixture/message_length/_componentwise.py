@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.componentwise import all_shares, component_shares
+from sidelight._kernels.mixture.componentwise import all_shares, component_shares
 from sidelight._progress import fit_progress
 from sidelight.engine import RowSource
 

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._kernels.saliency import (
+from sidelight._kernels.mixture.saliency import (
     add_common_moments,
     add_log_mixed,
     add_moments,

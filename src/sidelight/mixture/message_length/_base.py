@@ -15,9 +15,9 @@ from sklearn.utils import check_random_state
 from sidelight.base import check_n_clusters
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._componentwise import Search, search_components
 from sidelight.mixture._core._base import _MixtureBase
 from sidelight.mixture._core._em import LEAST_WEIGHT, EMResult
+from sidelight.mixture.message_length._componentwise import Search, search_components
 
 Array = npt.NDArray[Any]
 

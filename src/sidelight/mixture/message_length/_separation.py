@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit, softmax
 
 from sidelight.engine import RowSource
-from sidelight.mixture._saliency import SaliencyComponents
+from sidelight.mixture.message_length._saliency import SaliencyComponents
 
 Array = npt.NDArray[Any]
 

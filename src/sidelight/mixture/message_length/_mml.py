@@ -9,15 +9,15 @@ import numpy.typing as npt
 
 from sidelight.base import MethodTags, check_weights
 from sidelight.constraints import Constraints
-from sidelight.mixture._componentwise import Search
 from sidelight.mixture._core._starts import data_moments
-from sidelight.mixture._message_length import MessageLengthMixture
-from sidelight.mixture._revisable_gaussians import (
+from sidelight.mixture.gaussian._components import COVARIANCE_TYPES, GaussianComponents
+from sidelight.mixture.message_length._base import MessageLengthMixture
+from sidelight.mixture.message_length._componentwise import Search
+from sidelight.mixture.message_length._revisable_gaussians import (
     RevisableGaussians,
     parameters_of,
     round_gaussians,
 )
-from sidelight.mixture.gaussian._components import COVARIANCE_TYPES, GaussianComponents
 
 Array = npt.NDArray[Any]
 
