@@ -20,8 +20,8 @@ from sidelight.engine import as_rows
 from sidelight.engine._threads import one_thread_blas
 from sidelight.mixture import DiscriminativeMixture
 from sidelight.mixture._core._em import Expectation
-from sidelight.mixture._discriminative_objective import Objective
-from sidelight.mixture._violation_loss import statements
+from sidelight.mixture.discriminative._objective import Objective
+from sidelight.mixture.discriminative._violation_loss import statements
 
 N, M, D, K = 10_000, 5_000, 16, 10
 

@@ -21,8 +21,12 @@ from sidelight.cluster import PCKMeans
 from sidelight.datasets import make_four_gaussians
 from sidelight.evaluation import clustering_accuracy
 from sidelight.mixture import DiscriminativeMixture, ProjectedDiscriminativeMixture
-from sidelight.mixture._annealing import schedule
-from sidelight.mixture._penalty_path import choose_penalty, prices, train_and_validate
+from sidelight.mixture.discriminative._annealing import schedule
+from sidelight.mixture.discriminative._penalty_path import (
+    choose_penalty,
+    prices,
+    train_and_validate,
+)
 
 BOTH = (DiscriminativeMixture, ProjectedDiscriminativeMixture)
 
@@ -71,7 +75,7 @@ def test_without_a_price_constraints_do_not_matter(kind: str, blobs: Any) -> Non
 
 def test_stationary_with_constraints(blobs: Any) -> None:
     """EM's fixed point with the derivative ``c`` in the place of responsibilities."""
-    from sidelight.mixture._violation_loss import statements, violation
+    from sidelight.mixture.discriminative._violation_loss import statements, violation
 
     X, y = blobs
     known = Constraints.sample(y, 60, random_state=1)
@@ -212,7 +216,7 @@ def test_newton_with_products_of_the_hessian(monkeypatch: pytest.MonkeyPatch, bl
     start = np.array([X[y == c].mean(axis=0) for c in range(3)])
     settings = {"solver": "newton", "means_init": start, "n_init": 1}
     exact = DiscriminativeMixture(3, **settings).fit(X, constraints=known)
-    monkeypatch.setattr("sidelight.mixture._annealing.SMALL", 0)
+    monkeypatch.setattr("sidelight.mixture.discriminative._annealing.SMALL", 0)
     by_products = DiscriminativeMixture(3, **settings).fit(X, constraints=known)
     assert by_products.lower_bound_ == pytest.approx(exact.lower_bound_, abs=1e-5)
 

@@ -13,12 +13,16 @@ from tests.mixture.test_violation_loss import count_by_hand
 
 from sidelight import Constraints
 from sidelight.engine import as_rows
-from sidelight.mixture._discriminative_base import symmetric_inverse_root
-from sidelight.mixture._discriminative_objective import Objective, WhiteRows
-from sidelight.mixture._factor_models import TiedModel
-from sidelight.mixture._factor_separate import DiagonalModel, FullModel
-from sidelight.mixture._lost_components import find_lost, recover_lost, split_component
-from sidelight.mixture._violation_loss import statements, violation
+from sidelight.mixture.discriminative._base import symmetric_inverse_root
+from sidelight.mixture.discriminative._factor_models import TiedModel
+from sidelight.mixture.discriminative._factor_separate import DiagonalModel, FullModel
+from sidelight.mixture.discriminative._lost_components import (
+    find_lost,
+    recover_lost,
+    split_component,
+)
+from sidelight.mixture.discriminative._objective import Objective, WhiteRows
+from sidelight.mixture.discriminative._violation_loss import statements, violation
 
 N, D, K = 40, 3, 3
 MODELS = ("tied", "projected", "full", "diag")
@@ -132,7 +136,7 @@ def test_gradient_and_hessian_by_finite_differences(kind: str) -> None:
 def test_directions_in_pieces_give_the_same_products(monkeypatch: pytest.MonkeyPatch) -> None:
     objective, theta, *_ = problem("full")
     whole = objective.hessian(theta)
-    monkeypatch.setattr("sidelight.mixture._discriminative_objective.DIRECTION_NUMBERS", 1)
+    monkeypatch.setattr("sidelight.mixture.discriminative._objective.DIRECTION_NUMBERS", 1)
     np.testing.assert_allclose(objective.hessian(theta), whole, rtol=1e-12, atol=1e-12)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidelight import Constraints
-from sidelight.mixture._violation_loss import (
+from sidelight.mixture.discriminative._violation_loss import (
     divergences,
     one_of_each_class,
     posteriors,

@@ -1,6 +1,6 @@
 """Gaussian mixtures with a precision for each component, as vectors of free numbers.
 
-See :mod:`sidelight.mixture._factor_models` for the idea and the names.
+See :mod:`sidelight.mixture.discriminative._factor_models` for the idea and the names.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._kernels.mixture.responsibilities import centred_products
-from sidelight.mixture._factor_models import (
+from sidelight.mixture.discriminative._factor_models import (
     LOG_TWO_PI,
     log_softmax,
     log_weight_change,

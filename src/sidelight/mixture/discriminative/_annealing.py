@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 
 from sidelight._progress import FitProgress
 from sidelight.engine._threads import one_thread_blas
-from sidelight.mixture._discriminative_objective import Objective
+from sidelight.mixture.discriminative._objective import Objective
 
 Array = npt.NDArray[Any]
 

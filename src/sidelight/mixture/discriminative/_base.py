@@ -18,14 +18,14 @@ from sidelight._progress import fit_progress
 from sidelight.base import check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._annealing import SOLVERS, Descent, anneal, schedule
 from sidelight.mixture._core._em import EMResult
 from sidelight.mixture._core._starts import data_moments
-from sidelight.mixture._discriminative_objective import Objective, WhiteRows
-from sidelight.mixture._factor_models import FactorModel
-from sidelight.mixture._lost_components import find_lost, recover_lost
-from sidelight.mixture._penalty_path import NATS_PER_ROW, choose_penalty
-from sidelight.mixture._violation_loss import statements
+from sidelight.mixture.discriminative._annealing import SOLVERS, Descent, anneal, schedule
+from sidelight.mixture.discriminative._factor_models import FactorModel
+from sidelight.mixture.discriminative._lost_components import find_lost, recover_lost
+from sidelight.mixture.discriminative._objective import Objective, WhiteRows
+from sidelight.mixture.discriminative._penalty_path import NATS_PER_ROW, choose_penalty
+from sidelight.mixture.discriminative._violation_loss import statements
 from sidelight.mixture.gaussian._mixture import _GaussianBase
 
 Array = npt.NDArray[Any]

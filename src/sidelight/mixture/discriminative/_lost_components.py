@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.mixture._discriminative_objective import Objective
+from sidelight.mixture.discriminative._objective import Objective
 
 Array = npt.NDArray[Any]
 

@@ -14,13 +14,13 @@ from sidelight.base import MethodTags
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import EMResult, HeldPosterior
-from sidelight.mixture._discriminative_base import (
+from sidelight.mixture.discriminative._base import (
     Search,
     _DiscriminativeBase,
     symmetric_inverse_root,
 )
-from sidelight.mixture._discriminative_objective import WhiteRows
-from sidelight.mixture._factor_models import FactorModel, TiedModel
+from sidelight.mixture.discriminative._factor_models import FactorModel, TiedModel
+from sidelight.mixture.discriminative._objective import WhiteRows
 from sidelight.mixture.gaussian._components import GaussianComponents
 
 Array = npt.NDArray[Any]

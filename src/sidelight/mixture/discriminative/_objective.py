@@ -20,8 +20,8 @@ import numpy.typing as npt
 from sidelight._kernels.mixture.responsibilities import posterior_rows
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import feature_tiles
-from sidelight.mixture._factor_models import FactorModel
-from sidelight.mixture._violation_loss import Statements, Violation, violation
+from sidelight.mixture.discriminative._factor_models import FactorModel
+from sidelight.mixture.discriminative._violation_loss import Statements, Violation, violation
 
 Array = npt.NDArray[Any]
 
