@@ -19,9 +19,10 @@ import sidelight
 from sidelight import Constraints
 from sidelight.evaluation import constraint_satisfaction, rand_index
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.mixture import NonparametricMixture, _nonparametric, _profiles
-from sidelight.mixture._bandwidths import CANDIDATES, choose, distance_percentiles
-from sidelight.mixture._profiles import (
+from sidelight.mixture import NonparametricMixture
+from sidelight.mixture.kernel import _nonparametric, _profiles
+from sidelight.mixture.kernel._bandwidths import CANDIDATES, choose, distance_percentiles
+from sidelight.mixture.kernel._profiles import (
     ProfileFit,
     Sweep,
 )

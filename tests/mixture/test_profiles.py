@@ -16,22 +16,24 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight._kernels.profiles import solve_profile, solve_profiles
+from sidelight._kernels.mixture.profiles import solve_profile, solve_profiles
 from sidelight.evaluation import rand_index
-from sidelight.mixture import NonparametricMixture, _kernel_rows, _profiles
-from sidelight.mixture._kernel_rows import (
-    Distances,
-    dense_kernel,
-    given_kernel,
-    neighbour_distances,
-    neighbour_kernel,
-)
-from sidelight.mixture._profiles import (
+from sidelight.mixture import NonparametricMixture
+from sidelight.mixture.kernel import _profiles
+from sidelight.mixture.kernel import _rows as _kernel_rows
+from sidelight.mixture.kernel._profiles import (
     ProfileFit,
     Sweep,
     dirichlet_start,
     fit_profiles,
     seeds_start,
+)
+from sidelight.mixture.kernel._rows import (
+    Distances,
+    dense_kernel,
+    given_kernel,
+    neighbour_distances,
+    neighbour_kernel,
 )
 
 GOLDEN_X = np.array([[0.0], [0.5], [1.0], [4.0], [4.6]])

@@ -19,6 +19,6 @@ __getattr__, __dir__, __all__ = attach(
         "discriminative._projected": ["ProjectedDiscriminativeMixture"],
         "message_length._mml": ["MMLMixture"],
         "message_length._feature_saliency": ["FeatureSaliencyMixture"],
-        "_nonparametric": ["NonparametricMixture"],
+        "kernel._nonparametric": ["NonparametricMixture"],
     },
 )

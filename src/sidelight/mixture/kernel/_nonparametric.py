@@ -18,11 +18,17 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._bandwidths import CANDIDATES, choose, distance_percentiles
 from sidelight.mixture._core._base import _MixtureBase
 from sidelight.mixture._core._em import log_joint_blocks, normalized_log
-from sidelight.mixture._kernel_components import KernelComponents
-from sidelight.mixture._kernel_rows import (
+from sidelight.mixture.kernel._bandwidths import CANDIDATES, choose, distance_percentiles
+from sidelight.mixture.kernel._components import KernelComponents
+from sidelight.mixture.kernel._profiles import (
+    ProfileFit,
+    dirichlet_start,
+    fit_profiles,
+    seeds_start,
+)
+from sidelight.mixture.kernel._rows import (
     KEPT_ROWS,
     Distances,
     Kernel,
@@ -33,7 +39,6 @@ from sidelight.mixture._kernel_rows import (
     neighbour_kernel,
     strongest_links,
 )
-from sidelight.mixture._profiles import ProfileFit, dirichlet_start, fit_profiles, seeds_start
 
 Array = npt.NDArray[Any]
 

@@ -20,9 +20,9 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
-from sidelight._kernels.profiles import LEAST_ROOM, solve_profiles
+from sidelight._kernels.mixture.profiles import LEAST_ROOM, solve_profiles
 from sidelight._progress import fit_progress
-from sidelight.mixture._kernel_rows import Kernel
+from sidelight.mixture.kernel._rows import Kernel
 
 Array = npt.NDArray[Any]
 

@@ -13,8 +13,8 @@ from scipy.special import logsumexp
 from sklearn.neighbors import NearestNeighbors
 
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._kernel_rows import Distances
-from sidelight.mixture._profiles import LEAST_DENSITY
+from sidelight.mixture.kernel._profiles import LEAST_DENSITY
+from sidelight.mixture.kernel._rows import Distances
 
 Array = npt.NDArray[Any]
 
