@@ -9,7 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp, softmax
 
 from sidelight import Constraints
-from sidelight._kernels.online_selection import (
+from sidelight._kernels.feature_selection.online import (
     refresh_groups,
     show_pairs,
     show_pairs_as_printed,

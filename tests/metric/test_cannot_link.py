@@ -14,10 +14,10 @@ from sklearn.svm import SVC, LinearSVC
 from sidelight import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric import CannotLinkMetric
-from sidelight.metric import _cannot_link as module
 from sidelight.metric._base import pair_differences
-from sidelight.metric._cannot_link_model import ModelAscent, PairModel, choose_ascent
-from sidelight.metric._cannot_link_solver import (
+from sidelight.metric.cannot_link import _metric as module
+from sidelight.metric.cannot_link._model import ModelAscent, PairModel, choose_ascent
+from sidelight.metric.cannot_link._solver import (
     CoordinateAscent,
     GramVisits,
     Graph,

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
 from sidelight import Constraints
-from sidelight._kernels.pair_metric import itml_sweep, pola_epoch
+from sidelight._kernels.metric.pair_metric import itml_sweep, pola_epoch
 from sidelight.exceptions import ConstraintWarning
 from sidelight.metric import ITML, POLA
 from sidelight.metric._base import metric_root, pair_differences

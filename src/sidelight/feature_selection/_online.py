@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._kernels.online_selection import (
+from sidelight._kernels.feature_selection.online import (
     gap_sizes,
     refresh_groups,
     show_pairs,

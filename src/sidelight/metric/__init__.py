@@ -10,6 +10,6 @@ __getattr__, __dir__, __all__ = attach(
         "_mmc": ["MMC"],
         "_itml": ["ITML"],
         "_pola": ["POLA"],
-        "_cannot_link": ["CannotLinkMetric"],
+        "cannot_link._metric": ["CannotLinkMetric"],
     },
 )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sidelight._kernels.pair_metric import itml_sweep
+from sidelight._kernels.metric.pair_metric import itml_sweep
 from sidelight._progress import fit_progress
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs, total_covariance

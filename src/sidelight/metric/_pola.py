@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._kernels.pair_metric import pola_epoch
+from sidelight._kernels.metric.pair_metric import pola_epoch
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.metric._base import _MetricBase, metric_root, pair_differences

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from sidelight.metric._base import metric_root
-from sidelight.metric._cannot_link_solver import Graph, as_csr
+from sidelight.metric.cannot_link._solver import Graph, as_csr
 
 Array = npt.NDArray[Any]
 Products = Callable[[Any, Any], Array]

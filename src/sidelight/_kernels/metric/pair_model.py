@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._kernels import kernel, sum_kernel
-from sidelight._kernels.cannot_link import difference
+from sidelight._kernels.metric.cannot_link import difference
 
 Array = npt.NDArray[Any]
 

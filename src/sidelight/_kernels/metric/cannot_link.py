@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._kernels import kernel, sum_kernel
-from sidelight._kernels.pair_metric import add_outer, times_vector
+from sidelight._kernels.metric.pair_metric import add_outer, times_vector
 
 Array = npt.NDArray[Any]
 

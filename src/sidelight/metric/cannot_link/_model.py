@@ -21,13 +21,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._kernels.pair_model import (
+from sidelight._kernels.metric.pair_model import (
     all_differences,
     feature_products,
     model_sweep,
     shared_features,
 )
-from sidelight.metric._cannot_link_solver import (
+from sidelight.metric.cannot_link._solver import (
     Ascent,
     CoordinateAscent,
     Graph,

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._kernels.cannot_link import gram_epoch, metric_epoch, sparse_epoch
-from sidelight._kernels.pair_model import gram_products, sparse_gram
+from sidelight._kernels.metric.cannot_link import gram_epoch, metric_epoch, sparse_epoch
+from sidelight._kernels.metric.pair_model import gram_products, sparse_gram
 from sidelight._progress import fit_progress
 
 Array = npt.NDArray[Any]

@@ -18,15 +18,16 @@ from sidelight.constraints import Constraints, known_pairs
 from sidelight.constraints._pairs import Pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase, warn_of_rank
-from sidelight.metric._cannot_link_form import PairForm, joined, leading_root
-from sidelight.metric._cannot_link_model import choose_ascent
-from sidelight.metric._cannot_link_problem import (
+from sidelight.metric._rca import check_components
+from sidelight.metric.cannot_link._learned import PairForm, joined, leading_root
+from sidelight.metric.cannot_link._model import choose_ascent
+from sidelight.metric.cannot_link._problem import (
     BaseKernel,
     Problem,
     pose,
     warn_of_frequent_features,
 )
-from sidelight.metric._cannot_link_solver import (
+from sidelight.metric.cannot_link._solver import (
     LARGEST_MATRIX,
     CoordinateAscent,
     GramVisits,
@@ -36,7 +37,6 @@ from sidelight.metric._cannot_link_solver import (
     choose_products,
     solve,
 )
-from sidelight.metric._rca import check_components
 
 Array = npt.NDArray[Any]
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from sidelight._kernels.cannot_link import squared_lengths
+from sidelight._kernels.metric.cannot_link import squared_lengths
 from sidelight.exceptions import SidelightError
-from sidelight.metric._cannot_link_solver import LARGEST_MATRIX, Graph, as_csr
+from sidelight.metric.cannot_link._solver import LARGEST_MATRIX, Graph, as_csr
 
 Array = npt.NDArray[Any]
 

@@ -1,0 +1,1 @@
+"""TITLE _kernels/feature_selection."""

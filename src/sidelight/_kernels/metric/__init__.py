@@ -1,0 +1,1 @@
+"""TITLE _kernels/metric."""

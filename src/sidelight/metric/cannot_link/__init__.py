@@ -1,0 +1,1 @@
+"""TITLE metric/cannot_link."""
