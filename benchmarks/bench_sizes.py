@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.harness import Row, clock, compare
 from sklearn.metrics.pairwise import euclidean_distances
 
+from sidelight.assignment import assign_sized
 from sidelight.cluster import KMeans, SizeConstrainedKMeans
-from sidelight.constraints import assign_sized
 
 #: Rows, features, clusters; iterations and repetitions that keep the peer's time bearable.
 SHAPES = ((5_000, 10, 10, 10, 5), (23_000, 50, 10, 10, 2), (20_000, 10, 100, 5, 1))

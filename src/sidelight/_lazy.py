@@ -1,34 +1,57 @@
-"""Names that import their module on first use, so that ``import sidelight`` stays fast."""
+"""Packages whose names import their module on first use, so that ``import sidelight`` stays fast.
+
+The door of a package is its ``__init__.pyi``: one line for every public name. Editors and type
+checkers read it as it is; :func:`attach` reads the same lines at run time.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
-def attach(
-    package: str, names: Mapping[str, Sequence[str]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Make ``__getattr__``, ``__dir__`` and ``__all__`` of a package with lazy contents.
+def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Make ``__getattr__``, ``__dir__`` and ``__all__`` of a package from its ``__init__.pyi``.
 
     Parameters
     ----------
     package : str
-        ``__name__`` of the package.
-    names : mapping of str to sequence of str
-        Module of the package (``"_kmeans"``) to the public names that it defines. An empty
-        sequence makes the module itself the public name.
+        ``__name__`` of the package. Its door holds lines of three forms:
+        ``from ._module import Name as Name`` for a name, ``from . import module as module`` for a
+        module, and ``from .room import *`` for everything that the door of a room names.
     """
-    home = {name: module for module, public in names.items() for name in public}
-    modules = {module for module, public in names.items() if not public}
+    home = _read_door(package)
 
     def get(name: str) -> Any:
-        if name in modules:
-            return importlib.import_module(f"{package}.{name}")
-        if name in home:
-            return getattr(importlib.import_module(f"{package}.{home[name]}"), name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, attribute = home[name]
+        found = importlib.import_module(module)
+        return found if attribute is None else getattr(found, attribute)
 
-    everything = sorted({*home, *modules})
+    everything = sorted(home)
     return get, lambda: everything, everything
+
+
+def _read_door(package: str) -> dict[str, tuple[str, str | None]]:
+    """Public name to the module that defines it, and its name there (none for a module)."""
+    spec = importlib.util.find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    door = ast.parse(Path(spec.origin).with_suffix(".pyi").read_text(encoding="utf-8"))
+    home: dict[str, tuple[str, str | None]] = {}
+    for line in door.body:
+        if not isinstance(line, ast.ImportFrom):
+            continue
+        for alias in line.names:
+            if alias.name == "*":
+                home |= _read_door(f"{package}.{line.module}")
+            elif line.module is None:
+                home[alias.name] = (f"{package}.{alias.name}", None)
+            else:
+                home[alias.name] = (f"{package}.{line.module}", alias.name)
+    return home

@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs
 
 from sidelight import Constraints
+from sidelight.assignment import assign_sized
 from sidelight.cluster import BalancedKMeans, KMeans, SphericalKMeans, sample_size
 from sidelight.cluster.balanced._populate import populate, refine
-from sidelight.constraints import assign_sized
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
 # ------------------------------------------------------------------ how many rows to sample

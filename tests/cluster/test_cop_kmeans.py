@@ -13,11 +13,11 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from sidelight import Constraints, engine
+from sidelight.assignment import assign
 from sidelight.cluster import COPKMeans, KMeans
 from sidelight.cluster.kmeans import _hard_assignment
 from sidelight.cluster.kmeans._hard_assignment import hold
 from sidelight.cluster.pairs._contraction import contract
-from sidelight.constraints import assign
 from sidelight.engine import as_rows
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
 

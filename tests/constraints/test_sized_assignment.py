@@ -11,8 +11,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import sidelight.assignment._sized as module
+from sidelight.assignment import assign_sized
 from sidelight.assignment._sized import size_bound, solve_flow
-from sidelight.constraints import assign_sized
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 

@@ -1,1 +1,1 @@
-"""TITLE _fit."""
+"""What every fit shares: declared parameters, restarts, alternation, moments of rows."""

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import IntArray
 from sidelight.active._growing import GrowingClosure
 from sidelight.active._log import AnswerLog
 from sidelight.constraints import Constraints
@@ -24,8 +24,6 @@ from sidelight.exceptions import (
     SidelightError,
     UnknownIds,
 )
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight.active._strategies import FloatArray, Strategy, block_distances, dense_rows, mean_row
+from sidelight._typing import FloatArray, IntArray
+from sidelight.active._strategies import Strategy, block_distances, dense_rows, mean_row
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 
-IntArray = npt.NDArray[np.int64]
 # A question goes out of the procedure, and whether the two rows belong together comes back.
 Asking = Generator[tuple[int, int], None, bool | None]
 

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 
 def move(labels: Any, rows: Any, cluster: Any, *, X: Any = None, ids: Any = None) -> Constraints:

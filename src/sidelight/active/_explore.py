@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sidelight.active._neighbourhoods import IntArray, NeighbourhoodStrategy
-from sidelight.active._strategies import BoolArray, FloatArray, mean_row
+from sidelight._typing import FloatArray, IntArray
+from sidelight.active._neighbourhoods import NeighbourhoodStrategy
+from sidelight.active._strategies import BoolArray, mean_row
 from sidelight.engine import RowSource
 
 # Without a number of clusters, exploring ends when so many rows in a row found no new one.

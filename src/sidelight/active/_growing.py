@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import IntArray
 from sidelight.constraints import Closure
-
-IntArray = npt.NDArray[np.int64]
 
 
 class _Step(NamedTuple):

@@ -7,19 +7,17 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._progress import fit_progress
+from sidelight._typing import Array
 from sidelight.active._answers import Answers
 from sidelight.active._oracles import CallableOracle, Oracle
 from sidelight.active._strategies import Strategy, make_strategy
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 # The clustering is looked at so many times on the way.
 LOOKS = 10

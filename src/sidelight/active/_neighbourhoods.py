@@ -6,20 +6,17 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import FloatArray, IntArray
 from sidelight.active._answers import Answers
 from sidelight.active._strategies import (
     BoolArray,
     FarthestFirst,
-    FloatArray,
     Strategy,
     block_distances,
     dense_rows,
 )
 from sidelight.engine import RowSource
-
-IntArray = npt.NDArray[np.int64]
 
 
 class NeighbourhoodStrategy(Strategy):

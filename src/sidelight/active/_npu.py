@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from sidelight.active._neighbourhoods import IntArray, NeighbourhoodStrategy
-from sidelight.active._strategies import BoolArray, FloatArray
+from sidelight._typing import FloatArray, IntArray
+from sidelight.active._neighbourhoods import NeighbourhoodStrategy
+from sidelight.active._strategies import BoolArray
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 

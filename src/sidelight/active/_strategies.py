@@ -11,12 +11,11 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_random_state
 
+from sidelight._typing import Array, FloatArray
 from sidelight.active._answers import Answers
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 
-Array = npt.NDArray[Any]
-FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 NAMES = {

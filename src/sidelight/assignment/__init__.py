@@ -1,1 +1,5 @@
-"""TITLE assignment."""
+"""Exact and bounded assignment, colouring, flows: solvers over arrays."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -28,9 +28,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import FloatArray, IntArray
 from sidelight.assignment._coloring import (
     Graph,
-    IntArray,
     check_coloring,
     connected_parts,
     infeasible,
@@ -39,7 +39,6 @@ from sidelight.assignment._coloring import (
 )
 from sidelight.assignment._cpsat import fits
 from sidelight.assignment._parts import (
-    FloatArray,
     Unsolvable,
     satisfies,
     solve_by_relaxation,

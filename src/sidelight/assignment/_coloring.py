@@ -17,14 +17,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import IntArray
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 # Nodes times colours, and edges, up to which the better but slower greedy colouring is tried.
 _DSATUR_CELLS = 20_000_000
 _DSATUR_EDGES = 300_000
 _CLIQUE_BUDGET = 20_000_000
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -200,7 +199,7 @@ def make_graph(n_nodes: int, edges: npt.ArrayLike) -> Graph:
 
 def color_bounds(graph: Graph) -> ColorBounds:
     """Bound the chromatic number from below by a clique and from above by a greedy colouring."""
-    from sidelight._kernels.assignment.augmenting import coloring as kernels
+    from sidelight._kernels.assignment import coloring as kernels
 
     indptr, neighbors = graph.indptr, graph.neighbors
     order, core = kernels.degeneracy_order(indptr, neighbors)

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.assignment._coloring import Graph, IntArray, color_bounds
+from sidelight._typing import FloatArray, IntArray
+from sidelight.assignment._coloring import Graph, color_bounds
 from sidelight.assignment._cpsat import color_variables, fits, make_solver, read_colors, solve
-
-FloatArray = npt.NDArray[np.float64]
 
 # Decisions in branch and bound before a part is handed on, and neighbours looked at by chains.
 _DECISIONS = 2_000

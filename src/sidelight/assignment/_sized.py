@@ -15,7 +15,8 @@ below 0 at its lower bound, and nothing can be cheaper:
     \le \sum_i c_{i, l_i} ,
 
 with equality there. Prices of an earlier problem, or of a sample of the rows, come close; the rest
-is moved along shortest paths between clusters (:mod:`sidelight._kernels.assignment.sized`), with only those
+is moved along shortest paths between clusters (:mod:`sidelight._kernels.assignment.sized`), with
+only those
 rows in play that small changes of the prices can move (Constrained Clustering, section 9.3).
 """
 
@@ -37,10 +38,8 @@ from sidelight._kernels.assignment.sized import (
     list_candidates,
     move_to_bounds,
 )
+from sidelight._typing import FloatArray, IntArray
 from sidelight.exceptions import SidelightError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: One row in this many is in the sample that prices are learnt from, if that leaves enough rows.
 SAMPLE = 8
@@ -135,7 +134,7 @@ def assign_sized(
 
     Examples
     --------
-    >>> from sidelight.constraints import assign_sized
+    >>> from sidelight.assignment import assign_sized
     >>> cost = [[0.0, 5.0], [1.0, 2.0], [1.0, 4.0]]
     >>> found = assign_sized(cost, lower=[0, 1], upper=[3, 3])
     >>> found.labels, found.cost

@@ -16,14 +16,9 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from sidelight._typing import FloatArray, IntArray
 from sidelight.assignment._assign import assign
-from sidelight.assignment._sized import (
-    FloatArray,
-    IntArray,
-    SizedAssignment,
-    size_bound,
-    solve_flow,
-)
+from sidelight.assignment._sized import SizedAssignment, size_bound, solve_flow
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 #: Entries (row and cluster) of a problem that is solved as a whole.

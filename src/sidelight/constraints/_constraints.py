@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
+from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra import _operations as algebra
-from sidelight.constraints.algebra._canonical import (
-    Array,
-    FloatArray,
-    IntArray,
-    Pairs,
-    RowIndex,
-    Statements,
-)
+from sidelight.constraints.algebra._canonical import Pairs, RowIndex, Statements
 from sidelight.constraints.algebra._closure import Closure, close
 from sidelight.constraints.algebra._reduce import Reduced, reduce_rows
 from sidelight.constraints.algebra._violations import Violations, find_violations

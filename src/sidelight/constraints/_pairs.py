@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.constraints._constraints import Constraints
-
-Array = npt.NDArray[Any]
 
 #: Labels and groups give at most about this many pairs of each kind.
 MOST_PAIRS = 50_000

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import IntArray
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
     from sidelight.constraints._constraints import Constraints
 
-IntArray = npt.NDArray[np.int64]
 
 # More must-links or cannot-links than this are sampled for the coherence.
 _MOST_COMPARED = 10_000

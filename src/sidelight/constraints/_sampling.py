@@ -22,10 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from sidelight._typing import FloatArray, IntArray
 from sidelight.exceptions import SidelightError
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Protocol = Literal["random", "level", "disjoint", "balanced", "teachers"]
 
 # Up to this many possible pairs are shuffled; beyond, pairs are drawn and repetitions dropped.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 #: Pairs whose differences are formed at a time.
 PAIR_BLOCK = 4096

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import FloatArray
 from sidelight.exceptions import SidelightError
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Sums of weights that differ by less than this share of the total are equal.
 ROUNDING = 1e-9

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from sidelight._typing import IntArray
 from sidelight.assignment._coloring import connected_parts
 from sidelight.constraints.algebra._canonical import Classes, Pairs, Statements
 from sidelight.exceptions import SidelightError
@@ -24,7 +25,6 @@ from sidelight.exceptions import SidelightError
 if TYPE_CHECKING:
     from sidelight.constraints._constraints import Constraints
 
-IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Split = tuple["Constraints", "Constraints"]
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial.distance import pdist
 from sklearn.utils import check_random_state
 
+from sidelight._typing import FloatArray, IntArray
 from sidelight.constraints import Constraints
 from sidelight.datasets._dataset import Dataset
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Random = np.random.RandomState
 
 SIDES = ("left", "right")

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import FloatArray
 from sidelight.datasets._dataset import Dataset
 from sidelight.exceptions import SidelightError
-
-FloatArray = npt.NDArray[np.float64]
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "none", "<null>", "<na>", "null"})
 ROW_NAMES = frozenset({"id", "rowid", "row_id", "index", "identifier", "code.number"})

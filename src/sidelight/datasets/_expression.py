@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from sidelight._typing import FloatArray, IntArray
 from sidelight.datasets._dataset import Dataset
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def make_cyclic_expression(n_times: int = 105, *, n_genes: int = 20, width: int = 39) -> Dataset:

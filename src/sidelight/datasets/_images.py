@@ -9,10 +9,8 @@ import numpy.typing as npt
 from scipy.signal import fftconvolve
 from sklearn.utils import check_random_state
 
+from sidelight._typing import FloatArray, IntArray
 from sidelight.datasets._dataset import Dataset
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 ORIENTATIONS = (0.0, 45.0, 90.0, 135.0)
 GABOR_WAVELENGTHS = (2.0, 4.0, 8.0)

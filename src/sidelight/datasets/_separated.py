@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.utils import check_random_state
 
+from sidelight._typing import FloatArray
 from sidelight.datasets._dataset import Dataset
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def make_separated_gaussians(

@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.engine.source import (
-    DEFAULT_BUDGET,
-    Array,
-    RowSource,
-    equal_blocks,
-    floating_dtype,
-)
+from sidelight._typing import Array
+from sidelight.engine.source import DEFAULT_BUDGET, RowSource, equal_blocks, floating_dtype
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight.engine.source import Array, RowSource, equal_blocks, floating_dtype
+from sidelight._typing import Array
+from sidelight.engine.source import RowSource, equal_blocks, floating_dtype
 from sidelight.exceptions import SidelightError
 
 #: A block should outweigh its hand-over to a thread a hundredfold, yet leave enough of them to

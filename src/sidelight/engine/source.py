@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.engine._threads import get_threads, one_thread_blas
 from sidelight.exceptions import SidelightError
 
-Array = npt.NDArray[Any]
 Arrays = tuple[Array, ...]
 BlockFunction = Callable[..., tuple[Sequence[Any], Sequence[Array]]]
 BlockResult = tuple[int, int, Sequence[Any], Sequence[Array]]

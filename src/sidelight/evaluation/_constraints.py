@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sidelight.evaluation._contingency import IntArray, count_codes, encode_labels
+from sidelight._typing import IntArray
+from sidelight.evaluation._contingency import count_codes, encode_labels
 from sidelight.evaluation._pairs import count_pairs
 from sidelight.exceptions import SidelightError
 

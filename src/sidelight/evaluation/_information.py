@@ -6,7 +6,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sidelight.evaluation._contingency import Contingency, IntArray, contingency
+from sidelight._typing import IntArray
+from sidelight.evaluation._contingency import Contingency, contingency
 from sidelight.exceptions import SidelightError
 
 Normalization = Literal["arithmetic", "geometric", "min", "max", "joint", "reference"]

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sidelight.evaluation._contingency import Contingency, FloatArray, IntArray, contingency
+from sidelight._typing import FloatArray, IntArray
+from sidelight.evaluation._contingency import Contingency, contingency
 
 # Above this many cells the matching works on the non-empty cells only.
 _DENSE_CELLS = 4_000_000

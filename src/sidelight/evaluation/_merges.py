@@ -6,9 +6,8 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 
 class MergeScores(NamedTuple):

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidelight.evaluation._contingency import Contingency, IntArray, contingency
+from sidelight._typing import IntArray
+from sidelight.evaluation._contingency import Contingency, contingency
 
 
 class PairwiseScores(NamedTuple):

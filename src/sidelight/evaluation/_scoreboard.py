@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import FloatArray
 from sidelight.evaluation._constraints import Satisfaction, mean_of_known
 from sidelight.exceptions import SidelightError
-
-FloatArray = npt.NDArray[np.float64]
 
 SAME_SCORE = 1e-12
 

@@ -7,14 +7,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import ConstrainedEstimator
 from sidelight.exceptions import ConstraintWarning
-
-Array = npt.NDArray[Any]
 
 
 class _ScoreSelector(SelectorMixin, ConstrainedEstimator):

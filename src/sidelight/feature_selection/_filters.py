@@ -7,10 +7,10 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import Tags
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -29,8 +29,6 @@ from sidelight.feature_selection._scores import (
     variances,
 )
 from sidelight.graphs import neighbor_graph
-
-Array = npt.NDArray[Any]
 
 
 class VarianceScore(_ScoreSelector):

@@ -10,17 +10,15 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import Tags
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.feature_selection._base import _ScoreSelector, n_kept
 from sidelight.feature_selection._scores import squared_gaps
-
-Array = npt.NDArray[Any]
 
 #: Below this variance (of a feature with mean square 1) a feature does not vary.
 LEAST_VARIANCE = 1e-10

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
+from sidelight._typing import Array
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 #: Features in a group on average, as in the vocabulary of the thesis (20 words to a parent).
 FEATURES_PER_GROUP = 20

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.feature_selection._scores import pair_sums, variances
-
-Array = npt.NDArray[Any]
 
 
 def classes_of(known: Constraints, selector: Any) -> Array:

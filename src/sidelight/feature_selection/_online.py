@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -18,13 +17,12 @@ from sidelight._kernels.feature_selection.online import (
     show_pairs,
     show_pairs_as_printed,
 )
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.feature_selection._base import _ScoreSelector
 from sidelight.feature_selection._groups import hierarchical_groups
-
-Array = npt.NDArray[Any]
 
 #: Cannot-links in a row that lift the weights to the threshold from nothing: with fewer each of
 #: them has too much of a say, with many more must-links are never mistakes and have none.

@@ -8,12 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.graphs import degrees
-
-Array = npt.NDArray[Any]
 
 #: Pairs whose differences are taken at a time.
 PAIR_BLOCK = 4096

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
+from sidelight._typing import Array
 from sidelight.engine import get_threads
 from sidelight.exceptions import SidelightError
 
-Array = npt.NDArray[Any]
 Weights = Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"]
 
 #: Rows of a graph that joins all of them: its matrix takes 8 n² bytes.

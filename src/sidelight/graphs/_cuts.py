@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,14 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 from sklearn.exceptions import ConvergenceWarning
 
+from sidelight._typing import Array
 from sidelight.engine._threads import one_thread_blas
 from sidelight.graphs._laplacian import degrees, laplacian
-
-Array = npt.NDArray[Any]
 
 #: Up to this many rows a dense solver is faster and exact.
 DENSE_ROWS = 600

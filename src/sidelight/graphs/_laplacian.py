@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 
 def check_graph(W: Any, name_rows: Callable[[Any], list[str]] | None = None) -> sparse.csr_array:

@@ -7,15 +7,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import ConstrainedEstimator
 from sidelight.exceptions import ConstraintWarning, SidelightError
-
-Array = npt.NDArray[Any]
 
 #: Directions with less of the largest standard deviation than this are rounding.
 RANK_TOLERANCE = 1e-10

@@ -6,15 +6,13 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, chunklet_scatter
 from sidelight.exceptions import ConstraintWarning
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept
-
-Array = npt.NDArray[Any]
 
 #: Less of the variance of all rows than this is rounding of rows that are the same.
 NO_SPREAD = 1e-24

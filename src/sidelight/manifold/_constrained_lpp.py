@@ -6,16 +6,14 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg, sparse
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs, pair_scatter
 from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import degrees, neighbor_graph
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept
-
-Array = npt.NDArray[Any]
 
 
 class ConstrainedLPP(_LinearProjection):

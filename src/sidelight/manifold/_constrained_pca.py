@@ -6,14 +6,11 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs, pair_scatter
 from sidelight.exceptions import ConstraintWarning
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept
-
-Array = npt.NDArray[Any]
 
 
 class ConstrainedPCA(_LinearProjection):

@@ -7,16 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import ConstrainedEstimator
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
-
-Array = npt.NDArray[Any]
 
 
 class _MetricBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConstrainedEstimator):

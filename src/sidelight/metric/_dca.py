@@ -6,16 +6,14 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Closure, Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase, warn_of_rank
 from sidelight.metric._rca import check_components
-
-Array = npt.NDArray[Any]
 
 
 class DCA(_MetricBase):

@@ -7,17 +7,15 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sidelight._kernels.metric.pair_metric import itml_sweep
 from sidelight._progress import fit_progress
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs, total_covariance
 from sidelight.metric._base import _MetricBase, metric_root, pair_differences
-
-Array = npt.NDArray[Any]
 
 #: Rounds over the pairs with a multiplier between two rounds over all pairs.
 ACTIVE_ROUNDS = 4

@@ -7,16 +7,14 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._progress import fit_progress
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase, pair_differences
 from sidelight.metric._mmc_solvers import Progress, solve_diagonal, solve_full
-
-Array = npt.NDArray[Any]
 
 #: Directions in which no must-linked rows differ would be unbounded without any.
 SMALLEST_RIDGE = 1e-6

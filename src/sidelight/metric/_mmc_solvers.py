@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 
 @dataclass(frozen=True)

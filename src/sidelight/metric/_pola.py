@@ -6,16 +6,14 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._kernels.metric.pair_metric import pola_epoch
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.metric._base import _MetricBase, metric_root, pair_differences
-
-Array = npt.NDArray[Any]
 
 
 class POLA(_MetricBase):

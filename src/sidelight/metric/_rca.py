@@ -7,15 +7,13 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, chunklet_scatter, total_covariance
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase, warn_of_rank
-
-Array = npt.NDArray[Any]
 
 
 class RCA(_MetricBase):

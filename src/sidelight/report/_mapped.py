@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from markupsafe import Markup
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
+from sidelight._typing import Array
 from sidelight.constraints import known_pairs
 from sidelight.engine import as_rows
 from sidelight.report._charts import named_bars
@@ -21,8 +21,6 @@ from sidelight.report._projection import project
 from sidelight.report._run import Given, Partition, count, enumerate_in_words
 from sidelight.report._sections import ICONS, MAX_GROUPS, Section, chips, colours, objective
 from sidelight.report._tables import format_number
-
-Array = npt.NDArray[Any]
 
 MOST_DRAWN = 2_000
 MOST_LINKED = 1_500  # of the drawn rows: the rest shows what else there is

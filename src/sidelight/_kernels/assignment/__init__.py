@@ -1,1 +1,1 @@
-"""TITLE _kernels/assignment."""
+"""Loops of assignment and colouring."""

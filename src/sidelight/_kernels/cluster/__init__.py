@@ -1,1 +1,1 @@
-"""TITLE _kernels/cluster."""
+"""Loops of the clusterers."""

@@ -7,14 +7,10 @@ the same, so that a pair costs no more than the terms that it has.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels import kernel
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 
 @kernel

@@ -12,14 +12,10 @@ nearest neighbours finds all merges in O(m²).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels import kernel
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 SINGLE, COMPLETE, AVERAGE = 0, 1, 2
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels import kernel
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 
 @kernel

@@ -1,1 +1,1 @@
-"""TITLE _kernels/constraints."""
+"""Loops over links between rows."""

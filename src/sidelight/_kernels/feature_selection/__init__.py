@@ -1,1 +1,1 @@
-"""TITLE _kernels/feature_selection."""
+"""Loops of the feature selectors."""

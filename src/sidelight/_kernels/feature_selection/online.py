@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels import kernel
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 #: Exponents are kept below this; then all of them are moved down together.
 LARGEST_EXPONENT = 500.0

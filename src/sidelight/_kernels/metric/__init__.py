@@ -1,1 +1,1 @@
-"""TITLE _kernels/metric."""
+"""Loops of the learned distances."""

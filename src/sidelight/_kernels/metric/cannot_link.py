@@ -8,15 +8,11 @@ graph whose edges ``q = (k, l)`` weigh ``α_q``, and a step changes nothing but 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels import kernel, sum_kernel
 from sidelight._kernels.metric.pair_metric import add_outer, times_vector
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 #: Pairs whose margins are measured at once: their products with all rows stay in the cache.
 BLOCK = 32

@@ -6,15 +6,11 @@ differences as sparse rows.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels import kernel, sum_kernel
 from sidelight._kernels.metric.cannot_link import difference
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 #: Rows and columns of a matrix that is turned or mirrored at a time.
 TILE = 64

@@ -1,1 +1,1 @@
-"""TITLE _kernels/mixture."""
+"""Loops of the mixtures."""

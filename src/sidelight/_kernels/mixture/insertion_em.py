@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import numpy.typing as npt
 
 from sidelight._kernels import kernel
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 #: exp of less than this is nothing beside 1 in double precision.
 NOTHING = -38.0

@@ -8,14 +8,11 @@ matrix per pattern is factored, of the size of what is missing.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels import kernel
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 
 @kernel

@@ -1,1 +1,1 @@
-"""TITLE cluster/_core."""
+"""What all k-means share: distances, seeding, the loop, new rows."""

@@ -1,6 +1,7 @@
 """Alternating minimisation: label the rows for given parameters, improve the parameters, repeat.
 
-The loop under the methods whose parameters are more than centres (:mod:`sidelight.cluster._core._lloyd`
+The loop under the methods whose parameters are more than centres
+(:mod:`sidelight.cluster._core._lloyd`
 is the loop under those with centres alone).
 """
 
@@ -10,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._fit.restarts import fit_progress
+from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.engine._threads import one_thread_blas
 
-Array = npt.NDArray[Any]
 State = TypeVar("State")
 
 #: A relative fall of the objective below this is rounding.

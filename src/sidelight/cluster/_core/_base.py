@@ -8,13 +8,13 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.restarts import Run, run_starts
+from sidelight._typing import Array
 from sidelight.base import ConstrainedEstimator
 from sidelight.base import check_weights as check_weights
 from sidelight.cluster._core._distances import center_distances, labelled_distances, nearest_centers
@@ -22,8 +22,6 @@ from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster._core._seeding import farthest_first, kmeans_plusplus, random_rows
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
-
-Array = npt.NDArray[Any]
 
 #: Relative difference of objectives that may be due to the order of a sum.
 ROUNDING = 1e-7

@@ -8,13 +8,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, nearest
+from sidelight._typing import Array
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 #: Rows that are worked on together, so that what belongs to them stays in the processor's cache:
 #: with many centres fewer of them. Not a power of two, see :mod:`sidelight.engine._memory`.

@@ -5,7 +5,8 @@ Minimises
     J(μ, l) = Σ_i w_i ‖x_i - μ_{l_i}‖² + penalty(l)
 
 by turns over the labels and the centres. One pass over the rows does both: a product with the
-centres, and tile by tile the nearest centres and the sums (:mod:`sidelight._kernels.cluster.lloyd`).
+centres, and tile by tile the nearest centres and the sums
+(:mod:`sidelight._kernels.cluster.lloyd`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._fit.restarts import fit_progress
+from sidelight._typing import Array
 from sidelight.cluster._core._distances import (
     EqualWeights,
     labelled_distances,
@@ -28,7 +30,6 @@ from sidelight.cluster._core._distances import (
 from sidelight.cluster._core._passes import BoundedPass, DensePass, SparsePass
 from sidelight.engine import RowSource
 
-Array = npt.NDArray[Any]
 Project = Callable[[Array, Array], Array]
 
 #: Bounds pay once few rows change their label, and when there is enough to skip.

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from sidelight._kernels.cluster.bounds import find_doubtful, relabel
 from sidelight._kernels.cluster.lloyd import add_gaps, add_sparse_rows, nearest
+from sidelight._typing import Array
 from sidelight.cluster._core._distances import CenterProducts, tiles
 
-Array = npt.NDArray[Any]
 Totals = tuple[Any, ...]
 
 

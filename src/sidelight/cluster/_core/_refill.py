@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import HeldRows, LloydResult, lloyd
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 
 class Refillable(HeldRows, Protocol):

@@ -6,15 +6,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._kernels.cluster.lloyd import join_candidates
+from sidelight._typing import Array
 from sidelight.cluster._core._distances import squared_distances
 from sidelight.cluster._core._lloyd import dense_rows
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 #: What :func:`_order_by_content` has found, as long as the source is in use.
 _orders: WeakKeyDictionary[RowSource, Array] = WeakKeyDictionary()

@@ -6,9 +6,9 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.assignment._sized import SizedAssignment, assign_sized
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
@@ -19,8 +19,6 @@ from sidelight.constraints import Constraints
 from sidelight.constraints._sizes import SizeBounds
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 ASSIGNMENTS = ("stable", "flow")
 
@@ -60,7 +58,7 @@ class BalancedKMeans(_DirectionsBase):
         Squared distances and means, or directions as in :class:`SphericalKMeans`.
     assignment : {"stable", "flow"}, default="stable"
         Populate and refine as above, or the cheapest assignment of all under the bound by
-        :func:`sidelight.constraints.assign_sized`: no dearer at the same centres.
+        :func:`sidelight.assignment.assign_sized`: no dearer at the same centres.
     init : {"k-means++", "random", "perturb"} or array of shape (n_clusters, n_features), \
 default="k-means++"
         Where the clustering of the sample starts; ``"perturb"`` for directions only.

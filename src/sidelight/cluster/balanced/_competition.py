@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._kernels.cluster.competition import compete, compete_by_counts, compete_sparse
+from sidelight._typing import Array
 from sidelight.cluster._core._distances import squared_distances, tiles
 from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

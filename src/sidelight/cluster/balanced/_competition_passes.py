@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.cluster.balanced._competition import Clusters, Rule, Stream, add_up_clusters
 from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 #: Rows that are taken from a shuffled table at a time.
 CHUNK_ROWS = 2000

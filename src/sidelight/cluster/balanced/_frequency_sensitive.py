@@ -9,11 +9,11 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.restarts import fit_progress
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster.balanced._competition import Clusters, Rule, Stream, add_up_clusters
@@ -21,8 +21,6 @@ from sidelight.cluster.balanced._competition_passes import Batch, Incremental, P
 from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 MODES = ("batch", "partial", "full", "streaming")
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.cluster.balance import accept_deferred, exchange, move_freely
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 
 def populate(costs: Array, labels: Array, min_size: int) -> Array:

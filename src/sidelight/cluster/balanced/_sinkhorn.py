@@ -19,15 +19,12 @@ maximise the concave dual
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.cluster._core._distances import tiles
 from sidelight.engine import RowSource, as_rows
-
-Array = npt.NDArray[Any]
 
 #: Sums over the rows are right when they are off by this share at most.
 TOLERANCE = 1e-9

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.restarts import fit_progress
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._base import check_weights
 from sidelight.cluster._core._distances import EqualWeights, mean_variance, tiles
@@ -21,8 +21,6 @@ from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 #: Temperatures on the way to the last one: each half of that before, few iterations at each.
 COOLING = 2.0

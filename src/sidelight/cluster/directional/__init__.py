@@ -1,1 +1,5 @@
-"""TITLE cluster/directional."""
+"""Clusters of directions."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

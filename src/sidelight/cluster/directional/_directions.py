@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.cluster._core._base import _KMeansBase, check_centers
 from sidelight.cluster._core._distances import squared_center_distances, tiles
 from sidelight.cluster._core._lloyd import LloydResult, Project
@@ -19,7 +20,6 @@ from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
-Array = npt.NDArray[Any]
 NameRows = Callable[[Any], Sequence[str]]
 
 GEOMETRIES = ("euclidean", "cosine")

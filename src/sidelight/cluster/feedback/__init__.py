@@ -1,1 +1,5 @@
-"""TITLE cluster/feedback."""
+"""Clusters of documents, refined by feedback."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -9,12 +9,12 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import ConstrainedEstimator, MethodTags, check_n_clusters
 from sidelight.cluster.feedback._multinomial import (
     M_STEPS,
@@ -43,8 +43,6 @@ from sidelight.cluster.feedback._term_weights import (
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
-
-Array = npt.NDArray[Any]
 
 SCHEDULES = ("all", "unsatisfied")
 

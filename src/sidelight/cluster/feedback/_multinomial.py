@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 
 from sidelight._progress import fit_progress
+from sidelight._typing import Array
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 M_STEPS = ("weighted", "text")
 

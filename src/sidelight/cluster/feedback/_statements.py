@@ -8,15 +8,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from sidelight._typing import Array
 from sidelight.cluster.feedback._multinomial import MixtureFit
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 PAIR_KINDS = ("together", "apart")
 CLUSTER_KINDS = ("move", "bad-cluster", "keep")

@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._kernels.cluster.divergence import add_pair_directions, term_divergence
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 MEANS = ("length", "midpoint")
 #: The weights that a step may reach, before they are scaled to mean 1.

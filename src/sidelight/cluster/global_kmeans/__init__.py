@@ -1,1 +1,5 @@
-"""TITLE cluster/global_kmeans."""
+"""Global k-means: one cluster after the other."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

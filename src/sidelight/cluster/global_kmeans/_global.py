@@ -7,9 +7,9 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._progress import FitProgress
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._base import _KMeansBase, check_weights
 from sidelight.cluster._core._distances import mean_variance
@@ -20,8 +20,6 @@ from sidelight.cluster.global_kmeans._trial_runs import Trials, number_of_trials
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 #: Numbers that one iteration goes through, below which one compiled loop beats blocks of rows.
 WORTH_BLOCKS = 1e5

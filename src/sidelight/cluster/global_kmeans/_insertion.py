@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.cluster.insertion import (
     descend,
@@ -18,9 +16,8 @@ from sidelight._kernels.cluster.insertion import (
     to_means,
 )
 from sidelight._progress import fit_progress
+from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows, get_threads
-
-Array = npt.NDArray[Any]
 
 #: Candidates that one thread looks at in one go, and the work (rows times numbers) below which
 #: threads take longer to start than they save.

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.cluster.global_kmeans._insertion import Points
 from sidelight.engine import as_rows
-
-Array = npt.NDArray[Any]
 
 #: Products below which neither we nor BLAS would use threads.
 WORTH_BLOCKS = 1e5

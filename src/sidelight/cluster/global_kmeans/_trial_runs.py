@@ -10,12 +10,10 @@ are tried, at a fraction of the time of the exhaustive search:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.cluster.insertion import removal_losses
+from sidelight._typing import Array
 from sidelight.cluster.global_kmeans._insertion import (
     Clusters,
     Points,
@@ -24,8 +22,6 @@ from sidelight.cluster.global_kmeans._insertion import (
     trial_ends,
 )
 from sidelight.cluster.global_kmeans._kd_partition import kd_means
-
-Array = npt.NDArray[Any]
 
 #: Rows per trial, and the fewest trials that are worth it.
 ROWS_PER_TRIAL = 20

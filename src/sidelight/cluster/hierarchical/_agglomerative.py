@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 
 from sidelight._kernels.cluster.nn_chain import linkage_matrix, shorten_through
+from sidelight._typing import Array
 from sidelight.base import ConstrainedEstimator, MethodTags, check_n_clusters
 from sidelight.cluster.hierarchical._group_distances import (
     LINKAGES,
@@ -27,8 +27,6 @@ from sidelight.cluster.hierarchical._merging import (
 )
 from sidelight.constraints import Closure, Constraints
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
-
-Array = npt.NDArray[Any]
 
 
 class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):

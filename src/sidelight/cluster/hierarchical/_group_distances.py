@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
@@ -22,10 +21,9 @@ from sidelight._kernels.cluster.nn_chain import (
     gather_block,
     sums_to_means,
 )
+from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 LINKAGES = {"single": SINGLE, "complete": COMPLETE, "average": AVERAGE}
 METRICS = ("euclidean", "precomputed")

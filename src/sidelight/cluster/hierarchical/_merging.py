@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial.distance import squareform
 
 from sidelight._kernels.cluster.nn_chain import (
@@ -25,9 +24,8 @@ from sidelight._kernels.cluster.nn_chain import (
     labels_after,
     nearest_neighbor_chain,
 )
+from sidelight._typing import Array
 from sidelight.assignment._coloring import check_coloring
-
-Array = npt.NDArray[Any]
 
 #: Seconds to decide whether one merge leaves enough colours, and for all such searches of a fit;
 #: what is not decided in time counts as harmful, which is always safe.

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.assignment.augmenting import assign_in_order
 from sidelight._kernels.assignment.coloring import compress_edges, degeneracy_order
 from sidelight._kernels.cluster.icm import icm_sweep, labelled_total
+from sidelight._typing import Array, IntArray
+from sidelight.assignment import assign, greedy_assign
 from sidelight.cluster.pairs._contraction import Contraction, Points
 from sidelight.cluster.pairs._icm import conditional_modes
-from sidelight.constraints import assign, greedy_assign
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 
@@ -21,9 +21,6 @@ ASSIGNMENTS = ("auto", "exact", "literature")
 
 #: Random orders that are tried after the two that have a reason.
 RANDOM_ORDERS = 5
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int64]
 
 
 class DeadEnd(SidelightError):

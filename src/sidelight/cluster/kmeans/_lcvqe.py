@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._alternate import Alternated, Visit, alternate, refill_rows
 from sidelight.cluster._core._base import _KMeansBase
@@ -25,8 +25,6 @@ from sidelight.cluster.pairs._priced import ClusterPricedPairs
 from sidelight.cluster.pairs._starts import Starts, check_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 
 class LCVQE(_KMeansBase):

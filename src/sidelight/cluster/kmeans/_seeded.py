@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._base import _KMeansBase, check_centers, check_weights
 from sidelight.cluster._core._distances import squared_center_distances
@@ -18,8 +18,6 @@ from sidelight.cluster._core._seeding import kmeans_plusplus, random_rows
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

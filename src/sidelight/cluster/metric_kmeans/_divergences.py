@@ -17,15 +17,13 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.cluster._core._distances import tiles
 from sidelight.cluster.directional._directions import NameRows, UnitRows, onto_sphere
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 #: Centres of counts are not below this: a row may have a word that its cluster has not.
 FLOOR = 1e-12

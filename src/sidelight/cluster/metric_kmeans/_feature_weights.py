@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._kernels.cluster.metric import add_rows, add_sparse_rows
+from sidelight._typing import Array
 from sidelight.cluster._core._distances import tiles
 from sidelight.cluster.metric_kmeans._divergences import (
     Cosine,
@@ -33,8 +33,6 @@ from sidelight.cluster.metric_kmeans._divergences import (
 )
 from sidelight.cluster.pairs._priced import PricedPairs
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 #: Share of the divergence of all rows that the prior of directions counts.
 COSINE_SHARE = 0.1

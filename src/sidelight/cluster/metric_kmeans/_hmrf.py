@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._alternate import Alternated, alternate
 from sidelight.cluster._core._base import _KMeansBase, check_weights
@@ -33,7 +33,6 @@ from sidelight.cluster.pairs._starts import START_ITERATIONS, Starts, check_pena
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 
-Array = npt.NDArray[Any]
 Run = Callable[[Array, np.random.RandomState], Alternated]
 
 DIVERGENCES = ("euclidean", "cosine", "kl")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.cluster._core._alternate import Visit, refill_rows
 from sidelight.cluster._core._distances import tiles
 from sidelight.cluster._core._lloyd import dense_rows
@@ -23,8 +23,6 @@ from sidelight.cluster.metric_kmeans._feature_weights import (
 from sidelight.cluster.pairs._priced import PricedPairs
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,12 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import dense_rows
 from sidelight.cluster.metric_kmeans._metric_rows import Moments, ranges, squared_to_point
 from sidelight.cluster.metric_kmeans._metrics import Metrics, PairGaps
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 MAX_DISTANCES = ("bound", "sweep", "exact")
 

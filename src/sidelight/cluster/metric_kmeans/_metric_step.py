@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_solve, cholesky, eigh
 
+from sidelight._typing import Array
 from sidelight.cluster.metric_kmeans._max_distance import MaxDistance
 from sidelight.cluster.metric_kmeans._metrics import Metrics
-
-Array = npt.NDArray[Any]
 
 #: Bisections of the way to a metric that would raise the objective.
 HALVINGS = 12

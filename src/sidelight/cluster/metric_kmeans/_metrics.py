@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.cluster._core._distances import CenterProducts, Scratch, without_noise
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

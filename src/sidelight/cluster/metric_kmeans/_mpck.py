@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._alternate import Alternated, alternate
 from sidelight.cluster._core._base import _KMeansBase, check_weights
@@ -23,8 +23,6 @@ from sidelight.cluster.metric_kmeans._mpck_problem import MetricProblem
 from sidelight.cluster.pairs._starts import Starts, check_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 METRICS = ("shared", "per-cluster")
 SHAPES = ("auto", "full", "diagonal")

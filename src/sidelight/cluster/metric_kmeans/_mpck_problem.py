@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.cluster._core._alternate import Visit, refill_rows
 from sidelight.cluster._core._lloyd import dense_rows
 from sidelight.cluster.metric_kmeans._max_distance import (
@@ -29,8 +28,6 @@ from sidelight.cluster.metric_kmeans._metrics import Metrics, PairGaps, squared_
 from sidelight.cluster.pairs._priced import ClusterPricedPairs, PricedPairs
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 #: Rows are blurred by this share of their covariance, so that no direction is magnified without
 #: limit; and by this share of the mean variance, for directions in which they are all the same.

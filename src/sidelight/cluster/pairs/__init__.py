@@ -1,1 +1,1 @@
-"""TITLE cluster/pairs."""
+"""Prices of violated pairs, iterated conditional modes, contraction, starts from pairs."""

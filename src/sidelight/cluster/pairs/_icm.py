@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.cluster.icm import restless_nodes
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 
 def conditional_modes(
@@ -24,7 +21,8 @@ def conditional_modes(
 ) -> None:
     """Move single nodes, in place, until the energy cannot fall by moving one.
 
-    ``sweep`` is a kernel such as :func:`sidelight._kernels.cluster.icm.icm_sweep`, ``nodes`` are those that
+    ``sweep`` is a kernel such as :func:`sidelight._kernels.cluster.icm.icm_sweep`, ``nodes`` are
+    those that
     may want to move. After a sweep only nodes that moved and their neighbours can want to.
     """
     while len(nodes):

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +29,9 @@ from sidelight._kernels.cluster.icm import (
     labelled_total,
     restless_nodes,
 )
+from sidelight._typing import Array
 from sidelight.cluster.pairs._icm import conditional_modes
 from sidelight.constraints import Constraints
-
-Array = npt.NDArray[Any]
 
 #: Rounds of sweeps, block moves and anchors; each round lowers the objective, few are ever needed.
 MOST_ROUNDS = 50

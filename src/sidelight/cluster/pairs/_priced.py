@@ -15,17 +15,13 @@ so that iterated conditional modes look up tables and nothing else.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._kernels.cluster.pair_icm import block_sweep, conditional_costs, icm_sweep
+from sidelight._typing import Array
 from sidelight.cluster.pairs._penalties import Penalties
 from sidelight.constraints import Constraints
-
-Array = npt.NDArray[Any]
 
 
 class PricedPairs(Penalties):

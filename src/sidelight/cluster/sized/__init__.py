@@ -1,1 +1,5 @@
-"""TITLE cluster/sized."""
+"""Clusters with bounds on their sizes."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

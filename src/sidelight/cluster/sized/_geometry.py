@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.cluster.lloyd import add_gaps, add_sparse_rows
 from sidelight._kernels.cluster.manhattan import (
@@ -14,6 +13,7 @@ from sidelight._kernels.cluster.manhattan import (
     manhattan,
     sparse_manhattan,
 )
+from sidelight._typing import Array
 from sidelight.cluster._core._distances import (
     EqualWeights,
     is_far,
@@ -23,8 +23,6 @@ from sidelight.cluster._core._distances import (
 )
 from sidelight.cluster._core._lloyd import dense_rows
 from sidelight.engine import RowSource
-
-Array = npt.NDArray[Any]
 
 
 class Geometry(Protocol):

@@ -1,7 +1,7 @@
 """Assignments under bounds on the sizes and centres, by turns: the loop of chapter 9.
 
 At given centres the assignment is the cheapest one within the bounds
-(:func:`sidelight.constraints.assign_sized`), at given labels the centres are the best ones, so that
+(:func:`sidelight.assignment.assign_sized`), at given labels the centres are the best ones, so that
 the objective never rises. Ties may let assignments of equal cost alternate for ever: the loop stops
 when the objective does not fall any more.
 """
@@ -9,19 +9,17 @@ when the objective does not fall any more.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._fit.restarts import fit_progress
+from sidelight._typing import Array
+from sidelight.assignment import SizedAssignment, assign_sized
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.sized._geometry import Geometry, farthest_rows
 from sidelight.cluster.sized._prices import better_prices
-from sidelight.constraints import Closure, SizedAssignment, assign_sized
-
-Array = npt.NDArray[Any]
+from sidelight.constraints import Closure
 
 
 class SizedAssigner:

@@ -16,14 +16,10 @@ finds the same assignment from whatever prices.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.assignment.sized import cheapest_and_gap, second_cheapest
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 #: A step takes as long as the exact search for one row in so many costs, and some more.
 COSTS_PER_ROW = 1000

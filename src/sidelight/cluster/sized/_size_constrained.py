@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._base import _KMeansBase, check_weights
 from sidelight.cluster._core._distances import mean_variance
@@ -17,8 +17,6 @@ from sidelight.cluster.sized._loop import SizedAssigner, SizedResult, sized_lloy
 from sidelight.constraints import Closure, Constraints, SizeBounds
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 
 class _SizeConstrained(_KMeansBase):

@@ -1,1 +1,5 @@
-"""TITLE cluster/spectral."""
+"""Spectral clustering, plain and constrained."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import ClusterMixin
@@ -16,6 +15,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import ConstrainedEstimator
 from sidelight.cluster.kmeans._kmeans import KMeans
 from sidelight.cluster.spectral._labels import discretize, unit_rows
@@ -23,8 +23,6 @@ from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import Similarity, check_graph, cut_values, degrees, similarity_graph
-
-Array = npt.NDArray[Any]
 
 GRAPHS = ("neighbors", "full", "precomputed")
 

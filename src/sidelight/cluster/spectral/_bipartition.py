@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from sidelight._kernels.cluster.sweep import sweep_cuts
+from sidelight._typing import Array
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.graphs import degrees, smooth_eigenvectors
-
-Array = npt.NDArray[Any]
 
 #: Objectives by the name that :class:`sidelight.graphs.Cuts` has for them.
 CRITERIA = {

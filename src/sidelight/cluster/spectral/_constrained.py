@@ -6,9 +6,9 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster.spectral._base import EIGEN_TOL, _SpectralBase, n_distinct, nearest
 from sidelight.cluster.spectral._flexible import (
@@ -37,8 +37,6 @@ from sidelight.graphs import (
     smallest_eigenvectors,
     smooth_eigenvectors,
 )
-
-Array = npt.NDArray[Any]
 
 METHODS = ("signed", "contract", "grouping", "flexible", "propagate", "edit", "spectral-learning")
 SIGNS = np.array([[-1.0], [1.0]])

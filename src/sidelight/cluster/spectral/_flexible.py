@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
+from sidelight._typing import Array
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import degrees, inverse_root, laplacian
-
-Array = npt.NDArray[Any]
 
 #: Up to this many rows a dense solver is faster and exact.
 DENSE_ROWS = 600

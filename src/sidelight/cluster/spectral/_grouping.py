@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
+from sidelight._typing import Array
 from sidelight.engine._threads import one_thread_blas
 from sidelight.graphs import degrees, inverse_root, normalized_graph
-
-Array = npt.NDArray[Any]
 
 #: Up to this many rows a dense solver is faster and exact.
 DENSE_ROWS = 600

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 #: Quality of alignment that counts as the same.
 SAME_QUALITY = 1e-3

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
+from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.graphs import degrees, inverse_root
-
-Array = npt.NDArray[Any]
 
 #: Eigenvalues of the landmarks below this share of the largest are rounding.
 RANK_TOLERANCE = 1e-10

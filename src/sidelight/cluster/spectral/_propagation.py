@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.cluster.spectral._signed_graph import constraint_graph
 from sidelight.constraints import Pairs
 from sidelight.graphs import normalized_graph
-
-Array = npt.NDArray[Any]
 
 #: Entries of spread constraints that matter.
 NOTABLE = 1e-3

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
+from sidelight._typing import Array
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.graphs import degrees, inverse_root, laplacian, normalized_graph
-
-Array = npt.NDArray[Any]
 
 #: Entailed pairs are written out up to this many.
 MOST_ENTAILED = 50_000

@@ -7,11 +7,11 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster.spectral._base import EIGEN_TOL, _SpectralBase, n_distinct, nearest
 from sidelight.cluster.spectral._bipartition import (
@@ -26,8 +26,6 @@ from sidelight.cluster.spectral._nystroem import Extension, Landmarks
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.graphs import Similarity, degrees, percentile_distance, smooth_eigenvectors
-
-Array = npt.NDArray[Any]
 
 #: Percentiles of the distances that are tried as σ.
 SIGMA_PERCENTILES = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)

@@ -1,1 +1,5 @@
-"""TITLE constraints/algebra."""
+"""What follows from the statements: canonical form, closure, contradictions, violations."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -12,11 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.exceptions import InconsistentConstraints, SidelightError, UnknownIds
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 # A pair is sorted as the one number i * n + j, which must fit into 64 bits.
 MOST_ROWS = 3_037_000_499

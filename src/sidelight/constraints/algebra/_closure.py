@@ -22,7 +22,8 @@ from sidelight._kernels.constraints.unionfind import (
     pairs_across,
     pairs_inside,
 )
-from sidelight.constraints.algebra._canonical import Array, FloatArray, IntArray, frozen
+from sidelight._typing import Array, FloatArray, IntArray
+from sidelight.constraints.algebra._canonical import frozen
 from sidelight.exceptions import SidelightError
 
 # More pairs than this are not written out: 16 bytes each.

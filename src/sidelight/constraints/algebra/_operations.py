@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints.algebra._canonical import (
-    Array,
-    Classes,
-    FloatArray,
-    IntArray,
-    Pairs,
-    Statements,
-)
+from sidelight._typing import Array, FloatArray, IntArray
+from sidelight.constraints.algebra._canonical import Classes, Pairs, Statements
 from sidelight.constraints.algebra._closure import components, first_appearances
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 

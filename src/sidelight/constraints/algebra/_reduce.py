@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._kernels.constraints.unionfind import component_moments
-from sidelight.constraints.algebra._canonical import Array, FloatArray, IntArray
+from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.exceptions import SidelightError
 
 

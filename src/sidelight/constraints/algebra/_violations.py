@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from sidelight.constraints.algebra._canonical import Array, FloatArray, IntArray, frozen
+from sidelight._typing import Array, FloatArray, IntArray
+from sidelight.constraints.algebra._canonical import frozen
 from sidelight.exceptions import SidelightError
 
 

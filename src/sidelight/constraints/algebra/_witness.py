@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._kernels.constraints.shortest_path import shortest_chain
 from sidelight._kernels.constraints.unionfind import members_by_code
-from sidelight.constraints.algebra._canonical import Array, IntArray
+from sidelight._typing import Array, IntArray
 from sidelight.constraints.algebra._closure import Closure
 from sidelight.exceptions import InconsistentConstraints
 

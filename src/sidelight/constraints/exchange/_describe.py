@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sidelight.constraints.algebra._canonical import IntArray
+from sidelight._typing import IntArray
 from sidelight.exceptions import InfeasibleConstraints
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sidelight.constraints.algebra._canonical import Array, as_words, plain
+from sidelight._typing import Array
+from sidelight.constraints.algebra._canonical import as_words, plain
 from sidelight.constraints.exchange._tables import (
     Trouble,
     from_columns,

@@ -6,12 +6,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.constraints._constraints import Constraints
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 
 def cannot_links_from_keys(

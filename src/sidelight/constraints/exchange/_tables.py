@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra._canonical import (
-    Array,
     Classes,
-    FloatArray,
-    IntArray,
     Pairs,
     RowIndex,
     Statements,

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from sidelight._typing import Array
 from sidelight.metric._base import metric_root
 from sidelight.metric.cannot_link._solver import Graph, as_csr
 
-Array = npt.NDArray[Any]
 Products = Callable[[Any, Any], Array]
 
 #: Entries of a block of products with the rows.

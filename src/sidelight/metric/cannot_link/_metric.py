@@ -8,11 +8,11 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.constraints._pairs import Pairs
@@ -37,8 +37,6 @@ from sidelight.metric.cannot_link._solver import (
     choose_products,
     solve,
 )
-
-Array = npt.NDArray[Any]
 
 #: Up to this many features, or rows in pairs, a map with all directions is found.
 ALL_DIRECTIONS = 1000

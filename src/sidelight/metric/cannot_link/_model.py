@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._kernels.metric.pair_model import (
@@ -27,6 +26,7 @@ from sidelight._kernels.metric.pair_model import (
     model_sweep,
     shared_features,
 )
+from sidelight._typing import Array
 from sidelight.metric.cannot_link._solver import (
     Ascent,
     CoordinateAscent,
@@ -40,7 +40,6 @@ from sidelight.metric.cannot_link._solver import (
     unsigned,
 )
 
-Array = npt.NDArray[Any]
 Words = tuple[Array, Array, Array, Array, Array, Array]
 
 #: Differences with up to this many entries in all (600 MB) are held.

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from sidelight._kernels.metric.cannot_link import squared_lengths
+from sidelight._typing import Array
 from sidelight.exceptions import SidelightError
 from sidelight.metric.cannot_link._solver import LARGEST_MATRIX, Graph, as_csr
-
-Array = npt.NDArray[Any]
 
 #: Kernels of up to this many rows (3.4 GB) are formed.
 LARGEST_KERNEL = 5 * LARGEST_MATRIX

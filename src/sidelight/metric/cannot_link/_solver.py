@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._kernels.metric.cannot_link import gram_epoch, metric_epoch, sparse_epoch
 from sidelight._kernels.metric.pair_model import gram_products, sparse_gram
 from sidelight._progress import fit_progress
-
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 #: Metrics of up to this many features (134 MB) are formed.
 LARGEST_MATRIX = 4096

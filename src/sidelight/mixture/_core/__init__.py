@@ -1,1 +1,1 @@
-"""TITLE mixture/_core."""
+"""The documented inner core of all mixtures: components, EM, starts, criteria."""

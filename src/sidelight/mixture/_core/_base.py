@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp, softmax
 from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
@@ -20,13 +19,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import ConstrainedEstimator
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import _criteria as criteria
 from sidelight.mixture._core._em import EMResult, HeldPosterior, log_joint_blocks
-
-Array = npt.NDArray[Any]
 
 
 class _MixtureBase(

@@ -17,9 +17,9 @@ from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
+
 Statistics = tuple[Array, ...]
 
 

@@ -8,12 +8,10 @@ of ``-L``.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 #: Logarithm of the 12 that comes from quantising a parameter in the best one-dimensional lattice.
 LOG_12 = math.log(12)

@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 
 from sidelight._kernels.mixture.responsibilities import posterior_rows
 from sidelight._progress import fit_progress
+from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core._components import Components, Statistics
-
-Array = npt.NDArray[Any]
 
 #: Statistics of a tile of rows should stay in the cache between the two products.
 TILE_BYTES = 2**19

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-
-Array = npt.NDArray[Any]
 
 
 def known_classes(known: Constraints, n_components: int) -> tuple[Array, Array]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.mixture._core._em import normalized_log
-
-Array = npt.NDArray[Any]
 
 
 class LabelledRows:

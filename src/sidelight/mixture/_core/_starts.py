@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.cluster import KMeans, SeededKMeans
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._components import Components
 from sidelight.mixture._core._em import feature_tiles, normalized_log
-
-Array = npt.NDArray[Any]
 
 STARTS = ("kmeans", "k-means++", "random_from_data", "random")
 

@@ -1,1 +1,5 @@
-"""TITLE mixture/constrained."""
+"""Mixtures with pairs and chunklets."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

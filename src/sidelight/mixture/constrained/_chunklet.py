@@ -6,9 +6,9 @@ from itertools import count
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -19,8 +19,6 @@ from sidelight.mixture.constrained._chunklet_starts import complying_clusters
 from sidelight.mixture.field._chunklet_rows import INFERENCE, NORMALIZER, SAMPLING, ChunkletRows
 from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.mixture.gaussian._mixture import _GaussianBase, given_parameters
-
-Array = npt.NDArray[Any]
 
 
 class ChunkletMixture(_GaussianBase):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.cluster import COPKMeans
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._starts import STARTS
 from sidelight.mixture.field._chunklet_rows import ChunkletRows
-
-Array = npt.NDArray[Any]
 
 
 def complying_clusters(

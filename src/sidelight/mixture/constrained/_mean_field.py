@@ -7,8 +7,8 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
@@ -17,8 +17,6 @@ from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
 from sidelight.mixture.constrained._tempered import anneal
 from sidelight.mixture.field._coupled_rows import CoupledRows
 from sidelight.mixture.gaussian._mixture import _GaussianBase
-
-Array = npt.NDArray[Any]
 
 #: With fewer pairs than this per fold, none are held out.
 FEW = 20

@@ -7,9 +7,9 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._progress import fit_progress
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -18,8 +18,6 @@ from sidelight.mixture._core._em import EMResult, Expectation, em
 from sidelight.mixture.field._coupled_rows import CoupledRows
 from sidelight.mixture.field._plan import INFERENCE
 from sidelight.mixture.gaussian._mixture import _GaussianBase
-
-Array = npt.NDArray[Any]
 
 # Gibbs sampling is noisy: EM has converged when so many iterations gain nothing on so many before.
 _WINDOW = 5

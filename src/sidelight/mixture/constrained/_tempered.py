@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core._components import Components, Statistics
 from sidelight.mixture._core._em import HeldPosterior, em
-
-Array = npt.NDArray[Any]
 
 #: Inverse temperatures rise from here by this factor up to 1.
 COLDEST, FACTOR = 0.1, 1.2

@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 
 from sidelight._progress import FitProgress
+from sidelight._typing import Array
 from sidelight.engine._threads import one_thread_blas
 from sidelight.mixture.discriminative._objective import Objective
-
-Array = npt.NDArray[Any]
 
 SOLVERS = ("lbfgs", "cg", "newton")
 

@@ -10,11 +10,11 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sidelight._progress import fit_progress
+from sidelight._typing import Array
 from sidelight.base import check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -27,8 +27,6 @@ from sidelight.mixture.discriminative._objective import Objective, WhiteRows
 from sidelight.mixture.discriminative._penalty_path import NATS_PER_ROW, choose_penalty
 from sidelight.mixture.discriminative._violation_loss import statements
 from sidelight.mixture.gaussian._mixture import _GaussianBase
-
-Array = npt.NDArray[Any]
 
 #: Starts whose objectives differ by less than this, relatively, ended in the same place.
 SAME_PLACE = 1e-6

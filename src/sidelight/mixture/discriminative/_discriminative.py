@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.mixture._core._em import EMResult
 from sidelight.mixture.discriminative._base import (
@@ -19,8 +19,6 @@ from sidelight.mixture.discriminative._factor_models import FactorModel, TiedMod
 from sidelight.mixture.discriminative._factor_separate import DiagonalModel, FullModel
 from sidelight.mixture.discriminative._objective import WhiteRows
 from sidelight.mixture.gaussian._components import GaussianComponents
-
-Array = npt.NDArray[Any]
 
 COVARIANCE_TYPES = ("tied", "full", "diag")
 

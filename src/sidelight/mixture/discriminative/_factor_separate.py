@@ -6,12 +6,11 @@ See :mod:`sidelight.mixture.discriminative._factor_models` for the idea and the 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.mixture.responsibilities import centred_products
+from sidelight._typing import Array
 from sidelight.mixture.discriminative._factor_models import (
     LOG_TWO_PI,
     log_softmax,
@@ -19,8 +18,6 @@ from sidelight.mixture.discriminative._factor_models import (
     weight_gradient,
     weight_gradient_change,
 )
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,10 @@ here a component that coincides with another counts as lost, too.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.mixture.discriminative._objective import Objective
-
-Array = npt.NDArray[Any]
 
 #: A component with less than this share of an average one is nearly empty (5.7.4).
 EMPTY = 4e-3

@@ -15,15 +15,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.mixture.responsibilities import posterior_rows
+from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import feature_tiles
 from sidelight.mixture.discriminative._factor_models import FactorModel
 from sidelight.mixture.discriminative._violation_loss import Statements, Violation, violation
-
-Array = npt.NDArray[Any]
 
 #: Numbers that a pass over a tile of rows may hold per direction of a Hessian product, times
 #: the directions taken at once.

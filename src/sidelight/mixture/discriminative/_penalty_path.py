@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.constraints import Constraints
-
-Array = npt.NDArray[Any]
 
 #: Prices go up by this factor, from the first to the last.
 FIRST, FACTOR, LAST = 0.1, 10**0.5, 1e6

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -22,8 +22,6 @@ from sidelight.mixture.discriminative._base import (
 from sidelight.mixture.discriminative._factor_models import FactorModel, TiedModel
 from sidelight.mixture.discriminative._objective import WhiteRows
 from sidelight.mixture.gaussian._components import GaussianComponents
-
-Array = npt.NDArray[Any]
 
 
 class ProjectedDiscriminativeMixture(_DiscriminativeBase):

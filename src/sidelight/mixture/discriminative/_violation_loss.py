@@ -14,15 +14,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.constraints import Constraints
-
-Array = npt.NDArray[Any]
 
 #: Logarithms are taken of this at least; what it is multiplied with is then zero.
 TINY = np.finfo(np.float64).tiny

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.base import check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -16,8 +16,6 @@ from sidelight.mixture._core._em import EMResult, em
 from sidelight.mixture._core._known_classes import known_classes
 from sidelight.mixture._core._labelled import LabelledRows
 from sidelight.mixture._core._starts import components_of_clusters
-
-Array = npt.NDArray[Any]
 
 
 class _FamilyMixture(_MixtureBase):

@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core._components import ExponentialFamily, Statistics
 from sidelight.mixture._core._starts import rough_clusters
 from sidelight.mixture.families._base import _FamilyMixture
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ive
 
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 STEPS = 50  # of Newton's method; it takes four or five
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
@@ -20,8 +20,6 @@ from sidelight.mixture._core._components import ExponentialFamily, Statistics
 from sidelight.mixture._core._starts import rough_clusters
 from sidelight.mixture.families._base import _FamilyMixture
 from sidelight.mixture.families._bessel import concentration, log_bessel
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

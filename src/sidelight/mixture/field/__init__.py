@@ -1,1 +1,1 @@
-"""TITLE mixture/field."""
+"""Inference in the Markov random field that pairs make of the rows."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sidelight._typing import FloatArray, IntArray
 from sidelight.assignment._assign import assign
-from sidelight.mixture.field._exact import FloatArray, Inference, IntArray, Region
+from sidelight.mixture.field._exact import Inference, Region
 
 # Mean field has no zeros: two ends that must differ repel each other this much.
 _HARD = 1e4

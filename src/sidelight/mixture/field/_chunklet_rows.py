@@ -14,22 +14,20 @@ whose two ends differ. The log-likelihood is that of the rows given that everyth
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.assignment.matching import greedy_matching
 from sidelight._kernels.cluster.icm import add_rows
+from sidelight._typing import Array
+from sidelight.assignment import assign
 from sidelight.assignment._coloring import connected_parts
-from sidelight.constraints import Constraints, assign
+from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
 from sidelight.mixture._core._known_classes import known_classes
 from sidelight.mixture.field._field import ConstraintField
-
-Array = npt.NDArray[Any]
 
 SAMPLING = ("points", "chunklets")
 INFERENCE = ("auto", "exact", "forest")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.mixture.field._exact import FloatArray, IntArray, Region
+from sidelight._typing import FloatArray, IntArray
+from sidelight.mixture.field._exact import Region
 
 
 def fewer_sets(size: IntArray, k: int, budget: float) -> npt.NDArray[np.bool_]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.cluster.icm import add_rows
+from sidelight._typing import Array
 from sidelight.assignment._coloring import connected_parts
 from sidelight.constraints import Constraints
 from sidelight.mixture._core._known_classes import known_classes
 from sidelight.mixture.field._field import ConstraintField
-
-Array = npt.NDArray[Any]
 
 
 class CoupledRows:

@@ -9,10 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import FloatArray, IntArray
 from sidelight.assignment._coloring import Graph, connected_parts
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 # Larger cores (every node has three neighbours or more) are not ordered: they are far too wide.
 _LARGEST_CORE = 2048
@@ -133,7 +131,8 @@ class Order:
     begin, separators : ndarray
         Positions that the node at position v meets: ``separators[begin[v]:begin[v + 1]]``.
     place : ndarray
-        Which variable of the parent's table each one is; see :mod:`sidelight._kernels.mixture.tables`.
+        Which variable of the parent's table each one is; see
+        :mod:`sidelight._kernels.mixture.tables`.
     coupling, edge : ndarray
         Coupling with each one and the number of that edge; 0 and -1 where they are not joined.
     """

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from sidelight._typing import FloatArray, IntArray
 from sidelight.assignment._coloring import connected_parts
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
-from sidelight.mixture.field._exact import FloatArray, Inference, IntArray
+from sidelight.mixture.field._exact import Inference
 from sidelight.mixture.field._plan import (
     INFERENCE,
     Choice,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import FloatArray, IntArray
 from sidelight.assignment._coloring import (
     check_coloring,
     connected_parts,
@@ -22,14 +23,7 @@ from sidelight.mixture.field._approximate import (
     spanning_forest,
 )
 from sidelight.mixture.field._cliques import Cliques, fewer_sets
-from sidelight.mixture.field._exact import (
-    FloatArray,
-    Inference,
-    IntArray,
-    Region,
-    eliminate,
-    two_labelings,
-)
+from sidelight.mixture.field._exact import Inference, Region, eliminate, two_labelings
 
 INFERENCE = ("auto", "exact", "forest", "gibbs", "mean-field")
 

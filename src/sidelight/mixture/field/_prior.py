@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from sidelight._typing import FloatArray
 from sidelight.assignment._coloring import connected_parts
-from sidelight.mixture.field._exact import FloatArray, Inference
+from sidelight.mixture.field._exact import Inference
 from sidelight.mixture.field._plan import Choice, Links, make_plan
 
 # Moments match when they differ by no more than this share of the number of rows.

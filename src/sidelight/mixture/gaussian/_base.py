@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core._base import _MixtureBase
 from sidelight.mixture._core._em import normalized_log
@@ -18,8 +18,6 @@ from sidelight.mixture.gaussian._components import (
     one_gaussian,
 )
 from sidelight.mixture.gaussian._missing import Incomplete
-
-Array = npt.NDArray[Any]
 
 
 class _GaussianBase(_MixtureBase):

@@ -15,14 +15,12 @@ from functools import cache, cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg.lapack import dtrtri
 
 from sidelight._kernels.mixture.responsibilities import product_columns
+from sidelight._typing import Array
 from sidelight.mixture._core._components import ExponentialFamily, Statistics
 from sidelight.mixture.gaussian import _local as local
-
-Array = npt.NDArray[Any]
 
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 

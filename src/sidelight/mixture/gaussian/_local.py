@@ -5,14 +5,13 @@ Precise however small a component is beside the data, and without all products o
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg.blas import dtrmm
 from scipy.spatial.distance import cdist
 
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 #: Rows without responsibility are left out when they are more than this share.
 IDLE = 0.3

@@ -2,7 +2,8 @@
 
 With few features they are Gaussians with full covariances that have an M-step of their own, which
 is exact where there is an exact one. With many features matrices of all pairs of features are not
-formed: the lemmas of :mod:`sidelight.mixture.gaussian._low_rank_steps` make a row cost ``O(D d)`` per
+formed: the lemmas of :mod:`sidelight.mixture.gaussian._low_rank_steps` make a row cost ``O(D d)``
+per
 component, and an M-step is one EM step on the latent coordinates (a generalised M-step: it never
 lowers the likelihood).
 """
@@ -15,8 +16,8 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core._components import Statistics
 from sidelight.mixture._core._starts import data_moments
@@ -35,8 +36,6 @@ from sidelight.mixture.gaussian._low_rank_steps import (
     lemma,
     of_scatter,
 )
-
-Array = npt.NDArray[Any]
 
 LOW_RANK_TYPES = ("factor", "ppca", "subspace")
 

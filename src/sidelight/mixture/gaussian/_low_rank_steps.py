@@ -15,12 +15,11 @@ latent coordinates of a row, ``B (x - μ)``.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from sidelight._typing import Array
 
 #: EM steps on the scatter in one M-step of factor analysers.
 FACTOR_STEPS = 10

@@ -18,16 +18,14 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.mixture.missing import add_conditional_covariances, complete_rows
+from sidelight._typing import Array
 from sidelight.mixture._core._components import Statistics
 from sidelight.mixture.gaussian._components import STARVED, GaussianComponents, upper_triangle
 from sidelight.mixture.gaussian._local import weighted_products, whitened
 from sidelight.mixture.gaussian._low_rank import LowRankComponents
 from sidelight.mixture.gaussian._missing_rows import Patterns, patterns_of
-
-Array = npt.NDArray[Any]
 
 
 def incomplete(components: Any) -> Any:

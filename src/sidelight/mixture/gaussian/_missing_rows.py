@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core._starts import data_moments
-
-Array = npt.NDArray[Any]
 
 
 def has_missing(source: RowSource) -> bool:

@@ -7,10 +7,10 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -36,7 +36,6 @@ from sidelight.mixture.gaussian._missing_rows import (
 
 __all__ = ["GaussianMixture", "_GaussianBase", "given_parameters"]
 
-Array = npt.NDArray[Any]
 
 #: Low-rank covariances are also kept as matrices up to this many features.
 MOST_MATRIX_FEATURES = 200

@@ -9,9 +9,9 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
@@ -22,8 +22,6 @@ from sidelight.mixture.growing._candidates import pick_components
 from sidelight.mixture.growing._cell_em import CellResult, em_on_cells
 from sidelight.mixture.growing._cells import CellGaussians, CellTree
 from sidelight.mixture.growing._greedy_path import greedy_path
-
-Array = npt.NDArray[Any]
 
 #: With fewer cells several components would own the same ones and become the same.
 CELLS_PER_COMPONENT = 8

@@ -18,15 +18,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.mixture.insertion_em import join_rows
+from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core._components import Statistics
 from sidelight.mixture._core._em import feature_tiles
 from sidelight.mixture.gaussian._components import GaussianComponents
-
-Array = npt.NDArray[Any]
 
 #: At most this many pairs of rows are drawn per candidate that is wanted: rows may all be equal.
 DRAWS_PER_CANDIDATE = 50

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_softmax, logsumexp
 
 from sidelight._kernels.mixture.cells import dividing_directions
+from sidelight._typing import Array
 from sidelight.engine import as_rows
 from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
 from sidelight.mixture.growing._cells import EQUAL, UNCUT, CellGaussians, CellTree, Looks
-
-Array = npt.NDArray[Any]
 
 #: Iterations on cells that will be cut anyway. More make components alike that own the same cells.
 COARSE_ITERATIONS = 3

@@ -16,7 +16,6 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.mixture.cells import (
     cell_moments,
@@ -24,12 +23,11 @@ from sidelight._kernels.mixture.cells import (
     cut_cells,
     widest_directions,
 )
+from sidelight._typing import Array
 from sidelight.engine import get_threads
 from sidelight.mixture._core._components import Statistics
 from sidelight.mixture.gaussian import _local as local
 from sidelight.mixture.gaussian._components import GaussianComponents, _symmetric
-
-Array = npt.NDArray[Any]
 
 #: Marks of nodes without parts: not yet cut, and all rows equal.
 UNCUT, EQUAL = -1, -2

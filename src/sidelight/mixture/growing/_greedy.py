@@ -8,18 +8,16 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import EMResult
 from sidelight.mixture.gaussian._mixture import GaussianMixture, _GaussianBase
 from sidelight.mixture.growing._greedy_path import Step, greedy_path
-
-Array = npt.NDArray[Any]
 
 SELECTIONS = (None, "bic", "aic")
 

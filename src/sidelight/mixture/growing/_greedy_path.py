@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 from scipy.special import logsumexp
 
+from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
 from sidelight.mixture.gaussian._components import GaussianComponents
@@ -22,8 +21,6 @@ from sidelight.mixture.growing._candidates import (
     join,
     partial_em,
 )
-
-Array = npt.NDArray[Any]
 
 #: EM on candidates, while all else stands still, needs a rough answer only. The authors go on with
 #: the chosen one to 1e-5; that ties it too closely to rows it shares with the others, and ends in

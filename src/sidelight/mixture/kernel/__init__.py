@@ -1,1 +1,5 @@
-"""TITLE mixture/kernel."""
+"""Non-parametric mixtures of profiles."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

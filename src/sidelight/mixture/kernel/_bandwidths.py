@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.metrics.pairwise import euclidean_distances
 
+from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.evaluation import constraint_satisfaction
-
-Array = npt.NDArray[Any]
 
 #: Percentiles that constraints choose from (Mallapragada 2010, section 4.4).
 CANDIDATES = (1.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)

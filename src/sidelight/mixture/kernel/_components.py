@@ -7,16 +7,14 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.neighbors import NearestNeighbors
 
+from sidelight._typing import Array
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.kernel._profiles import LEAST_DENSITY
 from sidelight.mixture.kernel._rows import Distances
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,13 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_n_clusters
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
@@ -39,8 +39,6 @@ from sidelight.mixture.kernel._rows import (
     neighbour_kernel,
     strongest_links,
 )
-
-Array = npt.NDArray[Any]
 
 KERNELS = ("auto", "rbf", "knn", "precomputed")
 #: Near neighbours along which cells of seeds grow.

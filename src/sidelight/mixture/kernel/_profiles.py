@@ -16,15 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
 from sidelight._kernels.mixture.profiles import LEAST_ROOM, solve_profiles
 from sidelight._progress import fit_progress
+from sidelight._typing import Array
 from sidelight.mixture.kernel._rows import Kernel
-
-Array = npt.NDArray[Any]
 
 #: Densities below this count as this: a row that no kernel reaches.
 LEAST_DENSITY = 1e-300

@@ -16,10 +16,10 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
+from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 
-Array = npt.NDArray[Any]
 Weigh = Callable[[Array, slice], tuple[Array, tuple[Array, ...]]]
 
 #: Entries of the kernel that a thread holds at a time, and those it works on in its cache.

@@ -8,18 +8,16 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sidelight._typing import Array
 from sidelight.base import check_n_clusters
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._base import _MixtureBase
 from sidelight.mixture._core._em import LEAST_WEIGHT, EMResult
 from sidelight.mixture.message_length._componentwise import Search, search_components
-
-Array = npt.NDArray[Any]
 
 
 class MessageLengthMixture(_MixtureBase):

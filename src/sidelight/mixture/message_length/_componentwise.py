@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.mixture.componentwise import all_shares, component_shares
 from sidelight._progress import fit_progress
+from sidelight._typing import Array
 from sidelight.engine import RowSource
 
-Array = npt.NDArray[Any]
 Sums = tuple[Array, ...]
 
 

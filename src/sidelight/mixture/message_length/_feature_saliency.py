@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._typing import Array
 from sidelight.base import MethodTags, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -21,8 +21,6 @@ from sidelight.mixture.message_length._base import MessageLengthMixture
 from sidelight.mixture.message_length._componentwise import Search
 from sidelight.mixture.message_length._saliency import SaliencyComponents
 from sidelight.mixture.message_length._separation import Separation, class_weights_of
-
-Array = npt.NDArray[Any]
 
 #: A feature whose deviation is below this part of its mean is constant up to rounding.
 CONSTANT = 1e-12

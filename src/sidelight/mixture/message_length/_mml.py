@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight.base import MethodTags, check_weights
 from sidelight.constraints import Constraints
@@ -18,8 +17,6 @@ from sidelight.mixture.message_length._revisable_gaussians import (
     parameters_of,
     round_gaussians,
 )
-
-Array = npt.NDArray[Any]
 
 
 class MMLMixture(MessageLengthMixture):

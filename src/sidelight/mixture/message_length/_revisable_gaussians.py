@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._typing import Array
 from sidelight.mixture._core._criteria import mml
 
-Array = npt.NDArray[Any]
 Sums = tuple[Array, ...]
 
 #: Rows that are worked on at a time.

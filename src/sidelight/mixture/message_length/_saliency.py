@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._kernels.mixture.saliency import (
     add_common_moments,
@@ -24,8 +23,8 @@ from sidelight._kernels.mixture.saliency import (
     add_relevant_moments,
     add_squared_gaps,
 )
+from sidelight._typing import Array
 
-Array = npt.NDArray[Any]
 Sums = tuple[Array, ...]
 
 #: Rows that are worked on at a time: a tile of some twenty features fits the cache.

@@ -14,14 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit, logit, softmax
 
+from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture.message_length._saliency import SaliencyComponents
-
-Array = npt.NDArray[Any]
 
 #: Saliencies stay this far from 0 and 1 while they are searched: slopes are finite there.
 MARGIN = 1e-6

@@ -1,0 +1,1 @@
+from ._spherical import SphericalKMeans as SphericalKMeans

@@ -1,0 +1,1 @@
+from ._feedback import FeedbackClustering as FeedbackClustering

@@ -1,0 +1,1 @@
+from ._global import GlobalKMeans as GlobalKMeans

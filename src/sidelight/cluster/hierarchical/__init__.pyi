@@ -1,0 +1,1 @@
+from ._agglomerative import ConstrainedAgglomeration as ConstrainedAgglomeration

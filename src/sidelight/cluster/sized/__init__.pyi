@@ -1,0 +1,2 @@
+from ._size_constrained import SizeConstrainedKMeans as SizeConstrainedKMeans
+from ._size_constrained import SizeConstrainedKMedians as SizeConstrainedKMedians

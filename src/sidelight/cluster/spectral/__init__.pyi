@@ -1,0 +1,2 @@
+from ._constrained import ConstrainedSpectralClustering as ConstrainedSpectralClustering
+from ._spectral import SpectralClustering as SpectralClustering

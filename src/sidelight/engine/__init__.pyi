@@ -1,0 +1,5 @@
+from ._threads import get_threads as get_threads
+from ._threads import threads as threads
+from .source import RowSource as RowSource
+from .source import as_rows as as_rows
+from .source import open_rows as open_rows

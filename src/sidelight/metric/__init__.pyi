@@ -1,0 +1,6 @@
+from ._dca import DCA as DCA
+from ._itml import ITML as ITML
+from ._mmc import MMC as MMC
+from ._pola import POLA as POLA
+from ._rca import RCA as RCA
+from .cannot_link import *

@@ -1,0 +1,1 @@
+from ._metric import CannotLinkMetric as CannotLinkMetric

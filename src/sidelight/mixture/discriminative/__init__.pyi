@@ -1,0 +1,2 @@
+from ._discriminative import DiscriminativeMixture as DiscriminativeMixture
+from ._projected import ProjectedDiscriminativeMixture as ProjectedDiscriminativeMixture

@@ -1,0 +1,1 @@
+from ._nonparametric import NonparametricMixture as NonparametricMixture

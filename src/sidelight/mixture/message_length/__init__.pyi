@@ -1,0 +1,2 @@
+from ._feature_saliency import FeatureSaliencyMixture as FeatureSaliencyMixture
+from ._mml import MMLMixture as MMLMixture
