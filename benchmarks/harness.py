@@ -1,6 +1,6 @@
 """Run us and our peers on the same work in one run, and write the ratios down.
 
-A benchmark is a module ``benchmarks/bench_<name>.py`` with a function
+A benchmark is a module ``benchmarks/<family>/bench_<name>.py`` with a function
 
     run(quick: bool) -> list of rows
 
@@ -141,14 +141,16 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="benchmarks to run; all unless told")
     parser.add_argument("--quick", action="store_true", help="smaller inputs, a few minutes")
     options = parser.parse_args()
-    known = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
+    known = {path.stem.removeprefix("bench_"): path for path in sorted(HERE.rglob("bench_*.py"))}
     unknown = sorted(set(options.names) - set(known))
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(known)}")
     missed = []
     for name in options.names or known:
         print(f"running {name} ...", flush=True)
-        rows = importlib.import_module(f"benchmarks.bench_{name}").run(options.quick)
+        rows = importlib.import_module(f"benchmarks.{known[name].parent.name}.bench_{name}").run(
+            options.quick
+        )
         print(report(name, rows, options.quick), flush=True)
         missed += above_limit(rows)
     for row in missed:

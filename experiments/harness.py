@@ -22,7 +22,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.io import atomic_write
 
 HERE = Path(__file__).parent
-EXPERIMENTS = sorted(path.stem for path in HERE.glob("[!_]*.py") if path.stem != "harness")
+EXPERIMENTS = {path.stem: path for path in sorted(HERE.glob("*/[!_]*.py"))}
 RESULTS = HERE / "results"
 
 
@@ -102,7 +102,7 @@ def write(name: str, title: str, sections: Sequence[Section]) -> Path:
 
 def main(name: str, arguments: Sequence[str] | None = None) -> None:
     """Run one experiment from the command line."""
-    module: Any = importlib.import_module(f"experiments.{name}")
+    module: Any = importlib.import_module(f"experiments.{EXPERIMENTS[name].parent.name}.{name}")
     parser = argparse.ArgumentParser(description=module.__doc__)
     parser.add_argument("--runs", type=int, default=50, help="runs per figure (default 50)")
     parser.add_argument("--quick", action="store_true", help="few runs, small sets")

@@ -1,0 +1,403 @@
+"""HMRFKMeans by mathematics: its divergences, its objective, its limits."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+from scipy.spatial.distance import cosine, jensenshannon
+from sklearn.feature_extraction.text import TfidfTransformer
+from tests.cluster.kmeans.test_pck import random_knowledge
+
+from sidelight import Constraints, engine
+from sidelight.cluster import HMRFKMeans, KMeans, MPCKMeans, SphericalKMeans
+from sidelight.cluster._core._alternate import alternate
+from sidelight.cluster.metric_kmeans._divergences import Cosine, KullbackLeibler, mean_divergences
+from sidelight.cluster.metric_kmeans._feature_weights import Lesson, best_weights
+from sidelight.cluster.metric_kmeans._hmrf_problem import DivergenceProblem
+from sidelight.datasets import make_two_factor_documents
+from sidelight.evaluation import adjusted_rand_index
+from sidelight.exceptions import SidelightError
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def counts(rng: np.random.Generator, n: int, d: int = 4) -> np.ndarray:
+    """Non-negative rows, none of them zero, about a third of the entries zero."""
+    X = rng.gamma(1.0, 2.0, size=(n, d)) * (rng.random((n, d)) < 0.7)
+    X[np.arange(n), rng.integers(d, size=n)] += 0.5
+    return X
+
+
+def make_problem(
+    name: str, X: Any, known: Constraints, penalty: float = 1.0, *, learn: bool = True
+) -> DivergenceProblem:
+    divergence = Cosine() if name == "cosine" else KullbackLeibler()
+    source = divergence.prepare(engine.as_rows(X), None)
+    problem = DivergenceProblem(source, divergence, known, penalty, 1.0, learn=learn)
+    problem.random_state = np.random.RandomState(0)
+    return problem
+
+
+def run(problem: DivergenceProblem, centers: np.ndarray) -> Any:
+    return alternate(
+        problem, problem.start(centers), max_iter=25, tol=0.0, description="test", verbose=0
+    )
+
+
+def i_divergence(x: np.ndarray, z: np.ndarray, a: np.ndarray) -> float:
+    return sum(
+        w * ((p * np.log(p / q) if p > 0 else 0.0) - p + q) for p, q, w in zip(x, z, a, strict=True)
+    )
+
+
+def phi_kl(x: np.ndarray, z: np.ndarray, a: np.ndarray) -> float:
+    middle = (x + z) / 2
+    return i_divergence(x, middle, a) + i_divergence(z, middle, a)
+
+
+def naive_objective(
+    name: str,
+    X: np.ndarray,
+    known: Constraints,
+    penalty: float,
+    problem: DivergenceProblem,
+    result: Any,
+) -> float:
+    """J from its definition, row by row and pair by pair."""
+    labels, centers, a = result.labels, result.state.centers, result.state.weights
+    teacher = problem.teacher
+    if name == "cosine":
+        near = phi = lambda x, z, a: cosine(x, z, w=a)
+        largest, scale = (2.0 if X.min() < 0 else 1.0), 1.0
+        prior = -teacher.kappa * np.log(a / a.mean()).sum()
+    else:
+        near, phi = i_divergence, phi_kl
+        largest = phi_kl(X.min(axis=0), X.max(axis=0), a)
+        bound = phi_kl(X.min(axis=0), X.max(axis=0), np.ones(len(a)))
+        scale = min(np.sort(X.sum(axis=1))[-2:].sum() * np.log(2), bound) / bound
+        prior = teacher.kappa * np.sum(a**2 / 2 - np.log(a))
+    total = prior + sum(near(x, centers[h], a) for x, h in zip(X, labels, strict=True))
+    for (i, j), w in zip(known.must_link, known.must_link_weight, strict=True):
+        if labels[i] != labels[j]:
+            total += penalty * w * phi(X[i], X[j], a)
+    for (i, j), w in zip(known.cannot_link, known.cannot_link_weight, strict=True):
+        if labels[i] == labels[j]:
+            total += penalty * w * scale * (largest - phi(X[i], X[j], a))
+    stated = known.violations(labels)
+    return total + penalty * teacher.largest * (len(stated.labels) + len(stated.groups))
+
+
+# ------------------------------------------------------------------ the objective
+
+
+@pytest.mark.parametrize("name", ["cosine", "kl"])
+@given(seed=SEEDS)
+@settings(max_examples=40)
+def test_objective_never_rises_and_is_what_it_says(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = counts(rng, 14)
+    if name == "cosine" and rng.random() < 0.5:
+        X = rng.normal(size=(14, 4))
+    known = random_knowledge(rng, 14)
+    penalty = float(rng.choice([0.1, 1.0, 5.0]))
+    problem = make_problem(name, X, known, penalty)
+    result = run(problem, X[rng.choice(14, 3, replace=False)])
+    assert np.all(np.diff(result.history) <= 1e-9 * np.abs(result.history[:-1]))
+    expected = naive_objective(name, X, known, penalty, problem, result)
+    assert result.objective == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["cosine", "kl"])
+@given(seed=SEEDS)
+@settings(max_examples=15)
+def test_no_single_row_and_no_component_can_improve_at_the_end(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = counts(rng, 8)
+    known = random_knowledge(rng, 8, named=False)
+    problem = make_problem(name, X, known)
+    result = run(problem, X[:3])
+    component = known.closure(on_contradiction="keep").component
+    blocks = [[i] for i in range(8)] + [np.flatnonzero(component == c) for c in set(component)]
+    for block, cluster in itertools.product(blocks, range(3)):
+        moved = _Relabelled(result.labels.copy(), result.state)
+        moved.labels[block] = cluster
+        value = naive_objective(name, X, known, 1.0, problem, moved)
+        assert value >= result.objective - 1e-9 * abs(result.objective)
+
+
+class _Relabelled:
+    def __init__(self, labels: np.ndarray, state: Any) -> None:
+        self.labels, self.state = labels, state
+
+
+# ------------------------------------------------------------------ the divergences
+
+
+@given(SEEDS)
+@settings(max_examples=30)
+def test_divergences_are_their_definitions(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, Z, a = counts(rng, 5), counts(rng, 3) + 0.01, rng.uniform(0.1, 3, size=4)
+    for rows in (X, sparse.csr_array(X)):
+        expected = [[i_divergence(x, z, a) for z in Z] for x in X]
+        np.testing.assert_allclose(KullbackLeibler().costs(rows, Z, a), expected, atol=1e-12)
+        expected = [[cosine(x, z, w=a) for z in Z] for x in X]
+        np.testing.assert_allclose(Cosine().costs(rows, Z, a), expected, atol=1e-12)
+    scales = rng.uniform(0.1, 9, size=(5, 1))
+    np.testing.assert_allclose(Cosine().costs(scales * X, Z, 7 * a), expected, atol=1e-12)
+
+
+@given(SEEDS)
+@settings(max_examples=30)
+def test_divergence_between_rows(seed: int) -> None:
+    """Symmetric, zero iff equal, twice the Jensen-Shannon divergence; sparse as dense."""
+    rng = np.random.default_rng(seed)
+    x, z = counts(rng, 6), counts(rng, 6)
+    phi = mean_divergences(x, z)
+    np.testing.assert_allclose(mean_divergences(z, x), phi)
+    np.testing.assert_allclose(mean_divergences(x, x), 0, atol=1e-15)
+    assert np.all(phi[np.abs(x - z) > 1e-3] > 0)
+    thin = mean_divergences(sparse.csr_array(x), sparse.csr_array(z))
+    np.testing.assert_allclose(thin.toarray(), phi, atol=1e-14)
+    p, q = x / x.sum(axis=1, keepdims=True), z / z.sum(axis=1, keepdims=True)
+    expected = 2 * jensenshannon(p, q, axis=1) ** 2
+    np.testing.assert_allclose(mean_divergences(p, q).sum(axis=1), expected, atol=1e-12)
+    low, high = x.min(axis=0), x.max(axis=0)
+    largest = mean_divergences(low[None], high[None])[0]
+    for i, j in itertools.combinations(range(6), 2):
+        assert np.all(mean_divergences(x[i : i + 1], x[j : j + 1])[0] <= largest + 1e-12)
+
+
+@given(SEEDS)
+@settings(max_examples=30)
+def test_centres_minimise_the_divergences(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, a = counts(rng, 7) + 0.05, rng.uniform(0.1, 3, size=4)
+    for divergence in (Cosine(), KullbackLeibler()):
+        sums = (X * divergence.shares(X, a)[:, None]).sum(axis=0)[None]
+        best = divergence.center(sums, np.array([7.0]), a, X[:1])
+        value = divergence.costs(X, best, a).sum()
+        for _ in range(10):
+            other = best * np.exp(0.1 * rng.normal(size=4))
+            assert divergence.costs(X, other, a).sum() >= value - 1e-12
+
+
+# ------------------------------------------------------------------ the weights
+
+
+@given(st.floats(-50, 50))
+@settings(max_examples=60)
+def test_closed_form_weights(slope: float) -> None:
+    best = float(best_weights(np.array([slope]))[0])
+    found = minimize_scalar(
+        lambda a: slope * a + a**2 / 2 - np.log(a),
+        bounds=(1e-6, 100),
+        method="bounded",
+        options={"xatol": 1e-12},
+    )
+    assert best == pytest.approx(found.x, rel=1e-5, abs=1e-6)
+    assert slope + best - 1 / best == pytest.approx(0, abs=1e-9 * (1 + abs(slope)))
+
+
+def lesson_of(problem: DivergenceProblem, visit: Any) -> Lesson:
+    state, sums = visit.state, visit.details
+    centers = problem._divergence.center(sums.sums, sums.sizes, state.weights, state.centers)
+    apart, together = problem.pairs.violated(sums.nodes)
+    return Lesson(
+        visit.labels,
+        sums.sums,
+        sums.sizes,
+        centers,
+        problem.pairs.must_link_weight * apart,
+        problem.pairs.cannot_link_weight * together,
+    )
+
+
+@given(SEEDS)
+@settings(max_examples=30)
+def test_slope_of_the_cosine_objective(seed: int) -> None:
+    """Finite differences in log a."""
+    rng = np.random.default_rng(seed)
+    X = counts(rng, 12)
+    known = random_knowledge(rng, 12, named=False)
+    problem = make_problem("cosine", X, known)
+    visit = problem.visit(problem.start(X[:3]), None)
+    lesson = lesson_of(problem, visit)
+    weights = rng.uniform(0.3, 2, size=4)
+    teacher: Any = problem.teacher
+    value, slope = teacher.value_and_slope(weights, lesson)
+    for m in range(4):
+        up, down = weights.copy(), weights.copy()
+        up[m] *= np.exp(1e-5)
+        down[m] *= np.exp(-1e-5)
+        rise = teacher.value_and_slope(up, lesson)[0] - teacher.value_and_slope(down, lesson)[0]
+        assert slope[m] == pytest.approx(rise / 2e-5, rel=1e-5, abs=1e-6)
+    better = teacher.learn(weights, lesson)
+    assert teacher.value_and_slope(better, lesson)[0] <= value
+    assert better.mean() == pytest.approx(1)
+
+
+@given(SEEDS)
+@settings(max_examples=30)
+def test_weight_step_of_counts_is_exact(seed: int) -> None:
+    """No other weights are better for the same labels and centres."""
+    rng = np.random.default_rng(seed)
+    X = counts(rng, 12)
+    known = random_knowledge(rng, 12, named=False)
+    problem = make_problem("kl", X, known)
+    visit = problem.visit(problem.start(X[:3]), None)
+    state = problem.move(visit)
+
+    def value(weights: np.ndarray) -> float:
+        moved = _Relabelled(visit.labels, type(state)(state.centers, weights))
+        return naive_objective("kl", X, known, 1.0, problem, moved)
+
+    best = value(state.weights)
+    for _ in range(8):
+        assert value(state.weights * np.exp(0.1 * rng.normal(size=4))) >= best - 1e-9 * abs(best)
+
+
+# ------------------------------------------------------------------ limits
+
+
+def test_cosine_without_constraints_is_spherical_k_means() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5)) + 2 * rng.normal(size=(4, 5))[rng.integers(4, size=200)]
+    start = X[:4].copy()
+    plain = SphericalKMeans(4, init=start, tol=0).fit(X)
+    model = HMRFKMeans(4, divergence="cosine", init=start, tol=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+    np.testing.assert_allclose(model.cluster_centers_, plain.cluster_centers_)
+    np.testing.assert_array_equal(model.metrics_, 1)
+    thin = HMRFKMeans(4, divergence="cosine", init=start, tol=0).fit(sparse.csr_matrix(X))
+    np.testing.assert_array_equal(thin.labels_, plain.labels_)
+
+
+def test_euclidean_is_mpck_means_with_one_metric_and_k_means_without_constraints() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=120)
+    X = rng.normal(size=(120, 3)) + 3 * rng.normal(size=(3, 3))[y]
+    known = Constraints.sample(y, 40, random_state=0)
+    model = HMRFKMeans(3, init=X[:3].copy(), random_state=0).fit(X, constraints=known)
+    metric = MPCKMeans(3, init=X[:3].copy(), random_state=0).fit(X, constraints=known)
+    np.testing.assert_array_equal(model.labels_, metric.labels_)
+    np.testing.assert_array_equal(model.metrics_, metric.metrics_)
+    np.testing.assert_allclose(model.transform(X), metric.transform(X))
+    np.testing.assert_array_equal(model.predict(X), metric.predict(X))
+    free = HMRFKMeans(3, init=X[:3].copy(), tol=0).fit(X)
+    np.testing.assert_array_equal(free.labels_, KMeans(3, init=X[:3].copy(), tol=0).fit(X).labels_)
+
+
+def test_kl_without_constraints_falls_to_a_fixed_point() -> None:
+    rng = np.random.default_rng(0)
+    X = counts(rng, 100)
+    model = HMRFKMeans(3, divergence="kl", init=X[:3].copy(), tol=0).fit(X)
+    assert np.all(np.diff(model.history_) <= 1e-12)
+    assert model.converged_
+    for h in range(3):
+        mean = X[model.labels_ == h].mean(axis=0)
+        np.testing.assert_allclose(model.cluster_centers_[h], mean, atol=1e-11)
+    ones = np.ones(4)
+    expected = [[i_divergence(x, z, ones) for z in model.cluster_centers_] for x in X]
+    np.testing.assert_allclose(model.transform(X), expected, atol=1e-9)
+    np.testing.assert_array_equal(model.labels_, np.argmin(expected, axis=1))
+    assert model.score(X) == pytest.approx(-np.min(expected, axis=1).sum())
+
+
+# ------------------------------------------------------------------ as a user sees it
+
+
+@pytest.mark.parametrize("divergence", ["cosine", "kl"])
+def test_documents_sorted_as_the_pairs_say(divergence: str) -> None:
+    """The same texts by subject or by mode, sparse as dense."""
+    documents = make_two_factor_documents(random_state=0)
+    X = documents.data.astype(float)
+    if divergence == "cosine":
+        X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
+    for target in (np.asarray(documents.target), np.asarray(documents.extras["mode"])):
+        known = Constraints.sample(target, 200, random_state=0)
+        choices = {"divergence": divergence, "n_init": 3, "random_state": 0}
+        model = HMRFKMeans(2, **choices).fit(X, constraints=known)
+        assert adjusted_rand_index(target, model.labels_) > 0.5
+        start = model.cluster_centers_
+        thin = HMRFKMeans(2, init=start, **choices).fit(X, constraints=known)
+        dense = HMRFKMeans(2, init=start, **choices).fit(X.toarray(), constraints=known)
+        np.testing.assert_array_equal(thin.labels_, dense.labels_)
+        np.testing.assert_allclose(thin.metrics_, dense.metrics_)
+        np.testing.assert_array_equal(thin.predict(X), dense.predict(X.toarray()))
+
+
+@pytest.mark.parametrize("divergence", ["cosine", "kl"])
+def test_precision_threads_and_disk(divergence: str, tmp_path: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = counts(rng, 9000).astype(np.float32)
+    y = np.argmax(X, axis=1)
+    known = Constraints.sample(y, 300, random_state=0)
+    np.save(tmp_path / "rows.npy", X)
+    disk = engine.open_rows(tmp_path / "rows.npy", memory_budget=50_000)
+    results = []
+    for n_threads, rows in ((1, X), (2, X), (2, disk)):
+        with engine.threads(n_threads):
+            model = HMRFKMeans(4, divergence=divergence, init=X[:4].copy(), max_iter=8)
+            model.random_state = 0
+            results.append(model.fit(rows, constraints=known))
+    assert results[0].cluster_centers_.dtype == np.float32
+    assert results[0].transform(X).dtype == np.float32
+    np.testing.assert_array_equal(results[0].labels_, results[1].labels_)
+    np.testing.assert_array_equal(results[0].history_, results[1].history_)
+    assert np.mean(results[0].labels_ == results[2].labels_) > 0.999
+
+
+@pytest.mark.parametrize("divergence", ["cosine", "kl"])
+def test_empty_clusters_are_filled(divergence: str) -> None:
+    rng = np.random.default_rng(0)
+    X = counts(rng, 60)
+    start = np.vstack([X[:1], X[:1], X[:1]])
+    known = Constraints.sample(np.argmax(X, axis=1), 60, random_state=0)
+    model = HMRFKMeans(3, divergence=divergence, init=start).fit(X, constraints=known)
+    assert len(set(model.labels_)) == 3
+    assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]))
+
+
+def test_classes_and_groups_are_listened_to() -> None:
+    rng = np.random.default_rng(0)
+    X = counts(rng, 100)
+    y = np.argmax(X, axis=1) // 2
+    labels = np.where(np.arange(100) % 4 == 0, y, -1)
+    for divergence in ("cosine", "kl"):
+        model = HMRFKMeans(2, divergence=divergence, penalty=100.0, random_state=0)
+        assert model.fit(X, labels).n_violations_ == 0
+        assert model.fit(X, constraints=Constraints(groups=labels)).n_violations_ == 0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_impossible_rows_are_named(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = counts(rng, 20)
+    ids = [f"page {i}" for i in range(20)]
+    known = Constraints(must_link=[("page 0", "page 1")], ids=ids)
+    X[7] = 0
+    with pytest.raises(SidelightError, match=r"[Pp]age 7.*all zeros"):
+        HMRFKMeans(2, divergence="cosine").fit(kind(X), constraints=known)
+    HMRFKMeans(2, divergence="kl", random_state=0).fit(kind(X), constraints=known)
+    X[11, 2] = -3
+    with pytest.raises(SidelightError, match=r"[Pp]age 11.*negative value -3.*euclidean"):
+        HMRFKMeans(2, divergence="kl").fit(kind(X), constraints=known)
+    with pytest.raises(SidelightError, match="Row 11"):
+        HMRFKMeans(2, divergence="kl").fit(kind(X))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"divergence": "manhattan"}, {"penalty": -1.0}, {"prior": 0.0}, {"init": "middle"}],
+)
+def test_wrong_parameters_are_named(params: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(params))):
+        HMRFKMeans(2, **params).fit(counts(np.random.default_rng(0), 20))
