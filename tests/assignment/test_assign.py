@@ -19,7 +19,7 @@ from tests.constraints.graphs import (
     random_tree,
 )
 
-from sidelight._kernels.assignment.augmenting import augmenting as kernels
+from sidelight._kernels.assignment import augmenting as kernels
 from sidelight.assignment import _cpsat
 from sidelight.assignment import _parts as parts
 from sidelight.assignment._assign import assign, greedy_assign

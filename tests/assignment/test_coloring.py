@@ -19,7 +19,7 @@ from tests.constraints.graphs import (
     random_tree,
 )
 
-from sidelight._kernels.assignment.augmenting import coloring as kernels
+from sidelight._kernels.assignment import coloring as kernels
 from sidelight.assignment import _cpsat
 from sidelight.assignment._coloring import (
     check_coloring,
