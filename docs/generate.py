@@ -33,7 +33,7 @@ def method_table() -> str:
     for method in catalog.methods():
         tags = method.tags
         lines += [
-            f"   * - :class:`~sidelight.{tags.family}.{method.cls.__name__}`",
+            f"   * - :class:`~sidelight.{method.family}.{method.cls.__name__}`",
             f"     - {tags.summary}",
             f"     - {', '.join(tags.knowledge) or 'nothing'}",
             f"     - {tags.enforcement}",

@@ -53,6 +53,6 @@ def test_every_method_is_in_the_reference() -> None:
     missing = [
         method.cls.__name__
         for method in catalog.methods()
-        if f"{method.tags.family}.{method.cls.__name__}" not in reference
+        if f"{method.family}.{method.cls.__name__}" not in reference
     ]
     assert missing == []

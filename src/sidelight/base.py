@@ -1,95 +1,48 @@
-"""What every estimator shares: its tags, and how rows and side information are checked.
+"""What every estimator shares: parameters, rows and knowledge are checked here, and summed up.
 
-Families derive from :class:`ConstrainedEstimator`; the catalog, the docs' method table, the command
-line and the common tests are generated from :class:`MethodTags`.
+Families derive from :class:`ConstrainedEstimator`, clusterers from :class:`Clusterer`. The catalog,
+the docs' method table, the command line and the contract tests are generated from the tags
+(:mod:`sidelight.tags`).
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import Any, NoReturn, Self, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sidelight._fit.checks import check_n_clusters, explain_bad_rows, partial_labels
+from sidelight._fit.docstrings import add_attributes
+from sidelight._fit.parameters import check_parameters
+from sidelight._fit.restarts import Result, Run, best_restart
+from sidelight._fit.summary import summarize
+from sidelight._typing import Array
 from sidelight.constraints import Constraints
-from sidelight.engine import RowSource
+from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.tags import MethodTags
 
-Rows: TypeAlias = npt.NDArray[Any] | sparse.csr_matrix | sparse.csr_array | RowSource
-
-KNOWLEDGE = ("must-link", "cannot-link", "labels", "groups", "sizes", "feedback")
-
-
-@dataclass(frozen=True, kw_only=True)
-class MethodTags:
-    """What a method is and takes.
-
-    Attributes
-    ----------
-    name : str
-        Name on the command line.
-    family : str
-        Subpackage it lives in.
-    summary : str
-        One line for a menu.
-    knowledge : tuple of str
-        Kinds of side information it uses, out of :data:`KNOWLEDGE`; empty for none.
-    enforcement : {"hard", "soft", "start", "none"}
-        ``hard``: everything is satisfied or the fit raises. ``soft``: violations cost and are
-        reported. ``start``: only the start of the search uses the knowledge.
-    source : str
-        Where the method is published.
-    complexity : str
-        Time per iteration and memory.
-    needs_n_clusters : bool
-        Whether the number of clusters has to be given.
-    monotone : bool
-        Whether the mathematics promises that ``history_`` never rises.
-    sparse : bool
-        Whether CSR input is taken as it is.
-    out_of_core : bool
-        Whether rows may live on disk (:func:`sidelight.engine.open_rows`).
-    missing : bool
-        Whether NaN stands for a value that was not measured, which the method models.
-    kind : {"clusterer", "transformer"}
-        Whether it gives labels, or new features of the rows.
-    """
-
-    name: str
-    family: str
-    summary: str
-    knowledge: tuple[str, ...]
-    enforcement: Literal["hard", "soft", "start", "none"]
-    source: str
-    complexity: str
-    needs_n_clusters: bool = True
-    monotone: bool = False
-    sparse: bool = False
-    out_of_core: bool = False
-    missing: bool = False
-    kind: Literal["clusterer", "transformer"] = "clusterer"
-
-    def __post_init__(self) -> None:
-        unknown = set(self.knowledge) - set(KNOWLEDGE)
-        if unknown:
-            raise ValueError(f"unknown kinds of side information: {sorted(unknown)}")
+Rows: TypeAlias = Array | sparse.csr_matrix | sparse.csr_array | RowSource
 
 
 class ConstrainedEstimator(BaseEstimator):
-    """An estimator that may be told what is known about its rows.
+    """An estimator that takes side information about its rows.
 
-    Subclasses define ``__sidelight_tags__`` and ``fit(X, y=None, *, constraints=None, ...)``.
+    Subclasses define ``__sidelight_tags__`` and ``fit(X, y=None, *, constraints=None, ...)``, and
+    declare their parameters in the annotations of ``__init__``
+    (:mod:`sidelight._fit.parameters`).
     """
 
+    random_state: Any
+    verbose: Any
+
     def __sidelight_tags__(self) -> MethodTags:
-        raise AttributeError(f"{type(self).__name__} does not say what it is: define its tags")
+        raise AttributeError(f"{type(self).__name__} has no tags: define __sidelight_tags__")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -98,12 +51,82 @@ class ConstrainedEstimator(BaseEstimator):
         tags.input_tags.allow_nan = own.missing
         return tags
 
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Fit the estimator to rows and to what is known about them.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+            The rows; CSR matrices and rows on disk where the method takes them.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            Side information about the rows: pairs, labels, groups.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows, for methods that take them.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        _not_defined(self, "fit")
+
+    def summary(self) -> str:
+        """Return five plain lines about the fit: method, data, end of the search, result, advice.
+
+        Examples
+        --------
+        >>> from sidelight.cluster import KMeans
+        >>> print(KMeans(n_clusters=2, random_state=0).fit([[0.0], [0.1], [5.0]]).summary())
+        KMeans: k-means without side information, the baseline
+        Fitted to 3 rows of 1 feature.
+        Converged after 2 iterations; objective 0.005.
+        2 clusters of 1 to 2 rows (median 1.5).
+        No constraint was violated.
+        """
+        check_is_fitted(self)
+        return summarize(self)
+
+    def _validate_fit(
+        self, X: Any, y: Any, constraints: Constraints | None
+    ) -> tuple[RowSource, Constraints]:
+        """Check parameters, rows and knowledge: how every ``fit`` begins."""
+        check_parameters(self)
+        source = self._validate_rows(X, reset=True)
+        for name in ("n_clusters", "n_components"):
+            if self._is_clusterer and getattr(self, name, None) is not None:
+                check_n_clusters(getattr(self, name), source.n_rows, name=name)
+        known = self._check_constraints(constraints, y, source.n_rows)
+        if self.__sidelight_tags__().enforcement == "soft":
+            self._warn_of_contradictions(known)
+        return source, known
+
+    def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
+        """Check rows and make them a source of blocks."""
+        return as_rows(self._check_rows(X, reset=reset))
+
+    @property
+    def _is_clusterer(self) -> bool:
+        return self.__sidelight_tags__().kind == "clusterer"
+
+    def _best_restart(self, n_init: int, run: Run[Result], source: RowSource) -> Result:
+        """Run ``n_init`` restarts and return the best; see :func:`best_restart`."""
+        return best_restart(
+            run,
+            n_init,
+            self.random_state,
+            source,
+            description=type(self).__name__,
+            verbose=self.verbose,
+        )
+
     def _check_rows(self, X: Any, *, reset: bool) -> Rows:
         """Validate the data: float32 or float64, finite, dense or CSR, or rows on disk."""
         tags = self.__sidelight_tags__()
         if isinstance(X, RowSource):
             rows = self._check_source(X, reset=reset, allowed=tags.out_of_core)
-            return rows.with_gaps() if tags.missing else rows
+            return rows.with_missing() if tags.missing else rows
         try:
             return validate_data(
                 self,
@@ -115,7 +138,7 @@ class ConstrainedEstimator(BaseEstimator):
                 ensure_all_finite="allow-nan" if tags.missing else True,
             )
         except (ValueError, TypeError) as error:
-            raise _explain_bad_rows(X, error) from error
+            raise explain_bad_rows(X, error) from error
 
     def _check_source(self, X: RowSource, *, reset: bool, allowed: bool) -> RowSource:
         if not allowed:
@@ -154,18 +177,17 @@ class ConstrainedEstimator(BaseEstimator):
                 f"The constraints are about {known.n_samples} rows but X has {n_samples}; "
                 "make them with the ids or n_samples of this X, or restrict them to its rows."
             )
-        labels = _partial_labels(y, n_samples)
+        labels = partial_labels(y, n_samples)
         if labels is None:
             return known
         stated = Constraints(labels=labels, ids=known.ids)
-        is_clusterer = self.__sidelight_tags__().kind == "clusterer"
-        if is_clusterer and stated.labels is not None and np.all(stated.labels >= 0):
+        if self._is_clusterer and stated.labels is not None and np.all(stated.labels >= 0):
             warnings.warn(
                 "y labels every row, so nothing is left to cluster: it was taken for the truth "
                 "that the result will be compared with, and ignored. Mark unknown labels with -1, "
                 "or pass constraints=Constraints.from_labels(y) if you mean it.",
                 ConstraintWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return known
         return known | stated
@@ -181,111 +203,63 @@ class ConstrainedEstimator(BaseEstimator):
                 f"apart, but must-links join them{more}. {type(self).__name__} will violate some; "
                 "constraints.closure() shows the chain.",
                 ConstraintWarning,
-                stacklevel=3,
-            )
-
-
-def check_n_clusters(n_clusters: Any, n_samples: int, *, name: str = "n_clusters") -> int:
-    """Check that ``1 <= n_clusters <= n_samples``; ``name`` is what the parameter is called."""
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, Integral):
-        raise TypeError(f"{name} must be a whole number, got {n_clusters!r}.")
-    if int(n_clusters) < 1:
-        raise ValueError(f"{name} must be at least 1, got {n_clusters}.")
-    if int(n_clusters) > n_samples:
-        raise ValueError(
-            f"n_samples={n_samples} should be >= {name}={n_clusters}; "
-            "ask for fewer clusters or give more rows."
-        )
-    return int(n_clusters)
-
-
-def check_weights(sample_weight: Any, source: RowSource) -> npt.NDArray[Any] | None:
-    """Check the weights of the rows: one each, not negative, not all zero."""
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=source.dtype)
-    if weights.ndim == 0:
-        weights = np.full(source.n_rows, weights, dtype=source.dtype)
-    if weights.shape != (source.n_rows,):
-        raise ValueError(
-            f"sample_weight must hold one weight per row, shape ({source.n_rows},), got shape "
-            f"{weights.shape}."
-        )
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        bad = int(np.flatnonzero(~np.isfinite(weights) | (weights < 0))[0])
-        raise ValueError(
-            f"sample_weight must be finite and not negative; row {bad} has {weights[bad]}."
-        )
-    if not np.any(weights > 0):
-        raise ValueError("sample_weight is zero for every row.")
-    return weights
-
-
-def _partial_labels(y: Any, n_samples: int) -> npt.NDArray[Any] | None:
-    """Read ``y`` as partial labels; scikit-learn hands anything at all to a clusterer's ``y``."""
-    if y is None:
-        return None
-    values = np.asarray(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.shape != (n_samples,):
-        raise ValueError(
-            f"y must hold one label per row, shape ({n_samples},), got shape {values.shape}."
-        )
-    if values.dtype.kind == "f":
-        known = values[np.isfinite(values)]
-        if np.any(known != np.round(known)):
-            warnings.warn(
-                "y holds fractions, so it cannot be a labelling, and was ignored.",
-                ConstraintWarning,
                 stacklevel=4,
             )
-            return None
-    return values
 
 
-def _explain_bad_rows(X: Any, error: Exception) -> Exception:
-    """Say where the trouble is when the data itself tells; otherwise keep scikit-learn's words."""
-    names = getattr(X, "columns", None)
-    if names is not None and hasattr(X, "__getitem__") and "convert" in str(error):
-        bad = [str(name) for name in names if np.asarray(X[name]).dtype.kind not in "biuf"]
-        if bad:
-            return type(error)(
-                f"Columns {bad} are not numbers; drop them or turn them into numbers "
-                f"(one column per category) first. ({error})"
-            )
-    found = _bad_values(X, is_bad=np.isinf if "NaN" not in str(error) else _not_finite)
-    if found is None:
-        return error
-    rows, columns = found
-    index, names = getattr(X, "index", None), getattr(X, "columns", None)
-    row = rows[0] if index is None else repr(index[rows[0]])
-    column = columns[0] if names is None else repr(str(names[columns[0]]))
-    return type(error)(
-        f"{error}\nThe first is in row {row}, column {column}; {len(np.unique(rows))} of "
-        f"{X.shape[0]} rows are affected: drop them, or fill the gaps first."
-    )
+#: What every fitted clusterer has; docstrings of clusterers that say more about one keep their own.
+CLUSTERER_ATTRIBUTES = {
+    "labels_ : ndarray of int32, shape (n_samples,)": "Cluster of every row.",
+    "cluster_sizes_ : ndarray of int, shape (n_clusters,)": "Number of rows of every cluster.",
+    "objective_ : float": "Objective at the end; it was minimized.",
+    "history_ : ndarray": "Objective at every iteration of the best restart.",
+    "n_iter_ : int": "Number of iterations of the best restart.",
+    "converged_ : bool": "Whether the best restart converged before ``max_iter``.",
+    "n_violations_ : int": "Number of stated constraints that the labels violate.",
+}
 
 
-def _not_finite(values: Any) -> Any:
-    return ~np.isfinite(values)
+class Clusterer(ClusterMixin, ConstrainedEstimator):
+    """An estimator that gives every row a cluster, in ``labels_``."""
+
+    labels_: Array
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        add_attributes(cls, CLUSTERER_ATTRIBUTES)
+
+    @property
+    def cluster_sizes_(self) -> Array:
+        """Number of rows of every cluster; rows that were left out (-1) count nowhere."""
+        return np.bincount(self.labels_[self.labels_ >= 0], minlength=self._n_clusters_found())
+
+    def _n_clusters_found(self) -> int:
+        """Number of clusters of the fitted model, empty ones included."""
+        for name in ("cluster_centers_", "weights_"):
+            if hasattr(self, name):
+                return len(getattr(self, name))
+        return int(self.labels_.max()) + 1
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+        """Fit to the rows and return their clusters.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            As in ``fit``: known classes, where the method uses them.
+        **fit_params : dict
+            Other arguments of ``fit``, such as ``constraints``.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            ``labels_``.
+        """
+        # scikit-learn's own mixin would drop y, which holds the labels here.
+        return self.fit(X, y, **fit_params).labels_
 
 
-def _bad_values(X: Any, is_bad: Any) -> tuple[Any, Any] | None:
-    """Rows and columns of values that cannot be used, in the order of the rows."""
-    if sparse.issparse(X):
-        entries = X.tocoo()
-        bad = np.flatnonzero(is_bad(entries.data)) if entries.dtype.kind == "f" else np.array([])
-        if not len(bad):
-            return None
-        rows, columns = entries.row[bad], entries.col[bad]
-        order = np.lexsort((columns, rows))
-        return rows[order], columns[order]
-    if not hasattr(X, "shape") or len(X.shape) != 2:
-        return None
-    try:
-        values = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-    rows, columns = np.nonzero(is_bad(values))
-    return (rows, columns) if len(rows) else None
+def _not_defined(estimator: object, method: str) -> NoReturn:
+    raise AttributeError(f"{type(estimator).__name__} does not define {method}.")

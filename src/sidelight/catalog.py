@@ -9,12 +9,14 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
-from sidelight.base import KNOWLEDGE, ConstrainedEstimator, MethodTags
+from sidelight.base import ConstrainedEstimator
 from sidelight.exceptions import SidelightError
+from sidelight.tags import KNOWLEDGE, MethodTags
 
 FAMILIES = ("cluster", "feature_selection", "manifold", "metric", "mixture")
 
@@ -26,7 +28,9 @@ class Method:
     Attributes
     ----------
     name : str
-        Its name on the command line.
+        Name on the command line, derived from the name of the class.
+    family : str
+        Subpackage that exports the class.
     cls : type
         The estimator.
     tags : MethodTags
@@ -34,6 +38,7 @@ class Method:
     """
 
     name: str
+    family: str
     cls: type[ConstrainedEstimator]
     tags: MethodTags
 
@@ -49,14 +54,15 @@ def methods(
 
     Parameters
     ----------
-    knowledge : {"must-link", "cannot-link", "labels", "groups"}, optional
-        Only methods that use this kind of side information.
+    knowledge : str, optional
+        Only methods that use this kind of side information, out of
+        :data:`sidelight.tags.KNOWLEDGE`.
     enforcement : {"hard", "soft", "start", "none"}, optional
         Only methods that treat it in this way.
     family : str, optional
         Only methods of this subpackage.
-    kind : {"clusterer", "transformer"}, optional
-        Only methods that give labels, or new features.
+    kind : str, optional
+        Only methods of this kind, out of :data:`sidelight.tags.KINDS`.
 
     Returns
     -------
@@ -79,7 +85,7 @@ def methods(
         for method in _all_methods()
         if (knowledge is None or knowledge in method.tags.knowledge)
         and (enforcement is None or enforcement == method.tags.enforcement)
-        and (family is None or family == method.tags.family)
+        and (family is None or family == method.family)
         and (kind is None or kind == method.tags.kind)
     )
 
@@ -118,7 +124,7 @@ def markdown_table() -> str:
         tags = method.tags
         lines.append(
             (
-                f"`{tags.family}.{method.cls.__name__}`: {tags.summary}",
+                f"`{method.family}.{method.cls.__name__}`: {tags.summary}",
                 ", ".join(tags.knowledge) or "nothing",
                 tags.enforcement if tags.knowledge else "",
                 "yes" if tags.sparse else "no",
@@ -135,7 +141,7 @@ def _all_methods() -> tuple[Method, ...]:
     return tuple(
         sorted(
             (method for method in found if method is not None),
-            key=lambda method: (method.tags.family, method.name),
+            key=lambda method: (method.family, method.name),
         )
     )
 
@@ -153,8 +159,25 @@ def _method(package: ModuleType, public: str) -> Method | None:
     cls = getattr(package, public)
     if not (isinstance(cls, type) and issubclass(cls, ConstrainedEstimator)):
         return None
-    tags = cls().__sidelight_tags__()
-    return Method(name=tags.name, cls=cls, tags=tags)
+    family = package.__name__.rpartition(".")[2]
+    return Method(command_name(public), family, cls, cls().__sidelight_tags__())
+
+
+def command_name(class_name: str) -> str:
+    """Derive the name on the command line from the name of a class.
+
+    Words are joined by dashes; "KMeans" and "KMedians" stay one word with an acronym before them.
+
+    Examples
+    --------
+    >>> from sidelight.catalog import command_name
+    >>> [command_name(name) for name in ("SeededKMeans", "PCKMeans", "MMLMixture", "RCA")]
+    ['seeded-kmeans', 'pckmeans', 'mml-mixture', 'rca']
+    """
+    parted = re.sub(
+        r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?!Means|Medians)", "-", class_name
+    )
+    return parted.lower()
 
 
 def _plain(name: str) -> str:

@@ -11,6 +11,10 @@ class SidelightError(ValueError):
     """Something is wrong with what was asked or given; the message says what to do."""
 
 
+class InvalidParameter(SidelightError, TypeError):
+    """A parameter has a value of another type, out of its range, or none of its choices."""
+
+
 class InconsistentConstraints(SidelightError):
     """Two rows are kept apart by one statement and joined by a chain of others.
 

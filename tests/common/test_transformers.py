@@ -25,7 +25,7 @@ from sidelight import Constraints, catalog, engine
 from sidelight.cluster import KMeans
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
-METHODS = catalog.methods(kind="transformer")
+METHODS = [m for m in catalog.methods() if m.tags.kind in ("transformer", "selector")]
 PAIRS = [m for m in METHODS if {"must-link", "cannot-link"} & set(m.tags.knowledge)]
 AT_ONCE = [m for m in PAIRS if "online" not in m.name]  # others see pairs in some order
 

@@ -1,6 +1,6 @@
-"""Several starts of one fit: one after the other, or at once where that is faster.
+"""Restarts of a fit: one after the other, or in threads where that is faster; the best is kept.
 
-The results are the same in either case, to the last bit: every start has its own stream of chance.
+The results are the same in either case, to the last bit: every restart has its own seed.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from types import TracebackType
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from sidelight import _progress
 from sidelight._progress import FitProgress, wait_for
 from sidelight.engine import RowSource, get_threads, threads
 from sidelight.engine._threads import one_thread_blas
 
-#: Rows in more blocks than this keep the threads busy within one start, and fill the memory.
+#: Relative difference of objectives that may be due to the order of a sum: of restarts that are
+#: equally good up to this, the first is kept.
+ROUNDING = 1e-7
+
+#: Rows in more blocks than this keep the threads busy within one restart, and fill the memory.
 FEW_BLOCKS = 4
 
 #: On tables of fewer numbers the interpreter is busier than the kernels, and threads wait for it.
@@ -29,15 +34,15 @@ FEW_NUMBERS = 150_000
 
 
 class Finished(Protocol):
-    """Where a start ended."""
+    """Where a restart ended."""
 
     @property
     def objective(self) -> float:
-        """What was minimised."""
+        """The value that was minimized."""
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it."""
+        """Whether Ctrl-C ended the restart."""
 
 
 Result = TypeVar("Result", bound=Finished)
@@ -47,7 +52,46 @@ Run = Callable[[int, np.random.RandomState], Result]
 _end: ContextVar[threading.Event | None] = ContextVar("sidelight_end_of_starts", default=None)
 
 
-def run_starts(
+def best_restart(
+    run: Run[Result],
+    n_init: int,
+    random_state: Any,
+    source: RowSource,
+    *,
+    description: str,
+    verbose: int,
+) -> Result:
+    """Run ``n_init`` restarts with different seeds and return the best of them.
+
+    Of restarts that are equally good up to rounding the first is kept. After an interruption that
+    keeps the best so far, no further restart is run.
+
+    Parameters
+    ----------
+    run : callable
+        ``run(number, random_state)`` is one restart; its result has ``objective`` (minimized) and
+        ``interrupted``. It shares nothing that changes with other restarts, since several may run
+        at the same time.
+    n_init : int
+        Number of restarts.
+    random_state : int, RandomState or None
+        Seed or generator from which the seeds of the restarts are drawn.
+    source : RowSource
+        The rows.
+    description : str
+        Name of the fit in the progress bar and in the warning of an interruption.
+    verbose : int
+        Whether to show progress: every iteration, or every restart when they run in threads.
+    """
+    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_init)
+    best, *others = run_restarts(run, seeds, source, description=description, verbose=verbose)
+    for result in others:
+        if result.objective < best.objective - ROUNDING * abs(best.objective):
+            best = result
+    return best
+
+
+def run_restarts(
     run: Run[Result],
     seeds: Sequence[int],
     source: RowSource,
@@ -55,20 +99,9 @@ def run_starts(
     description: str,
     verbose: int,
 ) -> list[Result]:
-    """Run a start for every seed; fewer after an interruption that keeps the best so far.
+    """Run a restart for every seed; fewer after an interruption that keeps the best so far.
 
-    Parameters
-    ----------
-    run : callable
-        ``run(number, random_state)`` is one start. It may run in several threads at once.
-    seeds : sequence of int
-        Where the stream of chance of every start begins.
-    source : RowSource
-        The rows.
-    description : str
-        What is running, for the progress bar and the warning of an interruption.
-    verbose : int
-        Whether to show progress: every iteration, or every start when they run at once.
+    The parameters are those of :func:`best_restart`, with a seed for every restart.
     """
     if not _leaves_threads_idle(source):
         return _one_by_one(run, seeds)

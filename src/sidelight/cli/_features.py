@@ -96,7 +96,7 @@ def run_select(request: Request, n_features: int | None, screen: Screen) -> None
 
 def _check(request: Request, command: str) -> None:
     if request.method is None:
-        kinds = [m.name for m in catalog.methods(kind="transformer") if command_for(m) == command]
+        kinds = [m.name for m in catalog.methods() if command_for(m) == command]
         raise UsageError(f"say how: -m NAME, one of {', '.join(kinds)}.")
     method = catalog.get(request.method)
     if command_for(method) != command:

@@ -9,6 +9,7 @@ from typing import Any
 from sidelight import catalog
 from sidelight.cli._common import Screen, plain_text
 from sidelight.cli._settings import command_for
+from sidelight.tags import KNOWLEDGE
 
 #: How the methods of a command are introduced, in the order in which they are listed.
 COMMANDS = {
@@ -18,14 +19,7 @@ COMMANDS = {
 }
 
 #: What stands for a kind of knowledge in a narrow column.
-LETTERS = {
-    "must-link": "M",
-    "cannot-link": "C",
-    "labels": "L",
-    "groups": "G",
-    "sizes": "S",
-    "feedback": "F",
-}
+LETTERS = {knowledge.name: knowledge.letter for knowledge in KNOWLEDGE.values()}
 
 
 def run(name: str | None, *, knowledge: str | None, hard: bool | None, screen: Screen) -> None:
@@ -43,6 +37,8 @@ def run(name: str | None, *, knowledge: str | None, hard: bool | None, screen: S
 def _facts(method: catalog.Method) -> dict[str, Any]:
     parameters = inspect.signature(method.cls).parameters
     return {
+        "name": method.name,
+        "family": method.family,
         **asdict(method.tags),
         "class": method.cls.__name__,
         "for": command_for(method),
@@ -81,7 +77,7 @@ def _table(chosen: list[catalog.Method], title: str) -> object:
             letter if kind in tags.knowledge else "·" for kind, letter in LETTERS.items()
         )
         how = tags.enforcement if tags.knowledge else ""
-        laid_out.add_row(*(plain_text(cell) for cell in (tags.name, tags.summary, uses, how)))
+        laid_out.add_row(*(plain_text(cell) for cell in (method.name, tags.summary, uses, how)))
     return laid_out
 
 
@@ -98,7 +94,7 @@ def _about(method: catalog.Method) -> list[str]:
         if can
     ]
     lines = [
-        f"[bold]{method.name}[/] (sidelight.{tags.family}.{method.cls.__name__}): "
+        f"[bold]{method.name}[/] (sidelight.{method.family}.{method.cls.__name__}): "
         f"{plain_text(tags.summary)}",
         f"Uses {', '.join(tags.knowledge) or 'nothing but the rows'}"
         + (f"; {tags.enforcement}" if tags.knowledge else "")

@@ -10,6 +10,7 @@ from typing import Any
 from sidelight import catalog
 from sidelight.catalog import Method
 from sidelight.cli._errors import UsageError
+from sidelight.tags import KINDS
 
 WORDS = {"true": True, "false": False, "none": None, "inf": math.inf}
 OWN_OPTIONS = {"n_clusters": "-k", "n_components": "-k", "random_state": "--seed"}
@@ -77,6 +78,4 @@ def choose_method(name: str | None, *, something_known: bool) -> Method:
 
 def command_for(method: Method) -> str:
     """Name the command that a method belongs to."""
-    if method.tags.kind == "clusterer":
-        return "cluster"
-    return "select" if method.tags.family == "feature_selection" else "transform"
+    return KINDS[method.tags.kind].command

@@ -1,3 +1,6 @@
+from ._reductions import Maximum as Maximum
+from ._reductions import Minimum as Minimum
+from ._reductions import Top as Top
 from ._threads import get_threads as get_threads
 from ._threads import threads as threads
 from .source import RowSource as RowSource

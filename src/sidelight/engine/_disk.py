@@ -33,7 +33,7 @@ class _DiskRows(RowSource):
     max_parallel = BLOCKS_IN_BUDGET
     _gaps_allowed = False
 
-    def with_gaps(self) -> Self:
+    def with_missing(self) -> Self:
         """Return the same rows, where NaN stands for a value that was not measured."""
         rows = copy.copy(self)
         rows._gaps_allowed = True
@@ -88,7 +88,7 @@ class MappedRows(_DiskRows):
         taken = np.asarray(self._X[np.asarray(rows, dtype=np.intp)], dtype=self.dtype)
         return np.ascontiguousarray(taken)
 
-    def _read(self, task: tuple[int, ...]) -> Iterator[Array]:
+    def read(self, task: tuple[int, ...]) -> Iterator[Array]:
         for number in task:
             start, stop = self._blocks[number]
             yield self._check(number, self._load(start, stop))
@@ -178,7 +178,7 @@ class ParquetRows(_DiskRows):
         self._task_number = {task[0]: i for i, task in enumerate(self._group_tasks)}
         self._set_blocks(blocks)
 
-    def _tasks(self) -> list[tuple[int, ...]]:
+    def tasks(self) -> list[tuple[int, ...]]:
         return self._group_tasks
 
     def _open(self) -> pq.ParquetFile:
@@ -187,7 +187,7 @@ class ParquetRows(_DiskRows):
         # With a read buffer, column chunks are streamed: a row group may be larger than the budget.
         return pq.ParquetFile(self.path, memory_map=False, buffer_size=2**16, pre_buffer=False)
 
-    def _read(self, task: tuple[int, ...]) -> Iterator[Array]:
+    def read(self, task: tuple[int, ...]) -> Iterator[Array]:
         group = self._group_of_task[self._task_number[task[0]]]
         with self._open() as file:
             for number, block in zip(task, self._stream(file, group), strict=True):

@@ -61,7 +61,7 @@ class ArrayRows(RowSource):
         """Return a copy of the rows at these positions."""
         return self._X[np.asarray(rows, dtype=np.intp)]
 
-    def _read(self, task: tuple[int, ...]) -> Iterator[Array]:
+    def read(self, task: tuple[int, ...]) -> Iterator[Array]:
         for number in task:
             start, stop = self._blocks[number]
             yield self._X[start:stop]
@@ -93,6 +93,6 @@ class SparseRows(RowSource):
         """Return the rows at these positions."""
         return self._X[np.asarray(rows, dtype=np.intp)]
 
-    def _read(self, task: tuple[int, ...]) -> Iterator[sparse.csr_array]:
+    def read(self, task: tuple[int, ...]) -> Iterator[sparse.csr_array]:
         for number in task:
             yield rows_of(self._X, slice(*self._blocks[number]))

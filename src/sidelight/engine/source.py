@@ -27,6 +27,10 @@ DEFAULT_BUDGET = 256 * 2**20
 class RowSource(ABC):
     """Rows of a table, wherever they live.
 
+    A new kind of source sets ``n_rows``, ``n_features`` and ``dtype`` and implements
+    :attr:`blocks`, :meth:`take` and :meth:`read`; :meth:`tasks`, :meth:`with_missing` and
+    ``max_parallel`` where reading costs.
+
     Algorithms use :meth:`map_reduce`, :meth:`take` and :attr:`blocks` only. The blocks depend on
     the shape, the element type and the memory budget, never on the number of threads, and sums are
     added in the order of the blocks: any number of threads gives the same result to the last bit.
@@ -74,19 +78,19 @@ class RowSource(ABC):
     def take(self, rows: npt.ArrayLike) -> Any:
         """Return the rows at these positions, in the order given (ndarray or CSR)."""
 
-    def with_gaps(self) -> RowSource:
-        """Return the same rows, where NaN stands for a value that was not measured.
+    def with_missing(self) -> RowSource:
+        """Return the same rows, where NaN stands for a missing value.
 
         Rows on disk are looked at as they are read, and NaN is refused unless asked for like this.
         """
         return self
 
     @abstractmethod
-    def _read(self, task: tuple[int, ...]) -> Iterator[Any]:
+    def read(self, task: tuple[int, ...]) -> Iterator[Any]:
         """Yield the blocks of one task, in order."""
 
-    def _tasks(self) -> list[tuple[int, ...]]:
-        """Numbers of the blocks that one thread reads in one go."""
+    def tasks(self) -> list[tuple[int, ...]]:
+        """Return the numbers of the blocks that one thread reads in one go, for every task."""
         return [(number,) for number in range(len(self.blocks))]
 
     def map_reduce(
@@ -98,8 +102,10 @@ class RowSource(ABC):
         ----------
         function : callable
             ``function(block, *slices) -> (totals, rows)`` with two tuples: ``totals`` are arrays
-            or numbers that are added over the blocks, ``rows`` are arrays with one entry per row
-            of the block. It runs in several threads at once.
+            or numbers that are added over the blocks (or :class:`Minimum`, :class:`Maximum`,
+            :class:`Top`), ``rows`` are arrays with one entry per row of the block. It depends on
+            its arguments only and changes nothing outside: blocks may be mapped by several threads,
+            or on several machines.
         aligned : sequence
             Things of length ``n_rows`` that are sliced like the blocks: arrays, or
             ``range(n_rows)`` for the positions of the rows.
@@ -107,7 +113,7 @@ class RowSource(ABC):
         Returns
         -------
         totals : tuple of ndarray
-            Sums over the blocks, in block order; floats are added in ``float64``.
+            Totals over the blocks, in block order; floats are added in ``float64``.
         rows : tuple of ndarray
             The row arrays joined in row order.
 
@@ -125,14 +131,14 @@ class RowSource(ABC):
 
         def work(task: tuple[int, ...]) -> list[BlockResult]:
             done = []
-            for number, block in zip(task, self._read(task), strict=True):
+            for number, block in zip(task, self.read(task), strict=True):
                 start, stop = blocks[number]
                 totals, rows = function(block, *(thing[start:stop] for thing in aligned))
                 done.append((start, stop, totals, rows))
             return done
 
         with one_thread_blas:
-            for task_results in _in_order(work, self._tasks(), self._workers()):
+            for task_results in _in_order(work, self.tasks(), self._workers()):
                 for start, stop, totals, rows in task_results:
                     results.add(start, stop, totals, rows)
         return results.finish()
@@ -147,7 +153,7 @@ class _Reduction:
 
     def __init__(self, n_rows: int) -> None:
         self._n_rows = n_rows
-        self._totals: list[Array] = []
+        self._totals: list[Any] = []
         self._rows: list[Array] = []
         self._started = False
 
@@ -157,17 +163,31 @@ class _Reduction:
             self._totals = [_accumulator(total) for total in totals]
             self._rows = [np.empty((self._n_rows, *r.shape[1:]), dtype=r.dtype) for r in rows]
         else:
-            for sum_so_far, total in zip(self._totals, totals, strict=True):
-                sum_so_far += total
+            self._totals = [
+                _joined(so_far, total) for so_far, total in zip(self._totals, totals, strict=True)
+            ]
         for joined, piece in zip(self._rows, rows, strict=True):
             joined[start:stop] = piece
 
     def finish(self) -> tuple[Arrays, Arrays]:
-        return tuple(self._totals), tuple(self._rows)
+        totals = tuple(
+            total if isinstance(total, np.ndarray) else total.result() for total in self._totals
+        )
+        return totals, tuple(self._rows)
 
 
-def _accumulator(total: Any) -> Array:
+def _joined(so_far: Any, total: Any) -> Any:
+    """Add an array in place, or join another reduction."""
+    if not isinstance(so_far, np.ndarray):
+        return so_far.join(total)
+    so_far += total
+    return so_far
+
+
+def _accumulator(total: Any) -> Any:
     """A fresh array to add on: floats are summed in float64, whole numbers in int64."""
+    if hasattr(total, "join"):
+        return total
     array = np.asarray(total)
     if array.dtype.kind == "f":
         return array.astype(np.float64)

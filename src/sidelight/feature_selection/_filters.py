@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.utils import Tags
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.feature_selection._base import _ScoreSelector
@@ -29,6 +28,7 @@ from sidelight.feature_selection._scores import (
     variances,
 )
 from sidelight.graphs import neighbor_graph
+from sidelight.tags import MethodTags
 
 
 class VarianceScore(_ScoreSelector):
@@ -63,8 +63,6 @@ class VarianceScore(_ScoreSelector):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="variance-score",
-            family="feature_selection",
             summary="features of largest variance, the baseline",
             knowledge=(),
             enforcement="none",
@@ -72,7 +70,7 @@ class VarianceScore(_ScoreSelector):
             complexity="O(n d) time, O(d) memory",
             needs_n_clusters=False,
             sparse=True,
-            kind="transformer",
+            kind="selector",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
@@ -134,8 +132,6 @@ class FisherScore(_ScoreSelector):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="fisher-score",
-            family="feature_selection",
             summary="features that tell known classes apart",
             knowledge=("labels",),
             enforcement="soft",
@@ -143,7 +139,7 @@ class FisherScore(_ScoreSelector):
             complexity="O(n d) time, O(c d) memory for c classes",
             needs_n_clusters=False,
             sparse=True,
-            kind="transformer",
+            kind="selector",
         )
 
     def __sklearn_tags__(self) -> Tags:
@@ -215,8 +211,6 @@ class LaplacianScore(_ScoreSelector):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="laplacian-score",
-            family="feature_selection",
             summary="features that vary little between neighbours",
             knowledge=("must-link", "cannot-link"),
             enforcement="soft",
@@ -224,7 +218,7 @@ class LaplacianScore(_ScoreSelector):
             complexity="O(n log n d + n m d) time, O(n m) memory for m neighbours",
             needs_n_clusters=False,
             sparse=True,
-            kind="transformer",
+            kind="selector",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
@@ -318,8 +312,6 @@ class ConstraintScore(_ScoreSelector):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="constraint-score",
-            family="feature_selection",
             summary="features in which must-links are short and cannot-links long",
             knowledge=("must-link", "cannot-link", "labels"),
             enforcement="soft",
@@ -327,7 +319,7 @@ class ConstraintScore(_ScoreSelector):
             complexity="O(m d) time for m pairs, O(d) memory",
             needs_n_clusters=False,
             sparse=True,
-            kind="transformer",
+            kind="selector",
         )
 
     def __sklearn_tags__(self) -> Tags:
@@ -440,8 +432,6 @@ class GiniScore(_ScoreSelector):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="gini-score",
-            family="feature_selection",
             summary="words whose presence is skewed over known classes",
             knowledge=("labels",),
             enforcement="soft",
@@ -449,7 +439,7 @@ class GiniScore(_ScoreSelector):
             complexity="O(nnz) time, O(K d) memory for K classes",
             needs_n_clusters=False,
             sparse=True,
-            kind="transformer",
+            kind="selector",
         )
 
     def __sklearn_tags__(self) -> Tags:

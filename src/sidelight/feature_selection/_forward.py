@@ -14,11 +14,11 @@ from scipy import sparse
 from sklearn.utils import Tags
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.feature_selection._base import _ScoreSelector, n_kept
 from sidelight.feature_selection._scores import squared_gaps
+from sidelight.tags import MethodTags
 
 #: Below this variance (of a feature with mean square 1) a feature does not vary.
 LEAST_VARIANCE = 1e-10
@@ -91,8 +91,6 @@ class ForwardConstraintSelector(_ScoreSelector):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="forward-constraint-selector",
-            family="feature_selection",
             summary="best-first search for the subset whose distance tells pairs apart",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
@@ -100,7 +98,7 @@ class ForwardConstraintSelector(_ScoreSelector):
             complexity="O(m d) time per subset, O(s d) memory for m pairs, s subsets",
             needs_n_clusters=False,
             sparse=True,
-            kind="transformer",
+            kind="selector",
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -18,11 +18,11 @@ from sidelight._kernels.feature_selection.online import (
     show_pairs_as_printed,
 )
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.feature_selection._base import _ScoreSelector
 from sidelight.feature_selection._groups import hierarchical_groups
+from sidelight.tags import MethodTags
 
 #: Cannot-links in a row that lift the weights to the threshold from nothing: with fewer each of
 #: them has too much of a say, with many more must-links are never mistakes and have none.
@@ -133,8 +133,6 @@ class OnlineConstraintSelector(_ScoreSelector):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="online-constraint-selector",
-            family="feature_selection",
             summary="sparse weights of features, or groups of them, from a stream of pairs",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
@@ -142,7 +140,7 @@ class OnlineConstraintSelector(_ScoreSelector):
             complexity="O(nnz of a pair) per pair, O(d) memory",
             needs_n_clusters=False,
             sparse=True,
-            kind="transformer",
+            kind="selector",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import linalg
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, chunklet_scatter
 from sidelight.exceptions import ConstraintWarning
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept
+from sidelight.tags import MethodTags
 
 #: Less of the variance of all rows than this is rounding of rows that are the same.
 NO_SPREAD = 1e-24
@@ -62,8 +62,6 @@ class ChunkletLDA(_LinearProjection):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="chunklet-lda",
-            family="manifold",
             summary="discriminant directions from rows that belong together",
             knowledge=("must-link", "labels", "groups"),
             enforcement="soft",

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import linalg, sparse
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs, pair_scatter
 from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import degrees, neighbor_graph
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept
+from sidelight.tags import MethodTags
 
 
 class ConstrainedLPP(_LinearProjection):
@@ -64,8 +64,6 @@ class ConstrainedLPP(_LinearProjection):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="constrained-lpp",
-            family="manifold",
             summary="projection that keeps neighbours and must-linked rows close",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs, pair_scatter
 from sidelight.exceptions import ConstraintWarning
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept
+from sidelight.tags import MethodTags
 
 
 class ConstrainedPCA(_LinearProjection):
@@ -63,8 +63,6 @@ class ConstrainedPCA(_LinearProjection):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="constrained-pca",
-            family="manifold",
             summary="principal components that keep apart what is known to be apart",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",

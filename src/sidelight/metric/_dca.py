@@ -9,11 +9,11 @@ import numpy as np
 from scipy import linalg
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Closure, Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase, warn_of_rank
 from sidelight.metric._rca import check_components
+from sidelight.tags import MethodTags
 
 
 class DCA(_MetricBase):
@@ -70,8 +70,6 @@ class DCA(_MetricBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="dca",
-            family="metric",
             summary="distance in which chunklets known to be apart lie far from each other",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",

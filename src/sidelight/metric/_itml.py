@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 from sidelight._kernels.metric.pair_metric import itml_sweep
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs, total_covariance
 from sidelight.metric._base import _MetricBase, metric_root, pair_differences
+from sidelight.tags import MethodTags
 
 #: Rounds over the pairs with a multiplier between two rounds over all pairs.
 ACTIVE_ROUNDS = 4
@@ -100,8 +100,6 @@ default="identity"
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="itml",
-            family="metric",
             summary="metric nearest to a prior one that keeps pairs within or beyond a distance",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",

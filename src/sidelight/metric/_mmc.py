@@ -10,11 +10,11 @@ import numpy as np
 
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase, pair_differences
 from sidelight.metric._mmc_solvers import Progress, solve_diagonal, solve_full
+from sidelight.tags import MethodTags
 
 #: Directions in which no must-linked rows differ would be unbounded without any.
 SMALLEST_RIDGE = 1e-6
@@ -88,8 +88,6 @@ class MMC(_MetricBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="mmc",
-            family="metric",
             summary="distance in which must-links are short and cannot-links long",
             knowledge=("must-link", "cannot-link", "labels"),
             enforcement="soft",

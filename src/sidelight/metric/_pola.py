@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._kernels.metric.pair_metric import pola_epoch
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.metric._base import _MetricBase, metric_root, pair_differences
+from sidelight.tags import MethodTags
 
 
 class POLA(_MetricBase):
@@ -65,8 +65,6 @@ class POLA(_MetricBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="pola-online",
-            family="metric",
             summary="metric and threshold learned online from a stream of pairs",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",

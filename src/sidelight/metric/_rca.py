@@ -10,10 +10,10 @@ import numpy as np
 from scipy import linalg
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, chunklet_scatter, total_covariance
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase, warn_of_rank
+from sidelight.tags import MethodTags
 
 
 class RCA(_MetricBase):
@@ -61,8 +61,6 @@ class RCA(_MetricBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="rca",
-            family="metric",
             summary="distance that shrinks where rows known to belong together differ",
             knowledge=("must-link", "labels", "groups"),
             enforcement="soft",

@@ -45,7 +45,7 @@ def clouds(n: int = 200, d: int = 4, k: int = 2, seed: int = 0) -> np.ndarray:
     return rng.normal(0, 2, (k, d))[component] + noise
 
 
-def with_gaps(X: np.ndarray, share: float = 0.3, seed: int = 0) -> np.ndarray:
+def with_missing(X: np.ndarray, share: float = 0.3, seed: int = 0) -> np.ndarray:
     gaps = np.random.default_rng(seed).random(X.shape) < share
     return np.where(gaps, np.nan, X)
 
@@ -88,7 +88,7 @@ def fitted(X: Any, kind: str = "full", k: int = 2, **params: Any) -> GaussianMix
 
 @ALL_KINDS
 def test_densities_are_marginals(kind: str) -> None:
-    X = with_gaps(clouds())
+    X = with_missing(clouds())
     X[3] = np.nan
     model = fitted(X, kind)
     joint = marginals(X, model.means_, matrices(model)) + np.log(model.weights_)
@@ -103,7 +103,7 @@ def test_densities_are_marginals(kind: str) -> None:
 @ALL_KINDS
 def test_likelihood_never_falls(kind: str) -> None:
     for seed in range(4):
-        X = with_gaps(clouds(80, seed=seed), 0.4, seed)
+        X = with_missing(clouds(80, seed=seed), 0.4, seed)
         model = fitted(X, kind, k=3, reg_covar=0, tol=0, init_params="random", random_state=seed)
         assert np.all(np.diff(model.lower_bounds_) >= -1e-12)
 
@@ -112,7 +112,7 @@ def test_likelihood_never_falls(kind: str) -> None:
 @pytest.mark.parametrize("cancellation", [1e9, 0.0])
 def test_a_step_by_expected_moments(kind: str, cancellation: float, monkeypatch: Any) -> None:
     monkeypatch.setattr(_gaussian, "CANCELLATION", cancellation)
-    X = with_gaps(clouds(60))
+    X = with_missing(clouds(60))
     X[7] = np.nan
     start = fitted(X, kind, max_iter=2, tol=0)
     resp, totals = start.predict_proba(X), np.zeros(2)
@@ -146,7 +146,7 @@ def test_independent_features_leave_missing_ones_out(
     kind: str, cancellation: float, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(_gaussian, "CANCELLATION", cancellation)
-    X = with_gaps(clouds(100))
+    X = with_missing(clouds(100))
     params: dict[str, Any] = {"reg_covar": 0.0, "tol": 0.0, "max_iter": 5}
     start = fitted(X, kind, **params)
     resp = start.predict_proba(X)
@@ -165,7 +165,7 @@ def test_independent_features_leave_missing_ones_out(
 
 @pytest.mark.parametrize("kind", ["full", "diag"])
 def test_gradient_vanishes_at_convergence(kind: str) -> None:
-    X = with_gaps(clouds(60, d=2), 0.3)
+    X = with_missing(clouds(60, d=2), 0.3)
     model = fitted(X, kind, reg_covar=0, tol=0, max_iter=3000)
     lower = np.tril_indices(2) if kind == "full" else np.diag_indices(2)
     factors = [np.linalg.cholesky(c)[lower] for c in matrices(model)]
@@ -194,7 +194,7 @@ def test_values_missing_at_random_leave_the_parameters(kind: str) -> None:
     covariances = loadings @ np.swapaxes(loadings, 1, 2) + 0.5 * np.eye(3)
     y = np.arange(4000) % 2
     X = np.array([rng.multivariate_normal(means[c], covariances[c]) for c in y])
-    model = fitted(with_gaps(X, 0.25), kind, n_factors=1, max_iter=200)
+    model = fitted(with_missing(X, 0.25), kind, n_factors=1, max_iter=200)
     order = np.argsort(model.means_[:, 0])
     np.testing.assert_allclose(model.means_[order], means, atol=0.15)
     np.testing.assert_allclose(model.covariances_[order], covariances, atol=0.2)
@@ -228,7 +228,7 @@ def test_without_gaps_nothing_changes(kind: str) -> None:
 
 @KINDS
 def test_rows_without_values_add_nothing(kind: str) -> None:
-    X = with_gaps(clouds(), 0.2)
+    X = with_missing(clouds(), 0.2)
     longer = np.vstack([X, np.full((50, 4), np.nan)])
     start = fitted(X, kind, max_iter=1, tol=0)
     params: dict[str, Any] = {
@@ -247,7 +247,7 @@ def test_rows_without_values_add_nothing(kind: str) -> None:
 
 @ALL_KINDS
 def test_impute_gives_conditional_expectations(kind: str) -> None:
-    X = with_gaps(clouds(60))
+    X = with_missing(clouds(60))
     X[5] = np.nan
     model = fitted(X, kind)
     resp = model.predict_proba(X)
@@ -266,13 +266,13 @@ def test_a_mixture_fitted_to_complete_rows_measures_incomplete_ones() -> None:
     X = clouds()
     for kind in ("full", "diag", "ppca"):
         model = fitted(X, kind)
-        holes = with_gaps(X)
+        holes = with_missing(X)
         joint = marginals(holes, model.means_, matrices(model)) + np.log(model.weights_)
         np.testing.assert_allclose(model.score_samples(holes), logsumexp(joint, axis=1), atol=1e-9)
 
 
 def test_latent_coordinates_given_what_there_is() -> None:
-    X = with_gaps(clouds())
+    X = with_missing(clouds())
     model = fitted(X, "factor", n_factors=1)
     latent = model.latent(X)
     o = ~np.isnan(X[0])
@@ -285,7 +285,7 @@ def test_latent_coordinates_given_what_there_is() -> None:
 
 @KINDS
 def test_weights_are_repetitions(kind: str) -> None:
-    X = with_gaps(clouds(80))
+    X = with_missing(clouds(80))
     times = np.random.default_rng(0).integers(0, 3, size=80)
     start = fitted(X, kind, max_iter=1)
     params = {
@@ -303,7 +303,7 @@ def test_weights_are_repetitions(kind: str) -> None:
 
 
 def test_partial_labels() -> None:
-    X = with_gaps(clouds())
+    X = with_missing(clouds())
     X[0] = np.nan
     y = np.where(np.arange(200) < 20, np.arange(200) % 2, -1)
     for kind in COVARIANCE_TYPES:
@@ -314,7 +314,7 @@ def test_partial_labels() -> None:
 
 @KINDS
 def test_float32(kind: str) -> None:
-    X = with_gaps(clouds()).astype(np.float32)
+    X = with_missing(clouds()).astype(np.float32)
     model = fitted(X, kind)
     assert model.means_.dtype == model.predict_proba(X).dtype == model.impute(X).dtype == np.float32
     np.testing.assert_allclose(
@@ -323,7 +323,7 @@ def test_float32(kind: str) -> None:
 
 
 def test_any_number_of_threads() -> None:
-    X = with_gaps(clouds(9000))
+    X = with_missing(clouds(9000))
     results = []
     for n in (1, 3):
         with engine.threads(n):
@@ -333,7 +333,7 @@ def test_any_number_of_threads() -> None:
 
 
 def test_more_than_sixty_four_features() -> None:
-    X = with_gaps(clouds(60, d=70), 0.1)
+    X = with_missing(clouds(60, d=70), 0.1)
     for kind in ("full", "ppca"):
         model = fitted(X, kind, reg_covar=0.1, max_iter=3)
         joint = marginals(X, model.means_, matrices(model)) + np.log(model.weights_)
@@ -353,7 +353,7 @@ def test_patterns() -> None:
 
 
 def test_filled_rows() -> None:
-    X = with_gaps(clouds(20))
+    X = with_missing(clouds(20))
     filled = FilledRows(engine.as_rows(X), np.arange(4.0))
     expected = np.where(np.isnan(X), np.arange(4.0), X)
     np.testing.assert_array_equal(filled.take([3, 1]), expected[[3, 1]])
@@ -385,7 +385,7 @@ class TestRowsOnDisk:
     ) -> None:
         monkeypatch.setattr(_memory, "TILE_ROWS", self.BLOCK)
         monkeypatch.setattr(_memory, "MAX_BLOCK_TILES", 1)
-        X = with_gaps(clouds())
+        X = with_missing(clouds())
         X[3] = np.nan
         y = np.where(np.arange(200) < 10, np.arange(200) % 2, -1)
         disk, memory = self.on_disk(X, file, tmp_path), engine.as_rows(X)
@@ -398,7 +398,7 @@ class TestRowsOnDisk:
         assert np.isfinite(one.impute(disk)).all()
 
     def test_nulls_are_gaps(self, tmp_path: Path) -> None:
-        X = np.round(10 * with_gaps(clouds(), 0.1))
+        X = np.round(10 * with_missing(clouds(), 0.1))
         numbers = pd.DataFrame(X).astype("Int64").set_axis(list("abcd"), axis=1)
         numbers.to_parquet(tmp_path / "x.parquet")
         disk = fitted(engine.open_rows(tmp_path / "x.parquet"))
@@ -406,13 +406,13 @@ class TestRowsOnDisk:
 
     @pytest.mark.parametrize("file", ["npy", "memmap", "parquet"])
     def test_infinity_is_not_missing(self, file: str, tmp_path: Path) -> None:
-        X = with_gaps(clouds())
+        X = with_missing(clouds())
         X[77, 1] = -np.inf
         with pytest.raises(SidelightError, match=r"holds infinity in row 77, column ('f1'|1);"):
             fitted(self.on_disk(X, file, tmp_path))
 
     def test_who_does_not_know_gaps_still_refuses_them(self, tmp_path: Path) -> None:
-        source = self.on_disk(with_gaps(clouds()), "npy", tmp_path)
+        source = self.on_disk(with_missing(clouds()), "npy", tmp_path)
         fitted(source)
         with pytest.raises(SidelightError, match="holds NaN or infinity in row 0"):
             ChunkletMixture(2).fit(source)
@@ -426,7 +426,7 @@ class TestRowsOnDisk:
 
 class TestBadInput:
     def test_a_column_without_values(self) -> None:
-        X = with_gaps(clouds())
+        X = with_missing(clouds())
         X[:, 2] = np.nan
         with pytest.raises(SidelightError, match="No row has a value in column 2, so"):
             fitted(X)
@@ -444,7 +444,7 @@ class TestBadInput:
 
     @ALL_KINDS
     def test_a_column_with_one_value(self, kind: str) -> None:
-        X = with_gaps(clouds())
+        X = with_missing(clouds())
         X[1:, 0] = np.nan
         X[0, 0] = 1.0
         model = fitted(X, kind, k=3)
@@ -453,15 +453,15 @@ class TestBadInput:
         assert np.all(np.isfinite(model.impute(X)))
 
     def test_infinity_is_not_missing(self) -> None:
-        X = with_gaps(clouds())
+        X = with_missing(clouds())
         X[4, 1] = np.inf
         with pytest.raises(ValueError, match="row 4, column 1"):
             fitted(X)
 
     def test_measurement_noise(self) -> None:
         with pytest.raises(ValueError, match="measurement_noise does not go with missing"):
-            fitted(with_gaps(clouds()), measurement_noise=0.1)
+            fitted(with_missing(clouds()), measurement_noise=0.1)
 
     def test_other_mixtures_do_not_take_gaps(self) -> None:
         with pytest.raises(ValueError, match="NaN"):
-            ChunkletMixture(2).fit(with_gaps(clouds()))
+            ChunkletMixture(2).fit(with_missing(clouds()))

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_n_clusters
 from sidelight._typing import Array
 from sidelight.assignment._sized import SizedAssignment, assign_sized
-from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster.balanced import _sample_size
 from sidelight.cluster.balanced._populate import populate, refine
@@ -19,6 +19,7 @@ from sidelight.constraints import Constraints
 from sidelight.constraints._sizes import SizeBounds
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
+from sidelight.tags import MethodTags
 
 ASSIGNMENTS = ("stable", "flow")
 
@@ -161,8 +162,6 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="balanced-kmeans",
-            family="cluster",
             summary="k-means with a minimum size of clusters that always holds",
             knowledge=("sizes",),
             enforcement="hard",
@@ -193,7 +192,6 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
         self._check_geometry()
         source, known = self._check_fit(X, constraints)
         check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
         if self.assignment not in ASSIGNMENTS:
             raise ValueError(f"assignment must be one of {ASSIGNMENTS}, got {self.assignment!r}.")
         self.min_size_ = self._minimum(source.n_rows)
@@ -205,7 +203,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
 
         again = isinstance(self.init, str) or self.n_sampled_ < source.n_rows
         best = self._best_restart(self.n_init if again else 1, run, source)
-        self._keep(self._in_units(best), known)
+        self._set_fitted_attributes(self._in_units(best), known)
         self.cluster_sizes_ = np.bincount(self.labels_, minlength=self.n_clusters)
         bounds = (float(self.min_size_), float(source.n_rows))
         self.size_bounds_ = np.tile(bounds, (self.n_clusters, 1))
@@ -230,7 +228,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
         if not balanced:
             return super().predict(X)
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         min_size = int(self.min_size_ / len(self.labels_) * source.n_rows + 1e-9)
         held = _SizedRows(self, source, min_size, np.full(source.n_rows, -1, dtype=np.int32))
         return held.assign(self.cluster_centers_)[0]

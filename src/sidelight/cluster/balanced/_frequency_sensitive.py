@@ -12,15 +12,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_n_clusters
 from sidelight._fit.restarts import fit_progress
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster.balanced._competition import Clusters, Rule, Stream, add_up_clusters
 from sidelight.cluster.balanced._competition_passes import Batch, Incremental, Partial, Visit, feed
 from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.tags import MethodTags
 
 MODES = ("batch", "partial", "full", "streaming")
 
@@ -163,8 +164,6 @@ default="k-means++"
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="frequency-sensitive-kmeans",
-            family="cluster",
             summary="directions whose clusters attract less the fuller they are; streams",
             knowledge=("sizes",),
             enforcement="soft",
@@ -193,7 +192,6 @@ default="k-means++"
         """
         source, known = self._check_fit(X, constraints)
         check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
         self._check_rule()
         self._warn_of_unused(known, "HMRFKMeans uses them for directions.")
         streaming = self.mode == "streaming"
@@ -222,7 +220,7 @@ default="k-means++"
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._keep(best, known)
+        self._set_fitted_attributes(best, known)
         self._rule_, self._stream = rule, best.stream
         self.cluster_sizes_ = np.bincount(self.labels_, minlength=len(best.centers))
         self.effective_counts_ = best.stream.counts
@@ -248,7 +246,7 @@ default="k-means++"
             The clusterer.
         """
         first = not hasattr(self, "_stream")
-        source = self._check_source_rows(X, reset=first)
+        source = self._validate_rows(X, reset=first)
         self._check_rule()
         if first:
             check_n_clusters(self.n_clusters, self.n_clusters)
@@ -282,11 +280,11 @@ default="k-means++"
         if not balanced:
             return super().predict(X)
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         return self._rule_.label(source, self.cluster_centers_, self.effective_counts_)
 
-    def _keep(self, result: LloydResult, constraints: Constraints) -> Self:
-        super()._keep(result, constraints)
+    def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
+        super()._set_fitted_attributes(result, constraints)
         assert isinstance(result, _Passes)
         self.mean_cosine_ = result.mean_cosine
         return self

@@ -10,10 +10,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._fit.restarts import fit_progress
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._core._base import check_weights
 from sidelight.cluster._core._distances import EqualWeights, mean_variance, tiles
 from sidelight.cluster._core._lloyd import LloydResult, dense_rows
 from sidelight.cluster.balanced._sinkhorn import Balance, balance, memberships
@@ -21,6 +20,7 @@ from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
+from sidelight.tags import MethodTags
 
 #: Temperatures on the way to the last one: each half of that before, few iterations at each.
 COOLING = 2.0
@@ -146,8 +146,6 @@ default="k-means++"
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="soft-balanced-kmeans",
-            family="cluster",
             summary="k-means with memberships of exactly balanced sums",
             knowledge=("sizes",),
             enforcement="soft",
@@ -188,7 +186,6 @@ default="k-means++"
         source, known = self._check_fit(X, constraints)
         weights = check_weights(sample_weight, source)
         check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
         shares = self._shares()
         temperatures, variance = self._temperatures(source, weights)
         self._warn_of_unused(known, "SizeConstrainedKMeans uses sizes and pairs together.")
@@ -202,7 +199,7 @@ default="k-means++"
         starts = self.n_init if isinstance(self.init, str) else 1
         best = self._best_restart(starts, run, source)
         assert isinstance(best, _SoftResult)
-        self._keep(best, known)
+        self._set_fitted_attributes(best, known)
         self.temperature_, self.multipliers_ = best.temperature, best.balance.multipliers
         self._shares_ = shares
         self.memberships_ = self._memberships(source)
@@ -236,7 +233,7 @@ default="k-means++"
         if not balanced:
             return super().predict(X)
         check_is_fitted(self)
-        found = self._memberships(self._check_source_rows(X, reset=False))
+        found = self._memberships(self._validate_rows(X, reset=False))
         return np.argmax(found, axis=1).astype(np.int32)
 
     def _shares(self) -> Array:

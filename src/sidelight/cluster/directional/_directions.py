@@ -67,11 +67,11 @@ class UnitRows(RowSource):
         positions = np.asarray(rows, dtype=np.intp)
         return _divided(self._source.take(positions), self._lengths[positions])
 
-    def _tasks(self) -> list[tuple[int, ...]]:
-        return self._source._tasks()
+    def tasks(self) -> list[tuple[int, ...]]:
+        return self._source.tasks()
 
-    def _read(self, task: tuple[int, ...]) -> Iterator[Any]:
-        for number, block in zip(task, self._source._read(task), strict=True):
+    def read(self, task: tuple[int, ...]) -> Iterator[Any]:
+        for number, block in zip(task, self._source.read(task), strict=True):
             start, stop = self.blocks[number]
             yield _divided(block, self._lengths[start:stop])
 
@@ -229,7 +229,7 @@ class _DirectionsBase(_KMeansBase):
         if not self._cosine:
             return super().transform(X)
         check_is_fitted(self)
-        return self._costs(self._check_source_rows(X, reset=False), self.cluster_centers_)
+        return self._costs(self._validate_rows(X, reset=False), self.cluster_centers_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the costs of the rows at their nearest centres.

@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._core._base import check_weights
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
+from sidelight.tags import MethodTags
 
 
 class SphericalKMeans(_DirectionsBase):
@@ -104,8 +104,6 @@ default="k-means++"
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="spherical-kmeans",
-            family="cluster",
             summary="k-means on directions (cosine), without side information",
             knowledge=(),
             enforcement="none",
@@ -145,7 +143,6 @@ default="k-means++"
         source, known = self._check_fit(X, constraints)
         weights = check_weights(sample_weight, source)
         check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
         self._warn_of_unused(known, "HMRFKMeans uses them for directions.")
 
         def run(number: int, random_state: np.random.RandomState) -> LloydResult:
@@ -161,7 +158,7 @@ default="k-means++"
             )
 
         starts = self.n_init if isinstance(self.init, str) else 1
-        self._keep(self._in_units(self._best_restart(starts, run, source)), known)
+        self._set_fitted_attributes(self._in_units(self._best_restart(starts, run, source)), known)
         mass = source.n_rows if weights is None else float(np.sum(weights, dtype=np.float64))
         self.mean_cosine_ = 1 - self.inertia_ / mass
         return self

@@ -14,8 +14,9 @@ from sklearn.base import ClusterMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_n_clusters
 from sidelight._typing import Array
-from sidelight.base import ConstrainedEstimator, MethodTags, check_n_clusters
+from sidelight.base import ConstrainedEstimator
 from sidelight.cluster.feedback._multinomial import (
     M_STEPS,
     Mixture,
@@ -43,6 +44,7 @@ from sidelight.cluster.feedback._term_weights import (
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.tags import MethodTags
 
 SCHEDULES = ("all", "unsatisfied")
 
@@ -190,8 +192,6 @@ class FeedbackClustering(ClusterMixin, ConstrainedEstimator):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="feedback",
-            family="cluster",
             summary="cluster documents, criticise, cluster again: term weights from feedback",
             knowledge=("must-link", "cannot-link", "feedback"),
             enforcement="soft",
@@ -246,7 +246,7 @@ class FeedbackClustering(ClusterMixin, ConstrainedEstimator):
         self._clusterings = [plain.labels]
         if known.n_constraints:
             return self.refit()
-        return self._keep()
+        return self._set_fitted_attributes()
 
     def add_feedback(
         self, kind: str, rows: Sequence[Any] = (), *, cluster: int | None = None
@@ -280,7 +280,7 @@ class FeedbackClustering(ClusterMixin, ConstrainedEstimator):
         else:
             changed = replace(state, pulls=(*state.pulls, self._pull_of(said, state.fit)))
         self._states.append(replace(changed, feedback=(*state.feedback, said)))
-        return self._keep()
+        return self._set_fitted_attributes()
 
     def refit(self, *, reinit: bool = True) -> Self:
         """Learn the weights of the terms from the feedback and cluster again.
@@ -308,7 +308,7 @@ class FeedbackClustering(ClusterMixin, ConstrainedEstimator):
         fit = numbered_as(self._cluster(gamma, starts), state.fit.labels)
         self._clusterings = [*self._clusterings[: state.n_clusterings], fit.labels]
         self._states.append(replace(state, fit=fit, n_clusterings=state.n_clusterings + 1))
-        return self._keep()
+        return self._set_fitted_attributes()
 
     def undo(self) -> Self:
         """Take back the last ``add_feedback`` or ``refit``, with the clustering that it led to.
@@ -322,7 +322,7 @@ class FeedbackClustering(ClusterMixin, ConstrainedEstimator):
         if len(self._states) == 1:
             raise SidelightError("Nothing is left to take back: this is the first clustering.")
         self._states.pop()
-        return self._keep()
+        return self._set_fitted_attributes()
 
     def predict(self, X: Any) -> Array:
         """Return the likeliest cluster of every document.
@@ -477,7 +477,7 @@ class FeedbackClustering(ClusterMixin, ConstrainedEstimator):
                 stacklevel=3,
             )
 
-    def _keep(self) -> Self:
+    def _set_fitted_attributes(self) -> Self:
         """Set the fitted attributes to where the conversation stands."""
         state = self._states[-1]
         fit = state.fit

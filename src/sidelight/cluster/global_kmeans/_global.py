@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._progress import FitProgress
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._core._base import _KMeansBase, check_weights
+from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._distances import mean_variance
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster.global_kmeans._insertion import Points, candidate_gains, settle, trial_errors
@@ -20,6 +20,7 @@ from sidelight.cluster.global_kmeans._trial_runs import Trials, number_of_trials
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
+from sidelight.tags import MethodTags
 
 #: Numbers that one iteration goes through, below which one compiled loop beats blocks of rows.
 WORTH_BLOCKS = 1e5
@@ -149,8 +150,6 @@ class GlobalKMeans(_KMeansBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="globalkmeans",
-            family="cluster",
             summary="k-means for 1, 2, ... k clusters without chance, centre by centre",
             knowledge=("must-link", "groups"),
             enforcement="hard",
@@ -195,7 +194,6 @@ class GlobalKMeans(_KMeansBase):
         known = self._check_constraints(constraints, None, len(rows))
         weights = check_weights(sample_weight, as_rows(rows))
         k = check_n_clusters(self.n_clusters, len(rows))
-        self._check_loop()
         self._check_choices()
         _refuse_apart(known)
         closure = known.closure()
@@ -218,7 +216,7 @@ class GlobalKMeans(_KMeansBase):
             inertia=result.inertia + scatter,
             history=result.history + scatter,
         )
-        return self._keep(whole, known)
+        return self._set_fitted_attributes(whole, known)
 
     def _check_choices(self) -> None:
         if self.search not in MOST_PAIRS:

@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 
+from sidelight._fit.checks import check_n_clusters
 from sidelight._kernels.cluster.nn_chain import linkage_matrix, shorten_through
 from sidelight._typing import Array
-from sidelight.base import ConstrainedEstimator, MethodTags, check_n_clusters
+from sidelight.base import ConstrainedEstimator
 from sidelight.cluster.hierarchical._group_distances import (
     LINKAGES,
     METRICS,
@@ -27,6 +28,7 @@ from sidelight.cluster.hierarchical._merging import (
 )
 from sidelight.constraints import Closure, Constraints
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
+from sidelight.tags import MethodTags
 
 
 class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
@@ -131,8 +133,6 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="agglomeration",
-            family="cluster",
             summary="merge the closest clusters as far as constraints allow; a dendrogram",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft" if self.constraints_as == "distances" else "hard",
@@ -189,7 +189,7 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
             merges, n_dead_end = self._merge_by_distances(rows, closure)
         self.n_clusters_dead_end_ = n_dead_end
         n_clusters = n_dead_end if k is None else k
-        return self._keep(_of_rows(merges, closure), n_clusters, known)
+        return self._set_fitted_attributes(_of_rows(merges, closure), n_clusters, known)
 
     def _check_choices(self) -> None:
         if self.linkage not in LINKAGES:
@@ -247,7 +247,7 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
         merges = merge_closest(distances, closure.sizes, LINKAGES[self.linkage])
         return merges, m - int(np.sum(merges.height <= farthest))
 
-    def _keep(self, merges: Merges, n_clusters: int, known: Constraints) -> Self:
+    def _set_fitted_attributes(self, merges: Merges, n_clusters: int, known: Constraints) -> Self:
         """Set the fitted attributes."""
         n = known.n_samples
         n_merges = n - n_clusters

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight.base import MethodTags, check_n_clusters
+from sidelight._fit.checks import check_n_clusters
 from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster._core._refill import lloyd_with_refills
@@ -15,6 +15,7 @@ from sidelight.cluster.pairs._contraction import contract
 from sidelight.cluster.pairs._neighborhoods import neighbourhood_centers, plan_starts
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
+from sidelight.tags import MethodTags
 
 
 class COPKMeans(_KMeansBase):
@@ -130,8 +131,6 @@ class COPKMeans(_KMeansBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="copkmeans",
-            family="cluster",
             summary="k-means that satisfies every constraint",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="hard",
@@ -166,10 +165,9 @@ class COPKMeans(_KMeansBase):
         InfeasibleConstraints
             If ``n_clusters`` are too few for the cannot-links.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         known = self._check_constraints(constraints, y, source.n_rows)
         k = check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
         self._check_choices()
         closure = known.closure()
         known.check_feasible(k)
@@ -201,7 +199,7 @@ class COPKMeans(_KMeansBase):
         best = self._best_restart(len(starts), run, source)
         if len(dead_ends) == len(starts):
             raise _explain(dead_ends[len(starts) - 1], known, len(starts))
-        return self._keep(best, known)
+        return self._set_fitted_attributes(best, known)
 
     def _check_choices(self) -> None:
         if self.assignment not in ASSIGNMENTS:

@@ -2,61 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._core._base import _KMeansBase, check_weights
+from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity
+from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.constraints import Constraints
+from sidelight.tags import MethodTags
 
 
 class KMeans(_KMeansBase):
     """k-means clustering by Lloyd's algorithm.
 
-    Minimises ``J = Σ_i w_i ‖x_i - μ_{l_i}‖²`` over labels ``l`` and centres ``μ`` by turns: every
-    row to its nearest centre, every centre to the mean of its rows (Law 2006, section 1.3.3.1).
-    What is known about the rows is not used, but :attr:`n_violations_` counts what the clustering
-    violates: the baseline for the methods that do listen.
+    Minimizes ``J = Σ_i w_i ‖x_i - μ_{l_i}‖²`` over labels ``l`` and centers ``μ`` by turns: every
+    row to its nearest center, every center to the mean of its rows (Law 2006, section 1.3.3.1).
+    Side information is not used, but ``n_violations_`` counts the constraints that the clustering
+    violates: the baseline for the methods that use them. Read more in the
+    :doc:`user guide </cluster/kmeans>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``.
-    init : {"k-means++", "farthest-first", "random"} or array of shape (n_clusters, n_features), \
-default="k-means++"
-        Where to start: greedy D² sampling, rows far from each other, random rows, or these centres.
-    n_init : int, default=5
-        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
-    max_iter : int, default=300
-        At most this many iterations per start.
-    tol : float, default=1e-4
-        Stop when the squared move of the centres is at most ``tol`` times the mean variance of
-        the features; labels that stand still stop it in any case.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
+        Initial centers: greedy D² sampling, rows far from each other, random rows, or an array of
+        shape (n_clusters, n_features).
+    n_init : int >= 1, default=5
+        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
+    max_iter : int >= 1, default=300
+        Largest number of iterations of a restart.
+    tol : float >= 0, default=0.0001
+        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
+        features. Unchanged labels always stop the loop.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres, in the element type of the rows.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of every row: its nearest centre.
+        Centers, in the element type of the rows.
     inertia_ : float
-        ``J`` at the end.
-    objective_ : float
-        The same: what was minimised.
-    history_ : ndarray
-        ``J`` at every iteration; never rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether labels or centres stood still before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
+        Sum of squared distances of the rows to their centers; equals ``objective_``.
 
     Examples
     --------
@@ -72,14 +63,14 @@ default="k-means++"
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Count = 8,
         *,
-        init: Any = "k-means++",
-        n_init: int = 5,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
+        init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++",
+        n_init: Count = 5,
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-4,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -91,8 +82,6 @@ default="k-means++"
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="kmeans",
-            family="cluster",
             summary="k-means without side information, the baseline",
             knowledge=(),
             enforcement="none",
@@ -111,29 +100,8 @@ default="k-means++"
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Cluster the rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : object
-            Ignored.
-        constraints : Constraints, default=None
-            Not used in fitting; ``n_violations_`` counts what the result violates.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : KMeans
-            The fitted clusterer.
-        """
-        source = self._check_source_rows(X, reset=True)
-        known = self._check_constraints(constraints, None, source.n_rows)
+        source, known = self._validate_fit(X, None, constraints)
         weights = check_weights(sample_weight, source)
-        check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
 
         def run(number: int, random_state: np.random.RandomState) -> LloydResult:
             return lloyd(
@@ -147,4 +115,4 @@ default="k-means++"
             )
 
         starts = self.n_init if isinstance(self.init, str) else 1
-        return self._keep(self._best_restart(starts, run, source), known)
+        return self._set_fitted_attributes(self._best_restart(starts, run, source), known)

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.checks import check_n_clusters
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._alternate import Alternated, Visit, alternate, refill_rows
 from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._distances import (
@@ -25,6 +25,7 @@ from sidelight.cluster.pairs._priced import ClusterPricedPairs
 from sidelight.cluster.pairs._starts import Starts, check_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.tags import MethodTags
 
 
 class LCVQE(_KMeansBase):
@@ -136,8 +137,6 @@ class LCVQE(_KMeansBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="lcvqe",
-            family="cluster",
             summary="k-means whose centres are pulled by violated pairs",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
@@ -165,10 +164,9 @@ class LCVQE(_KMeansBase):
         self : LCVQE
             The fitted clusterer.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         known = self._check_constraints(constraints, y, source.n_rows)
         check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
         penalty = check_penalty(self.penalty)
         self._warn_of_contradictions(known)
         starts = Starts(source, known, self.init, self.n_init)
@@ -185,7 +183,7 @@ class LCVQE(_KMeansBase):
                 verbose=self.verbose,
             )
 
-        return self._keep(self._best_restart(starts.n_starts, run, source), known)
+        return self._set_fitted_attributes(self._best_restart(starts.n_starts, run, source), known)
 
 
 @dataclass(frozen=True)

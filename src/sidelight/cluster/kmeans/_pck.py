@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.base import MethodTags, check_n_clusters
+from sidelight._fit.checks import check_n_clusters
 from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._distances import mean_variance
 from sidelight.cluster._core._lloyd import LloydResult, dense_rows
@@ -28,6 +28,7 @@ from sidelight.cluster.pairs._penalties import Penalties
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning
+from sidelight.tags import MethodTags
 
 
 class PCKMeans(_KMeansBase):
@@ -146,8 +147,6 @@ class PCKMeans(_KMeansBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="pckmeans",
-            family="cluster",
             summary="k-means in which violated constraints cost",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
@@ -175,10 +174,9 @@ class PCKMeans(_KMeansBase):
         self : PCKMeans
             The fitted clusterer.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         known = self._check_constraints(constraints, y, source.n_rows)
         check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
         self._check_choices()
         self._warn_of_contradictions(known)
         self.penalty_weight_ = self._unit_weight(source)
@@ -215,11 +213,11 @@ class PCKMeans(_KMeansBase):
             )
 
         twice = self._best_restart(len(starts), run, source)
-        return self._keep(_half(twice), known)
+        return self._set_fitted_attributes(_half(twice), known)
 
-    def _keep(self, result: LloydResult, constraints: Constraints) -> Self:
+    def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
         """Set the fitted attributes; the inertia is told in full, as for all of the family."""
-        super()._keep(result, constraints)
+        super()._set_fitted_attributes(result, constraints)
         self.inertia_ = 2 * result.inertia
         return self
 

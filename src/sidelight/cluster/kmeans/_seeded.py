@@ -9,15 +9,16 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._core._base import _KMeansBase, check_centers, check_weights
+from sidelight.cluster._core._base import _KMeansBase, check_centers
 from sidelight.cluster._core._distances import squared_center_distances
 from sidelight.cluster._core._lloyd import HeldRows, LloydResult, lloyd
 from sidelight.cluster._core._seeding import kmeans_plusplus, random_rows
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.tags import MethodTags
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,6 @@ class SeededKMeans(_KMeansBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="seeded-kmeans",
-            family="cluster",
             summary="k-means that starts at the means of labelled rows",
             knowledge=("labels",),
             enforcement="start",
@@ -150,11 +149,10 @@ class SeededKMeans(_KMeansBase):
         self : object
             The fitted clusterer.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         known = self._check_constraints(constraints, y, source.n_rows)
         weights = check_weights(sample_weight, source)
         check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
         seeds = self._find_seeds(known)
         given = _seed_means(source, seeds, weights)
         held = self._hold(source, seeds, weights)
@@ -174,7 +172,7 @@ class SeededKMeans(_KMeansBase):
         all_starts_equal = len(given) == self.n_clusters or not isinstance(self.init, str)
         result = self._best_restart(1 if all_starts_equal else self.n_init, run, source)
         self.seed_classes_ = seeds.classes
-        return self._keep(result, known)
+        return self._set_fitted_attributes(result, known)
 
     def _find_seeds(self, known: Constraints) -> _Seeds:
         """Rows with a known class, also through must-links and groups."""
@@ -339,8 +337,6 @@ class ConstrainedKMeans(SeededKMeans):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="constrained-kmeans",
-            family="cluster",
             summary="k-means in which labelled rows keep their cluster, or pay for leaving it",
             knowledge=("labels",),
             enforcement="hard" if np.isinf(self.seed_weight) else "soft",

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._alternate import Alternated, alternate
-from sidelight.cluster._core._base import _KMeansBase, check_weights
+from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.metric_kmeans._divergences import (
     Cosine,
@@ -32,6 +32,7 @@ from sidelight.cluster.metric_kmeans._mpck_problem import MetricProblem
 from sidelight.cluster.pairs._starts import START_ITERATIONS, Starts, check_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.tags import MethodTags
 
 Run = Callable[[Array, np.random.RandomState], Alternated]
 
@@ -168,8 +169,6 @@ class HMRFKMeans(_KMeansBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="hmrfkmeans",
-            family="cluster",
             summary="k-means of distances, directions or counts that pairs teach",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
@@ -198,10 +197,9 @@ class HMRFKMeans(_KMeansBase):
         self : HMRFKMeans
             The fitted clusterer.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         known = self._check_constraints(constraints, y, source.n_rows)
         check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
         self._check_choices()
         self._warn_of_contradictions(known)
         divergence = self._divergence()
@@ -215,7 +213,9 @@ class HMRFKMeans(_KMeansBase):
         def start(number: int, chance: np.random.RandomState) -> Alternated:
             return run(starts.centers(number, self, chance), chance)
 
-        return self._keep(self._best_restart(starts.n_starts, start, source), known)
+        return self._set_fitted_attributes(
+            self._best_restart(starts.n_starts, start, source), known
+        )
 
     def _check_choices(self) -> None:
         check_penalty(self.penalty)
@@ -273,10 +273,10 @@ class HMRFKMeans(_KMeansBase):
 
         return run, polish
 
-    def _keep(self, result: LloydResult, constraints: Constraints) -> Self:
+    def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
         """Set the fitted attributes."""
         assert isinstance(result, Alternated)
-        super()._keep(result, constraints)
+        super()._set_fitted_attributes(result, constraints)
         if self.divergence == "euclidean":
             self.metrics_ = result.state.metrics.values[0]
         else:
@@ -355,5 +355,5 @@ class HMRFKMeans(_KMeansBase):
         return Metrics.fitted(self.metrics_, np.zeros(1))
 
     def _new_rows(self, X: Any) -> tuple[RowSource, Divergence | None]:
-        source, divergence = self._check_source_rows(X, reset=False), self._divergence()
+        source, divergence = self._validate_rows(X, reset=False), self._divergence()
         return source if divergence is None else divergence.prepare(source, None), divergence

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster._core._alternate import Alternated, alternate
-from sidelight.cluster._core._base import _KMeansBase, check_weights
+from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.metric_kmeans._max_distance import MAX_DISTANCES
 from sidelight.cluster.metric_kmeans._metric_rows import (
@@ -23,6 +23,7 @@ from sidelight.cluster.metric_kmeans._mpck_problem import MetricProblem
 from sidelight.cluster.pairs._starts import Starts, check_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.tags import MethodTags
 
 METRICS = ("shared", "per-cluster")
 SHAPES = ("auto", "full", "diagonal")
@@ -167,8 +168,6 @@ class MPCKMeans(_KMeansBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="mpckmeans",
-            family="cluster",
             summary="k-means that learns its metric from violated pairs",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
@@ -197,10 +196,9 @@ class MPCKMeans(_KMeansBase):
         self : MPCKMeans
             The fitted clusterer.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         known = self._check_constraints(constraints, y, source.n_rows)
         check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
         self._check_choices()
         self._warn_of_contradictions(known)
         problem = MetricProblem(
@@ -225,12 +223,12 @@ class MPCKMeans(_KMeansBase):
                 verbose=self.verbose,
             )
 
-        return self._keep(self._best_restart(starts.n_starts, run, source), known)
+        return self._set_fitted_attributes(self._best_restart(starts.n_starts, run, source), known)
 
-    def _keep(self, result: LloydResult, constraints: Constraints) -> Self:
+    def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
         """Set the fitted attributes."""
         assert isinstance(result, Alternated)
-        super()._keep(result, constraints)
+        super()._set_fitted_attributes(result, constraints)
         metrics: Metrics = result.state.metrics
         self.metrics_ = metrics.values[0] if metrics.is_shared else metrics.values
         self._rewards = metrics.rewards
@@ -262,7 +260,7 @@ class MPCKMeans(_KMeansBase):
             Cluster of every row.
         """
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         metrics = Metrics.fitted(self.metrics_, self._rewards)
         return label_by_metric(source, self.cluster_centers_, metrics)
 
@@ -280,7 +278,7 @@ class MPCKMeans(_KMeansBase):
             Distances in the learned metrics, in the element type of the rows.
         """
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         metrics = Metrics.fitted(self.metrics_, self._rewards)
         return metric_distances(source, self.cluster_centers_, metrics)
 
@@ -302,7 +300,7 @@ class MPCKMeans(_KMeansBase):
             The larger the better.
         """
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         weights = check_weights(sample_weight, source)
         centers, metrics = self.cluster_centers_, Metrics.fitted(self.metrics_, self._rewards)
         labels = label_by_metric(source, centers, metrics)

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters
-from sidelight.cluster._core._base import _KMeansBase, check_weights
+from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._distances import mean_variance
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.sized._geometry import Manhattan, Squares
@@ -17,6 +17,7 @@ from sidelight.cluster.sized._loop import SizedAssigner, SizedResult, sized_lloy
 from sidelight.constraints import Closure, Constraints, SizeBounds
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
+from sidelight.tags import MethodTags
 
 
 class _SizeConstrained(_KMeansBase):
@@ -88,11 +89,10 @@ class _SizeConstrained(_KMeansBase):
         InconsistentConstraints, InfeasibleConstraints
             If the constraints contradict themselves, or cannot be met with so few clusters.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         known = self._check_constraints(constraints, y, source.n_rows)
         weights = check_weights(sample_weight, source)
         k = check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_loop()
         self._check_choices()
         closure = known.closure()
         known.check_feasible(k)
@@ -125,7 +125,7 @@ class _SizeConstrained(_KMeansBase):
         self.size_bounds_ = np.column_stack([lower, upper])
         gap = best.assignment.cost - best.assignment.bound
         self.assignment_gap_ = 0.0 if best.assignment.optimal else gap / kept.objective
-        return self._keep(kept, known)
+        return self._set_fitted_attributes(kept, known)
 
     def predict_sized(
         self,
@@ -154,7 +154,7 @@ class _SizeConstrained(_KMeansBase):
             Cluster of every row.
         """
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         weights = check_weights(sample_weight, source)
         if min_size is None and max_size is None:
             min_size, max_size = self.min_size, self.max_size
@@ -307,8 +307,6 @@ class SizeConstrainedKMeans(_SizeConstrained):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="sizekmeans",
-            family="cluster",
             summary="k-means with bounds on the sizes of clusters, assigned exactly",
             knowledge=("sizes", "must-link", "cannot-link", "labels", "groups"),
             enforcement="hard",
@@ -399,8 +397,6 @@ class SizeConstrainedKMedians(_SizeConstrained):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="sizekmedians",
-            family="cluster",
             summary="k-medians (1-norm) with bounds on the sizes of clusters, assigned exactly",
             knowledge=("sizes", "must-link", "cannot-link", "labels", "groups"),
             enforcement="hard",
@@ -439,7 +435,7 @@ class SizeConstrainedKMedians(_SizeConstrained):
             Distances, in the element type of the rows.
         """
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         return Manhattan(source, None).distances(self.cluster_centers_.astype(source.dtype))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -145,7 +145,7 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
         labels[lost] = labels[placed[near]]
         return labels
 
-    def _keep(
+    def _set_fitted_attributes(
         self,
         W: Any,
         labels: Array,

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.checks import check_n_clusters
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster.spectral._base import EIGEN_TOL, _SpectralBase, n_distinct, nearest
 from sidelight.cluster.spectral._flexible import (
     flexible_vectors,
@@ -37,6 +37,7 @@ from sidelight.graphs import (
     smallest_eigenvectors,
     smooth_eigenvectors,
 )
+from sidelight.tags import MethodTags
 
 METHODS = ("signed", "contract", "grouping", "flexible", "propagate", "edit", "spectral-learning")
 SIGNS = np.array([[-1.0], [1.0]])
@@ -175,8 +176,6 @@ class ConstrainedSpectralClustering(_SpectralBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="constrained-spectral",
-            family="cluster",
             summary="spectral clustering in which pairs pull and push in the embedding",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
@@ -226,7 +225,7 @@ class ConstrainedSpectralClustering(_SpectralBase):
         self.embedding_ = vectors.astype(rows.dtype, copy=False)
         labels = self._label_embedded(vectors, distinct, known, rng)
         labels = self._attach(labels, self._similarity)
-        return self._keep(W, labels, known, k)
+        return self._set_fitted_attributes(W, labels, known, k)
 
     def _label_embedded(
         self, vectors: Array, k: int, known: Constraints, rng: np.random.RandomState

@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_n_clusters
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters
 from sidelight.cluster.spectral._base import EIGEN_TOL, _SpectralBase, n_distinct, nearest
 from sidelight.cluster.spectral._bipartition import (
     CRITERIA,
@@ -26,6 +26,7 @@ from sidelight.cluster.spectral._nystroem import Extension, Landmarks
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.graphs import Similarity, degrees, percentile_distance, smooth_eigenvectors
+from sidelight.tags import MethodTags
 
 #: Percentiles of the distances that are tried as σ.
 SIGMA_PERCENTILES = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
@@ -155,8 +156,6 @@ class SpectralClustering(_SpectralBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="spectral",
-            family="cluster",
             summary="clusters of a similarity graph by the eigenvectors of its Laplacian",
             knowledge=(),
             enforcement="none",
@@ -227,7 +226,7 @@ class SpectralClustering(_SpectralBase):
                 self._extension = Extension.normalized(vectors, 1 - self.eigenvalues_, degrees(W))
             else:
                 self._extension = Extension(vectors, self.eigenvalues_)
-        return self._keep(W, labels, known, asked)
+        return self._set_fitted_attributes(W, labels, known, asked)
 
     def _fit_landmarks(self, rows: Any, known: Constraints, rng: np.random.RandomState) -> Self:
         """Embed all rows by their similarities to some of them."""
@@ -259,7 +258,7 @@ class SpectralClustering(_SpectralBase):
         labels[labels < 0] = nearest(self.embedding_[labels < 0], self._centers)
         # The graph is never formed; cuts are those between the landmarks.
         graph = self._landmarks.graph()
-        return self._keep(graph, labels, known, k, measured=labels[chosen])
+        return self._set_fitted_attributes(graph, labels, known, k, measured=labels[chosen])
 
     def predict(self, X: Any) -> Array:
         """Assign new rows by the Nyström extension of the embedding.

@@ -13,7 +13,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.constraints._pairs import Pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -37,6 +36,7 @@ from sidelight.metric.cannot_link._solver import (
     choose_products,
     solve,
 )
+from sidelight.tags import MethodTags
 
 #: Up to this many features, or rows in pairs, a map with all directions is found.
 ALL_DIRECTIONS = 1000
@@ -137,8 +137,6 @@ class CannotLinkMetric(_MetricBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="cannot-link-metric",
-            family="metric",
             summary="widest margin for rows known to be apart; cannot-links alone",
             knowledge=("cannot-link", "labels"),
             enforcement="soft",

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
     DensityMixin,
     TransformerMixin,
 )
@@ -20,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._typing import Array
-from sidelight.base import ConstrainedEstimator
+from sidelight.base import Clusterer
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import _criteria as criteria
@@ -30,9 +29,8 @@ from sidelight.mixture._core._em import EMResult, HeldPosterior, log_joint_block
 class _MixtureBase(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    ClusterMixin,
     DensityMixin,
-    ConstrainedEstimator,
+    Clusterer,
 ):
     """A mixture ``p(x) = Σ_s π_s p(x | s)`` fitted to rows.
 
@@ -42,42 +40,11 @@ class _MixtureBase(
     parameters their public names.
     """
 
-    fit: Callable[..., Any]
     n_components: int
     max_iter: int
     tol: float
-    random_state: Any
-    verbose: int
 
-    def _check_source_rows(self, X: Any, *, reset: bool) -> RowSource:
-        """Check the rows and make them a source of blocks."""
-        return as_rows(self._check_rows(X, reset=reset))
-
-    def _check_loop(self) -> None:
-        """Check the parameters of the loop."""
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a whole number above 0, got {self.max_iter!r}.")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must not be negative, got {self.tol!r}.")
-
-    def _best_start(
-        self, n_init: int, run: Callable[[np.random.RandomState], EMResult]
-    ) -> EMResult:
-        """Run from several starts, each with its own stream of chance, and keep the best."""
-        if not isinstance(n_init, Integral) or n_init < 1:
-            raise ValueError(f"n_init must be a whole number above 0, got {n_init!r}.")
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_init)
-        best: EMResult | None = None
-        for seed in seeds:
-            result = run(np.random.RandomState(seed))
-            if best is None or result.lower_bound > best.lower_bound:
-                best = result
-            if result.interrupted:
-                break
-        assert best is not None
-        return best
-
-    def _keep(
+    def _set_fitted_attributes(
         self,
         result: EMResult,
         source: RowSource,
@@ -125,27 +92,6 @@ class _MixtureBase(
         joint: Array = log_joint_blocks(source, self._components, self._log_weights, finish)
         return joint
 
-    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
-        """Fit the mixture and return the component of every row.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            As in ``fit``: known classes, where the method uses them.
-        **fit_params : dict
-            What else ``fit`` takes, such as ``constraints``.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_samples,)
-            ``labels_``.
-        """
-        # scikit-learn's own mixin would drop y, which holds the labels here.
-        labels: Array = self.fit(X, y, **fit_params).labels_
-        return labels
-
     def predict(self, X: Any) -> Array:
         """Return the most probable component of every row.
 
@@ -160,7 +106,7 @@ class _MixtureBase(
             Component of every row.
         """
         check_is_fitted(self)
-        return self._map_joint(self._check_source_rows(X, reset=False), _most_probable)
+        return self._map_joint(self._validate_rows(X, reset=False), _most_probable)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability ``p(s | x)`` of every component for every row.
@@ -176,7 +122,7 @@ class _MixtureBase(
             Responsibilities, in the element type of the rows; they add up to 1.
         """
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         return self._map_joint(source, lambda joint: softmax(joint, axis=1).astype(source.dtype))
 
     def transform(self, X: Any) -> Array:
@@ -208,7 +154,7 @@ class _MixtureBase(
             Logarithms of the density.
         """
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         return self._map_joint(source, lambda joint: logsumexp(joint, axis=1))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

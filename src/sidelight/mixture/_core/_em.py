@@ -78,6 +78,11 @@ class EMResult:
     interrupted: bool
 
     @property
+    def objective(self) -> float:
+        """The negative of the bound: the value that is minimized."""
+        return -self.lower_bound
+
+    @property
     def lower_bound(self) -> float:
         """Log-likelihood (or bound) per unit of weight at the end."""
         return float(self.history[-1])

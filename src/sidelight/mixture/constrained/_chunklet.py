@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
@@ -19,6 +19,7 @@ from sidelight.mixture.constrained._chunklet_starts import complying_clusters
 from sidelight.mixture.field._chunklet_rows import INFERENCE, NORMALIZER, SAMPLING, ChunkletRows
 from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.mixture.gaussian._mixture import _GaussianBase, given_parameters
+from sidelight.tags import MethodTags
 
 
 class ChunkletMixture(_GaussianBase):
@@ -182,8 +183,6 @@ class ChunkletMixture(_GaussianBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="chunklet-mixture",
-            family="mixture",
             summary="Gaussian mixture in which every constraint holds",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="hard",
@@ -227,9 +226,8 @@ class ChunkletMixture(_GaussianBase):
         InfeasibleConstraints
             If ``n_components`` are too few for the cannot-links.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_loop()
         self._check_gaussian()
         self._check_choices()
         weights = check_weights(sample_weight, source)
@@ -248,7 +246,7 @@ class ChunkletMixture(_GaussianBase):
 
         starts = count()
 
-        def run(rng: np.random.RandomState) -> EMResult:
+        def run(number: int, rng: np.random.RandomState) -> EMResult:
             components, log_weights = self._begin(
                 source, whole, rng, weights, held, known, number=next(starts)
             )
@@ -264,7 +262,9 @@ class ChunkletMixture(_GaussianBase):
                 verbose=self.verbose,
             )
 
-        self._keep(self._best_start(self.n_init, run), source, known, held)
+        self._set_fitted_attributes(
+            self._best_restart(self.n_init, run, source), source, known, held
+        )
         self.inference_ = held.field.methods(k)
         self.n_dropped_ = held.field.n_dropped(k)
         return self
@@ -285,7 +285,7 @@ class ChunkletMixture(_GaussianBase):
             Component of every row; all constraints hold.
         """
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         known = self._check_constraints(constraints, None, source.n_rows)
         if known.has_labels:
             raise SidelightError(

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core._base import _most_probable
@@ -17,6 +17,7 @@ from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
 from sidelight.mixture.constrained._tempered import anneal
 from sidelight.mixture.field._coupled_rows import CoupledRows
 from sidelight.mixture.gaussian._mixture import _GaussianBase
+from sidelight.tags import MethodTags
 
 #: With fewer pairs than this per fold, none are held out.
 FEW = 20
@@ -187,8 +188,6 @@ class MeanFieldMixture(_GaussianBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="mean-field-mixture",
-            family="mixture",
             summary="Gaussian mixture under violation penalties by mean field",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
@@ -224,9 +223,8 @@ class MeanFieldMixture(_GaussianBase):
         self : MeanFieldMixture
             The fitted mixture.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_loop()
         self._check_gaussian()
         self._check_knowledge()
         weights = check_weights(sample_weight, source)
@@ -237,7 +235,7 @@ class MeanFieldMixture(_GaussianBase):
         held = self._hold(known, k, weights, self.constraint_weight_)
         self.classes_ = held.classes
         found = self._search(source, whole, weights, held)
-        self._keep(found, source, known, held)
+        self._set_fitted_attributes(found, source, known, held)
         self.disagreement_ = 0.0
         if len(held.rows):
             alone = self._map_joint(as_rows(source.take(held.rows)), _most_probable)
@@ -292,7 +290,7 @@ class MeanFieldMixture(_GaussianBase):
         rows = held if len(held.rows) else None
         starts = count()
 
-        def run(rng: np.random.RandomState) -> EMResult:
+        def run(number: int, rng: np.random.RandomState) -> EMResult:
             held.field.reset()
             if self.annealing and next(starts) % 2 == 0 and not given and not again:
                 start = anneal(source, whole, rng, sample_weight=sample_weight, held=rows)
@@ -311,7 +309,7 @@ class MeanFieldMixture(_GaussianBase):
                 verbose=self.verbose,
             )
 
-        return self._best_start(self.n_init, run)
+        return self._best_restart(self.n_init, run, source)
 
     def _choose(
         self, source: RowSource, whole: Any, sample_weight: Array | None, known: Constraints

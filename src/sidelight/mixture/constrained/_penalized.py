@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -18,6 +18,7 @@ from sidelight.mixture._core._em import EMResult, Expectation, em
 from sidelight.mixture.field._coupled_rows import CoupledRows
 from sidelight.mixture.field._plan import INFERENCE
 from sidelight.mixture.gaussian._mixture import _GaussianBase
+from sidelight.tags import MethodTags
 
 # Gibbs sampling is noisy: EM has converged when so many iterations gain nothing on so many before.
 _WINDOW = 5
@@ -183,8 +184,6 @@ class PenalizedMixture(_GaussianBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="penalized-mixture",
-            family="mixture",
             summary="Gaussian mixture whose prior weighs every pair (PPC)",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
@@ -221,9 +220,8 @@ class PenalizedMixture(_GaussianBase):
         self : PenalizedMixture
             The fitted mixture.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_loop()
         self._check_gaussian()
         self._check_pairs()
         weights = check_weights(sample_weight, source)
@@ -233,7 +231,7 @@ class PenalizedMixture(_GaussianBase):
         self.classes_ = held.classes
         whole = self._whole_data(source, k, weights)
 
-        def run(rng: np.random.RandomState) -> EMResult:
+        def run(number: int, rng: np.random.RandomState) -> EMResult:
             held.field.reset()
             components, log_weights = self._start(
                 source, whole, rng, sample_weight=weights, labels=held.components
@@ -251,7 +249,9 @@ class PenalizedMixture(_GaussianBase):
                 verbose=self.verbose,
             )
 
-        self._keep(self._best_start(self.n_init, run), source, known, held)
+        self._set_fitted_attributes(
+            self._best_restart(self.n_init, run, source), source, known, held
+        )
         self.inference_ = held.field.methods(k)
         self._warn_of_empty(k, known)
         return self

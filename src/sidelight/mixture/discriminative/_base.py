@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
-from sidelight.base import check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import EMResult
@@ -119,9 +119,8 @@ class _DiscriminativeBase(_GaussianBase):
         self : object
             The fitted mixture.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_loop()
         self._check_choices()
         weights = check_weights(sample_weight, source)
         known = self._check_constraints(constraints, y, source.n_rows)
@@ -142,7 +141,7 @@ class _DiscriminativeBase(_GaussianBase):
             search = fit_at(known, self.penalty_, None)
         self.n_starts_at_best_ = search.n_at_best
         self._warn_of_lost_components(search)
-        return self._keep(self._result(search, largest), source, known)
+        return self._set_fitted_attributes(self._result(search, largest), source, known)
 
     def _warn_of_lost_components(self, search: Search) -> None:
         lost = find_lost(search.objective, search.theta)

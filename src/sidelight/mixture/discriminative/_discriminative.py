@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.mixture._core._em import EMResult
 from sidelight.mixture.discriminative._base import (
     Search,
@@ -19,6 +18,7 @@ from sidelight.mixture.discriminative._factor_models import FactorModel, TiedMod
 from sidelight.mixture.discriminative._factor_separate import DiagonalModel, FullModel
 from sidelight.mixture.discriminative._objective import WhiteRows
 from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.tags import MethodTags
 
 COVARIANCE_TYPES = ("tied", "full", "diag")
 
@@ -168,8 +168,6 @@ class DiscriminativeMixture(_DiscriminativeBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="discriminative-mixture",
-            family="mixture",
             summary="mixture moved by a price on violated constraints, by gradients",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",

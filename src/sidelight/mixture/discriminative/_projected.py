@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import EMResult, HeldPosterior
@@ -22,6 +21,7 @@ from sidelight.mixture.discriminative._base import (
 from sidelight.mixture.discriminative._factor_models import FactorModel, TiedModel
 from sidelight.mixture.discriminative._objective import WhiteRows
 from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.tags import MethodTags
 
 
 class ProjectedDiscriminativeMixture(_DiscriminativeBase):
@@ -149,8 +149,6 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="projected-discriminative-mixture",
-            family="mixture",
             summary="clusters and a projection that shows them, from constraints",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
@@ -206,14 +204,14 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
         self.mean_ = components.mean.astype(dtype)
         self.projection_ = components.projection.astype(dtype)
 
-    def _keep(
+    def _set_fitted_attributes(
         self,
         result: EMResult,
         source: RowSource,
         constraints: Constraints,
         held: HeldPosterior | None = None,
     ) -> Self:
-        super()._keep(result, source, constraints, held)
+        super()._set_fitted_attributes(result, source, constraints, held)
         self._n_features_out = self.projection_.shape[1]
         return self
 
@@ -231,7 +229,7 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
             ``(X - mean_) @ projection_``, in the element type of the rows.
         """
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         project = self._components.project
 
         def work(block: Any) -> tuple[tuple[()], tuple[Array]]:

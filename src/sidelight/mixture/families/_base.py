@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
-from sidelight.base import check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._base import _MixtureBase
@@ -66,16 +66,15 @@ class _FamilyMixture(_MixtureBase):
         self : object
             The fitted mixture.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_loop()
         weights = check_weights(sample_weight, source)
         known = self._check_constraints(constraints, y, source.n_rows)
         labels, self.classes_ = known_classes(known, k)
         held = LabelledRows(labels, weights) if np.any(labels >= 0) else None
         whole = self._whole_data(source, k)
 
-        def run(rng: np.random.RandomState) -> EMResult:
+        def run(number: int, rng: np.random.RandomState) -> EMResult:
             if self.warm_start and hasattr(self, "_components"):
                 components, log_weights = self._components, self._log_weights
             else:
@@ -94,4 +93,6 @@ class _FamilyMixture(_MixtureBase):
                 verbose=self.verbose,
             )
 
-        return self._keep(self._best_start(self.n_init, run), source, known, held)
+        return self._set_fitted_attributes(
+            self._best_restart(self.n_init, run, source), source, known, held
+        )

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core._components import ExponentialFamily, Statistics
 from sidelight.mixture._core._starts import rough_clusters
 from sidelight.mixture.families._base import _FamilyMixture
+from sidelight.tags import MethodTags
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,6 @@ class BernoulliMixture(_FamilyMixture):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="bernoulli-mixture",
-            family="mixture",
             summary="mixture of Bernoullis for yes-or-no features with gaps, with partial labels",
             knowledge=("labels",),
             enforcement="hard",

@@ -12,11 +12,11 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core._components import ExponentialFamily, Statistics
 from sidelight.mixture._core._starts import rough_clusters
 from sidelight.mixture.families._base import _FamilyMixture
+from sidelight.tags import MethodTags
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,6 @@ class CategoricalMixture(_FamilyMixture):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="categorical-mixture",
-            family="mixture",
             summary="mixture of categorical features with gaps, with partial labels",
             knowledge=("labels",),
             enforcement="hard",

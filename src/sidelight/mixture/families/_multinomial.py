@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.utils import Tags
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core._components import ExponentialFamily, Statistics
 from sidelight.mixture._core._starts import rough_clusters
 from sidelight.mixture.families._base import _FamilyMixture
+from sidelight.tags import MethodTags
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,6 @@ class MultinomialMixture(_FamilyMixture):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="multinomial-mixture",
-            family="mixture",
             summary="mixture of multinomials for counts such as words, with partial labels",
             knowledge=("labels",),
             enforcement="hard",

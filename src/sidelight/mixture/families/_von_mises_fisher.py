@@ -13,13 +13,13 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
-from sidelight.base import MethodTags
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core._components import ExponentialFamily, Statistics
 from sidelight.mixture._core._starts import rough_clusters
 from sidelight.mixture.families._base import _FamilyMixture
 from sidelight.mixture.families._bessel import concentration, log_bessel
+from sidelight.tags import MethodTags
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,6 @@ class VonMisesFisherMixture(_FamilyMixture):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="von-mises-fisher-mixture",
-            family="mixture",
             summary="mixture of von Mises-Fisher distributions for directions, with partial labels",
             knowledge=("labels",),
             enforcement="hard",

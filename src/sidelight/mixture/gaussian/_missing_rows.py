@@ -88,11 +88,11 @@ class FilledRows(RowSource):
         """Return the rows at these positions."""
         return self._filled(self._source.take(rows))
 
-    def _read(self, task: tuple[int, ...]) -> Iterator[Array]:
-        return (self._filled(block) for block in self._source._read(task))
+    def read(self, task: tuple[int, ...]) -> Iterator[Array]:
+        return (self._filled(block) for block in self._source.read(task))
 
-    def _tasks(self) -> list[tuple[int, ...]]:
-        return self._source._tasks()
+    def tasks(self) -> list[tuple[int, ...]]:
+        return self._source.tasks()
 
     def _filled(self, block: Any) -> Array:
         return np.where(np.isnan(block), self._means, block)

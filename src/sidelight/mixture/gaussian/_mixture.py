@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import EMResult, em, feature_tiles, log_joint_blocks
@@ -33,6 +33,7 @@ from sidelight.mixture.gaussian._missing_rows import (
     incomplete_moments,
     known_values,
 )
+from sidelight.tags import MethodTags
 
 __all__ = ["GaussianMixture", "_GaussianBase", "given_parameters"]
 
@@ -192,8 +193,6 @@ class GaussianMixture(_GaussianBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="gaussian-mixture",
-            family="mixture",
             summary="Gaussian mixture by EM, with partial labels and missing values",
             knowledge=("labels",),
             enforcement="hard",
@@ -230,9 +229,8 @@ class GaussianMixture(_GaussianBase):
         self : GaussianMixture
             The fitted mixture.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_loop()
         self._check_gaussian()
         self._check_low_rank(source.n_features)
         weights = check_weights(sample_weight, source)
@@ -245,7 +243,7 @@ class GaussianMixture(_GaussianBase):
         else:
             whole = self._whole_data(source, k, weights)
 
-        def run(rng: np.random.RandomState) -> EMResult:
+        def run(number: int, rng: np.random.RandomState) -> EMResult:
             components, log_weights = self._start(
                 source, whole, rng, sample_weight=weights, labels=labels, rough=rough
             )
@@ -263,10 +261,10 @@ class GaussianMixture(_GaussianBase):
                 verbose=self.verbose,
             )
 
-        best = self._best_start(self.n_init, run)
+        best = self._best_restart(self.n_init, run, source)
         if isinstance(best.components, Incomplete):
             best = replace(best, components=best.components.inner)
-        return self._keep(best, source, known, held)
+        return self._set_fitted_attributes(best, source, known, held)
 
     def _check_low_rank(self, n_features: int) -> None:
         """Check what low-rank covariances need."""
@@ -381,7 +379,7 @@ class GaussianMixture(_GaussianBase):
             The rows without gaps.
         """
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         components = incomplete(self._components)
 
         def work(block: Any) -> tuple[tuple[()], tuple[Array]]:
@@ -420,7 +418,7 @@ class GaussianMixture(_GaussianBase):
                 "Only mixtures with low-rank covariances have latent coordinates, not "
                 f"covariance_type={self.covariance_type!r}."
             )
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         either: Any = AnyRows(self._components)
 
         def work(block: Any) -> tuple[tuple[()], tuple[Array]]:

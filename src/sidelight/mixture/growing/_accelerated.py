@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.mixture._core._starts import STARTS, components_of_clusters, rough_clusters
@@ -22,6 +22,7 @@ from sidelight.mixture.growing._candidates import pick_components
 from sidelight.mixture.growing._cell_em import CellResult, em_on_cells
 from sidelight.mixture.growing._cells import CellGaussians, CellTree
 from sidelight.mixture.growing._greedy_path import greedy_path
+from sidelight.tags import MethodTags
 
 #: With fewer cells several components would own the same ones and become the same.
 CELLS_PER_COMPONENT = 8
@@ -178,8 +179,6 @@ class AcceleratedMixture(_GaussianBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="accelerated-mixture",
-            family="mixture",
             summary="Gaussian mixture of very many rows by EM on cells of a tree",
             knowledge=(),
             enforcement="none",
@@ -217,7 +216,6 @@ class AcceleratedMixture(_GaussianBase):
         rows: Any = self._check_rows(X, reset=True)
         source = as_rows(rows)
         k = check_n_clusters(self.n_components, len(rows), name="n_components")
-        self._check_loop()
         self._check_gaussian()
         self._check_cells()
         weights = check_weights(sample_weight, source)
@@ -227,7 +225,7 @@ class AcceleratedMixture(_GaussianBase):
         tree = _tree(rows, weights, full=self.covariance_type in ("full", "tied"))
         leaves = tree.partition(self._first_cells(k, rows.shape[1]))
 
-        def run(rng: np.random.RandomState) -> CellResult:
+        def run(number: int, rng: np.random.RandomState) -> CellResult:
             components, log_weights = self._start_on_cells(tree, leaves, whole, rng)
             return em_on_cells(
                 tree,
@@ -242,12 +240,14 @@ class AcceleratedMixture(_GaussianBase):
                 verbose=self.verbose,
             )
 
-        best: Any = self._best_start(self.n_init, run)
+        best: Any = self._best_restart(self.n_init, run, source)
         self.n_cells_ = len(best.leaves)
         self.cells_path_ = np.array(best.n_cells)
         self.gap_ = best.gap
         self._warn_of_shortcomings(best, k)
-        return self._keep(replace(best, components=best.components.of_rows()), source, known)
+        return self._set_fitted_attributes(
+            replace(best, components=best.components.of_rows()), source, known
+        )
 
     def _check_cells(self) -> None:
         if not self.accuracy >= 0:

@@ -11,13 +11,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import EMResult
 from sidelight.mixture.gaussian._mixture import GaussianMixture, _GaussianBase
 from sidelight.mixture.growing._greedy_path import Step, greedy_path
+from sidelight.tags import MethodTags
 
 SELECTIONS = (None, "bic", "aic")
 
@@ -153,8 +154,6 @@ class GreedyMixture(_GaussianBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="greedy-mixture",
-            family="mixture",
             summary="Gaussian mixtures of 1, 2, ... components by greedy EM",
             knowledge=(),
             enforcement="none",
@@ -190,9 +189,8 @@ class GreedyMixture(_GaussianBase):
         self : GreedyMixture
             The fitted mixture.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_loop()
         self._check_gaussian()
         self._check_search()
         weights = check_weights(sample_weight, source)
@@ -207,7 +205,7 @@ class GreedyMixture(_GaussianBase):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return self._keep(_until(steps[:chosen]), source, known)
+        return self._set_fitted_attributes(_until(steps[:chosen]), source, known)
 
     def _check_search(self) -> None:
         if self.covariance_type == "tied":

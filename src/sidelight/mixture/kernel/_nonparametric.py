@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_n_clusters
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_n_clusters
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core._base import _MixtureBase
@@ -39,6 +39,7 @@ from sidelight.mixture.kernel._rows import (
     neighbour_kernel,
     strongest_links,
 )
+from sidelight.tags import MethodTags
 
 KERNELS = ("auto", "rbf", "knn", "precomputed")
 #: Near neighbours along which cells of seeds grow.
@@ -187,8 +188,6 @@ class NonparametricMixture(_MixtureBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="nonparametric-mixture",
-            family="mixture",
             summary="kernel densities with learned weights; constraints choose the bandwidth",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
@@ -230,7 +229,6 @@ class NonparametricMixture(_MixtureBase):
         rows: Any = self._check_rows(X, reset=True)
         n = rows.shape[0]
         k = check_n_clusters(self.n_components, n, name="n_components")
-        self._check_loop()
         self._check_choices()
         known = self._check_constraints(constraints, y, n)
         self._warn_of_contradictions(known)
@@ -420,7 +418,7 @@ class NonparametricMixture(_MixtureBase):
             Logarithms of the density.
         """
         check_is_fitted(self)
-        source = self._check_source_rows(X, reset=False)
+        source = self._validate_rows(X, reset=False)
         density = self._components.as_density()
         joint = log_joint_blocks(source, density, self._log_weights, lambda joint: joint)
         return np.asarray(logsumexp(joint, axis=1))

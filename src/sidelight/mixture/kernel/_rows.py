@@ -117,7 +117,7 @@ class BlockRows(RowSource):
         positions = np.asarray(rows, dtype=np.intp)
         return np.concatenate([self._compute(i, i + 1) for i in positions])
 
-    def _read(self, task: tuple[int, ...]) -> Iterator[Array]:
+    def read(self, task: tuple[int, ...]) -> Iterator[Array]:
         for number in task:
             yield self._compute(*self._blocks[number])
 

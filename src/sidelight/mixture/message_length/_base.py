@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sidelight._fit.checks import check_n_clusters
 from sidelight._typing import Array
-from sidelight.base import check_n_clusters
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._base import _MixtureBase
@@ -118,5 +118,5 @@ class MessageLengthMixture(_MixtureBase):
             converged=stage.converged,
             interrupted=search.interrupted,
         )
-        self._keep(result, source, constraints)
+        self._set_fitted_attributes(result, source, constraints)
         return self

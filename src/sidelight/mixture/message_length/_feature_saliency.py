@@ -11,8 +11,8 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_weights
 from sidelight._typing import Array
-from sidelight.base import MethodTags, check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import LEAST_WEIGHT
@@ -21,6 +21,7 @@ from sidelight.mixture.message_length._base import MessageLengthMixture
 from sidelight.mixture.message_length._componentwise import Search
 from sidelight.mixture.message_length._saliency import SaliencyComponents
 from sidelight.mixture.message_length._separation import Separation, class_weights_of
+from sidelight.tags import MethodTags
 
 #: A feature whose deviation is below this part of its mean is constant up to rounding.
 CONSTANT = 1e-12
@@ -158,8 +159,6 @@ class FeatureSaliencyMixture(MessageLengthMixture):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="feature-saliency",
-            family="mixture",
             summary="Mixture that finds the number of components and the features that matter",
             knowledge=("labels",),
             enforcement="soft",
@@ -195,16 +194,15 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         self : FeatureSaliencyMixture
             The fitted mixture.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         row_weights = check_weights(sample_weight, source)
         known = self._check_constraints(constraints, y, source.n_rows)
-        self._check_loop()
         self._check_choices()
         n = float(source.n_rows if row_weights is None else row_weights.sum())
         k = self._start_size(source.n_rows, n, float(source.n_features))
         whole = self._whole_data(source, row_weights)
 
-        def run(rng: np.random.RandomState) -> Search:
+        def run(number: int, rng: np.random.RandomState) -> Search:
             rows = rng.choice(source.n_rows, size=k, replace=False)
             start = replace(
                 whole,

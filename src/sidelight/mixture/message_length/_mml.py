@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight.base import MethodTags, check_weights
+from sidelight._fit.checks import check_weights
 from sidelight.constraints import Constraints
 from sidelight.mixture._core._starts import data_moments
 from sidelight.mixture.gaussian._components import COVARIANCE_TYPES, GaussianComponents
@@ -17,6 +17,7 @@ from sidelight.mixture.message_length._revisable_gaussians import (
     parameters_of,
     round_gaussians,
 )
+from sidelight.tags import MethodTags
 
 
 class MMLMixture(MessageLengthMixture):
@@ -141,8 +142,6 @@ class MMLMixture(MessageLengthMixture):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            name="mml-mixture",
-            family="mixture",
             summary="Gaussian mixture that finds its number of components",
             knowledge=(),
             enforcement="none",
@@ -179,10 +178,9 @@ class MMLMixture(MessageLengthMixture):
         self : MMLMixture
             The fitted mixture.
         """
-        source = self._check_source_rows(X, reset=True)
+        source = self._validate_rows(X, reset=True)
         row_weights = check_weights(sample_weight, source)
         known = self._check_constraints(constraints, None, source.n_rows)
-        self._check_loop()
         self._check_covariances()
         mean, covariance, largest = data_moments(source, row_weights)
         variance = float(np.trace(covariance)) / len(mean)
@@ -192,7 +190,7 @@ class MMLMixture(MessageLengthMixture):
         kind = self.covariance_type
         k = self._start_size(source.n_rows, n, parameters_of(kind, source.n_features)[0] / 2)
 
-        def run(rng: np.random.RandomState) -> Search:
+        def run(number: int, rng: np.random.RandomState) -> Search:
             rows = rng.choice(source.n_rows, size=k, replace=False)
             start = round_gaussians(
                 np.asarray(source.take(rows), dtype=np.float64),

@@ -1,0 +1,120 @@
+"""Checks of what ``fit`` is given besides parameters: numbers of clusters, weights, bad values."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sidelight._typing import Array
+from sidelight.engine import RowSource
+from sidelight.exceptions import ConstraintWarning
+
+
+def check_n_clusters(n_clusters: Any, n_samples: int, *, name: str = "n_clusters") -> int:
+    """Check that ``1 <= n_clusters <= n_samples``; ``name`` is what the parameter is called."""
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, Integral):
+        raise TypeError(f"{name} must be a whole number, got {n_clusters!r}.")
+    if int(n_clusters) < 1:
+        raise ValueError(f"{name} must be at least 1, got {n_clusters}.")
+    if int(n_clusters) > n_samples:
+        raise ValueError(
+            f"n_samples={n_samples} should be >= {name}={n_clusters}; "
+            "ask for fewer clusters or give more rows."
+        )
+    return int(n_clusters)
+
+
+def check_weights(sample_weight: Any, source: RowSource) -> Array | None:
+    """Check the weights of the rows: one each, not negative, not all zero."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=source.dtype)
+    if weights.ndim == 0:
+        weights = np.full(source.n_rows, weights, dtype=source.dtype)
+    if weights.shape != (source.n_rows,):
+        raise ValueError(
+            f"sample_weight must hold one weight per row, shape ({source.n_rows},), got shape "
+            f"{weights.shape}."
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        bad = int(np.flatnonzero(~np.isfinite(weights) | (weights < 0))[0])
+        raise ValueError(
+            f"sample_weight must be finite and not negative; row {bad} has {weights[bad]}."
+        )
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight is zero for every row.")
+    return weights
+
+
+def partial_labels(y: Any, n_samples: int) -> Array | None:
+    """Read ``y`` as partial labels; scikit-learn hands anything at all to a clusterer's ``y``."""
+    if y is None:
+        return None
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n_samples,):
+        raise ValueError(
+            f"y must hold one label per row, shape ({n_samples},), got shape {values.shape}."
+        )
+    if values.dtype.kind == "f":
+        known = values[np.isfinite(values)]
+        if np.any(known != np.round(known)):
+            warnings.warn(
+                "y holds fractions, so it cannot be a labelling, and was ignored.",
+                ConstraintWarning,
+                stacklevel=4,
+            )
+            return None
+    return values
+
+
+def explain_bad_rows(X: Any, error: Exception) -> Exception:
+    """Say where the trouble is when the data itself tells; otherwise keep scikit-learn's words."""
+    names = getattr(X, "columns", None)
+    if names is not None and hasattr(X, "__getitem__") and "convert" in str(error):
+        bad = [str(name) for name in names if np.asarray(X[name]).dtype.kind not in "biuf"]
+        if bad:
+            return type(error)(
+                f"Columns {bad} are not numbers; drop them or turn them into numbers "
+                f"(one column per category) first. ({error})"
+            )
+    found = _bad_values(X, is_bad=np.isinf if "NaN" not in str(error) else _not_finite)
+    if found is None:
+        return error
+    rows, columns = found
+    index, names = getattr(X, "index", None), getattr(X, "columns", None)
+    row = rows[0] if index is None else repr(index[rows[0]])
+    column = columns[0] if names is None else repr(str(names[columns[0]]))
+    return type(error)(
+        f"{error}\nThe first is in row {row}, column {column}; {len(np.unique(rows))} of "
+        f"{X.shape[0]} rows are affected: drop them, or fill the gaps first."
+    )
+
+
+def _not_finite(values: Any) -> Any:
+    return ~np.isfinite(values)
+
+
+def _bad_values(X: Any, is_bad: Any) -> tuple[Any, Any] | None:
+    """Rows and columns of values that cannot be used, in the order of the rows."""
+    if sparse.issparse(X):
+        entries = X.tocoo()
+        bad = np.flatnonzero(is_bad(entries.data)) if entries.dtype.kind == "f" else np.array([])
+        if not len(bad):
+            return None
+        rows, columns = entries.row[bad], entries.col[bad]
+        order = np.lexsort((columns, rows))
+        return rows[order], columns[order]
+    if not hasattr(X, "shape") or len(X.shape) != 2:
+        return None
+    try:
+        values = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    rows, columns = np.nonzero(is_bad(values))
+    return (rows, columns) if len(rows) else None

@@ -1,0 +1,297 @@
+"""Parameters of estimators, declared once: in the annotations of ``__init__``.
+
+The signature says type, range, choices and default of a parameter, and the docstring of the class
+says in words what it does::
+
+    def __init__(self, n_clusters: Count = 8, *, penalty: NonNegative | Auto = "auto"): ...
+
+``fit`` checks the values against it (:func:`check_parameters`), the command line reads
+``--set name=value`` with it (:meth:`Parameter.parse`), ``sidelight methods NAME`` and the reference
+show it (:attr:`Parameter.type_text`).
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import math
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.exceptions import InvalidParameter
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Range of a number.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the range.
+    open_low, open_high : bool
+        Whether the end itself is excluded.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = value > self.low if self.open_low else value >= self.low
+        below = value < self.high if self.open_high else value <= self.high
+        return bool(above and below)
+
+    def symbols(self, noun: str) -> str:
+        """Return the range as a type line has it: ``float > 0``, ``float in [0, 1)``."""
+        if math.isinf(self.low):
+            return (
+                noun
+                if math.isinf(self.high)
+                else f"{noun} {'<' if self.open_high else '<='} {self.high:g}"
+            )
+        if math.isinf(self.high):
+            return f"{noun} {'>' if self.open_low else '>='} {self.low:g}" + (
+                ", finite" if self.open_high else ""
+            )
+        ends = "(" if self.open_low else "[", ")" if self.open_high else "]"
+        return f"{noun} in {ends[0]}{self.low:g}, {self.high:g}{ends[1]}"
+
+    def words(self, noun: str) -> str:
+        """Return the range as an error message has it: ``a number above 0``."""
+        finite = "finite " if self.open_high and math.isinf(self.high) else ""
+        parts = []
+        if not math.isinf(self.low):
+            parts.append(f"{'above' if self.open_low else 'of at least'} {self.low:g}")
+        if not math.isinf(self.high):
+            parts.append(f"{'below' if self.open_high else 'at most'} {self.high:g}")
+        return f"a {finite}{noun}" + "".join(f" {part}" for part in [" and ".join(parts)] if part)
+
+
+Count: TypeAlias = Annotated[int, Interval(1)]
+Whole: TypeAlias = Annotated[int, Interval(0)]
+NonNegative: TypeAlias = Annotated[float, Interval(0)]
+Positive: TypeAlias = Annotated[float, Interval(0, open_low=True)]
+#: Excludes infinity.
+FiniteNonNegative: TypeAlias = Annotated[float, Interval(0, open_high=True)]
+FinitePositive: TypeAlias = Annotated[float, Interval(0, open_low=True, open_high=True)]
+Share: TypeAlias = Annotated[float, Interval(0, 1)]
+Auto: TypeAlias = Literal["auto"]
+Seed: TypeAlias = int | np.random.RandomState | None
+Verbosity: TypeAlias = int | bool
+ArrayLike: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A declared parameter.
+
+    Attributes
+    ----------
+    name : str
+        Name in the signature.
+    hint : object
+        Annotation: type, range and choices.
+    default : object
+        Value by default.
+    help : str
+        First sentence of the entry in the docstring of the class.
+    """
+
+    name: str
+    hint: Any
+    default: Any
+    help: str
+
+    def admits(self, value: Any) -> bool:
+        """Whether the declaration allows the value."""
+        return any(_fits(value, option) for option in _options(self.hint))
+
+    def check(self, value: Any) -> None:
+        """Raise :class:`InvalidParameter` unless the declaration allows the value."""
+        if not self.admits(value):
+            raise InvalidParameter(f"{self.name} must be {self.words}, got {value!r}.")
+
+    def parse(self, text: str) -> Any:
+        """Read a value from text, as ``--set name=value`` gives it.
+
+        Words that the declaration names are taken as they are; otherwise the text is read as a
+        Python literal, and as plain text where it is none.
+        """
+        value: Any = text
+        if not self.admits(text):
+            plain = {"true": True, "false": False, "none": None, "inf": math.inf}
+            if text.lower() in plain:
+                value = plain[text.lower()]
+            else:
+                try:
+                    value = ast.literal_eval(text)
+                except (ValueError, SyntaxError):
+                    value = text
+        self.check(value)
+        return value
+
+    @property
+    def type_text(self) -> str:
+        """Type, range and choices as the type line of the docstring has them."""
+        return _join([_symbols(option) for option in _options(self.hint)], _symbols)
+
+    @property
+    def words(self) -> str:
+        """Type, range and choices as an error message has them."""
+        return _join([_words(option) for option in _options(self.hint)], _words)
+
+
+def declared(cls: type) -> Mapping[str, Parameter]:
+    """Return the parameters that the ``__init__`` of a class declares, by name.
+
+    Examples
+    --------
+    >>> from sidelight._fit.parameters import declared
+    >>> from sidelight.cluster import KMeans
+    >>> declared(KMeans)["max_iter"].type_text
+    'int >= 1'
+    """
+    return _declared(cls)
+
+
+@functools.cache
+def _declared(cls: Any) -> Mapping[str, Parameter]:
+    hints = typing.get_type_hints(cls.__init__, include_extras=True)
+    sentences = _help_sentences(cls)
+    signature = inspect.signature(cls.__init__)
+    return types.MappingProxyType(
+        {
+            name: Parameter(name, hints.get(name, Any), entry.default, sentences.get(name, ""))
+            for name, entry in signature.parameters.items()
+            if name != "self"
+        }
+    )
+
+
+def check_parameters(estimator: Any) -> None:
+    """Check all parameters of an estimator against their declaration."""
+    for name, parameter in declared(type(estimator)).items():
+        parameter.check(getattr(estimator, name))
+
+
+def parameter_entries(cls: type) -> dict[str, tuple[str, str]]:
+    """Return type line and text of every entry of the section "Parameters" of a docstring."""
+    text = inspect.getdoc(cls) or ""
+    _, _, rest = text.partition("Parameters\n----------\n")
+    section = re.split(r"\n\n[^\n]+\n-{3,}\n", rest, maxsplit=1)[0].replace("\\\n", "")
+    entries: dict[str, tuple[str, str]] = {}
+    for entry in re.split(r"\n(?=\S)", section):
+        head, _, body = entry.partition("\n")
+        names, colon, kind = head.partition(" : ")
+        if colon:
+            for name in names.split(","):
+                entries[name.strip()] = kind.strip(), inspect.cleandoc(body)
+    return entries
+
+
+def _help_sentences(cls: type) -> dict[str, str]:
+    """First sentence of every entry."""
+    return {
+        name: " ".join(re.split(r"(?<=[^.]\.)\s", text, maxsplit=1)[0].split())
+        for name, (_, text) in parameter_entries(cls).items()
+    }
+
+
+def _options(hint: Any) -> list[Any]:
+    """Alternatives of a union, or the hint alone."""
+    if typing.get_origin(hint) in (Union, types.UnionType):
+        return [option for part in typing.get_args(hint) for option in _options(part)]
+    return [hint]
+
+
+def _split(hint: Any) -> tuple[Any, Interval | None]:
+    """Take the range off an annotation."""
+    if typing.get_origin(hint) is Annotated:
+        kind, *extras = typing.get_args(hint)
+        return kind, next((extra for extra in extras if isinstance(extra, Interval)), None)
+    return hint, None
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    kind, interval = _split(hint)
+    origin = typing.get_origin(kind) or kind
+    if origin is Any:
+        return True
+    if origin is Literal:
+        return any(type(value) is type(one) and value == one for one in typing.get_args(kind))
+    if kind is None or kind is type(None):
+        return value is None
+    if origin is bool:
+        return isinstance(value, (bool, np.bool_))
+    if origin in (int, float):
+        number = Integral if origin is int else Real
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, number):
+            return False
+        return not math.isnan(value) and (interval is None or float(value) in interval)
+    if origin is np.ndarray:
+        return hasattr(value, "__array__") or isinstance(value, (list, tuple))
+    if origin is Callable:
+        return callable(value)
+    if origin is tuple:
+        return isinstance(value, tuple)
+    if origin is Sequence:
+        return isinstance(value, Sequence) and not isinstance(value, str)
+    return isinstance(value, origin)
+
+
+NOUNS = {
+    int: ("int", "whole number"),
+    float: ("float", "number"),
+    bool: ("bool", "True or False"),
+    str: ("str", "a text"),
+    np.ndarray: ("array", "an array"),
+    Callable: ("callable", "a function"),
+    np.random.RandomState: ("RandomState", "a RandomState"),
+    Any: ("object", "anything"),
+}
+
+
+def _symbols(hint: Any) -> str:
+    kind, interval = _split(hint)
+    origin = typing.get_origin(kind) or kind
+    if origin is Literal:
+        return ", ".join(
+            f'"{one}"' if isinstance(one, str) else repr(one) for one in typing.get_args(kind)
+        )
+    if kind is None or kind is type(None):
+        return "None"
+    noun = NOUNS[origin][0] if origin in NOUNS else getattr(origin, "__name__", str(origin))
+    return interval.symbols(noun) if interval is not None else noun
+
+
+def _words(hint: Any) -> str:
+    kind, interval = _split(hint)
+    origin = typing.get_origin(kind) or kind
+    if origin is Literal:
+        return ", ".join(repr(one) for one in typing.get_args(kind))
+    if kind is None or kind is type(None):
+        return "None"
+    if origin in (int, float):
+        return (interval or Interval()).words(NOUNS[origin][1])
+    return NOUNS[origin][1] if origin in NOUNS else f"a {getattr(origin, '__name__', origin)}"
+
+
+def _join(texts: list[str], style: Callable[[Any], str]) -> str:
+    """Join alternatives: a lone list of choices is in braces (docs) or introduced (messages)."""
+    if len(texts) == 1 and texts[0].startswith(('"', "'")) and "," in texts[0]:
+        return f"{{{texts[0]}}}" if style is _symbols else f"one of {texts[0]}"
+    return " or ".join(
+        f"{{{text}}}" if style is _symbols and text.startswith('"') and "," in text else text
+        for text in texts
+    )

@@ -1,0 +1,123 @@
+"""What a method is and takes: kinds of estimators, kinds of knowledge, and the tags of a method.
+
+:data:`KINDS` and :data:`KNOWLEDGE` are open tables: a new family adds its row, and the catalog, the
+command line, the docs' method table and the contract tests follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of estimator.
+
+    Attributes
+    ----------
+    name : str
+        Name in the tags of a method.
+    gives : str
+        What a fit gives, as a sentence goes on after "it gives".
+    command : str
+        Command of ``sidelight`` that runs methods of this kind.
+    """
+
+    name: str
+    gives: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """A kind of side information.
+
+    Attributes
+    ----------
+    name : str
+        Name in the tags of a method.
+    letter : str
+        Abbreviation in narrow tables.
+    says : str
+        What a statement of this kind says.
+    """
+
+    name: str
+    letter: str
+    says: str
+
+
+#: Kinds of estimators, by name.
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("clusterer", "a cluster for every row", "cluster"),
+        Kind("transformer", "new features of the rows", "transform"),
+        Kind("selector", "some of the features", "select"),
+    )
+}
+
+#: Kinds of side information, by name.
+KNOWLEDGE: dict[str, Knowledge] = {
+    knowledge.name: knowledge
+    for knowledge in (
+        Knowledge("must-link", "M", "two rows belong together"),
+        Knowledge("cannot-link", "C", "two rows belong apart"),
+        Knowledge("labels", "L", "a row is of a known class"),
+        Knowledge("groups", "G", "several rows belong together"),
+        Knowledge("sizes", "S", "a cluster has a least and a largest size"),
+        Knowledge("feedback", "F", "a document does not belong, a word matters"),
+    )
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodTags:
+    """What a method is and takes.
+
+    Attributes
+    ----------
+    summary : str
+        One line for a menu.
+    knowledge : tuple of str
+        Kinds of side information that the method uses, out of :data:`KNOWLEDGE`; empty for none.
+    enforcement : {"hard", "soft", "start", "none"}
+        ``hard``: everything is satisfied or the fit raises. ``soft``: violations cost and are
+        reported. ``start``: only the start of the search uses the knowledge.
+    source : str
+        Where the method is published.
+    complexity : str
+        Time per iteration and memory.
+    kind : str
+        Name of the kind of estimator, out of :data:`KINDS`.
+    needs_n_clusters : bool
+        Whether the number of clusters has to be given.
+    monotone : bool
+        Whether the mathematics promises that ``history_`` never rises.
+    sparse : bool
+        Whether CSR input is taken as it is.
+    out_of_core : bool
+        Whether rows may live on disk (:func:`sidelight.engine.open_rows`).
+    missing : bool
+        Whether NaN stands for a missing value, which the method models.
+    """
+
+    summary: str
+    knowledge: tuple[str, ...]
+    enforcement: Literal["hard", "soft", "start", "none"]
+    source: str
+    complexity: str
+    kind: str = "clusterer"
+    needs_n_clusters: bool = True
+    monotone: bool = False
+    sparse: bool = False
+    out_of_core: bool = False
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        unknown = set(self.knowledge) - set(KNOWLEDGE)
+        if unknown:
+            raise ValueError(f"unknown kinds of side information: {sorted(unknown)}")
+        if self.kind not in KINDS:
+            raise ValueError(f"unknown kind of estimator {self.kind!r}; KINDS has {list(KINDS)}")
