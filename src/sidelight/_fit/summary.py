@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sidelight._words import counted
+
 
 def summarize(estimator: Any) -> str:
     """Return the lines of :meth:`sidelight.base.ConstrainedEstimator.summary`."""
@@ -21,9 +23,9 @@ def summarize(estimator: Any) -> str:
 
 
 def _data(estimator: Any) -> str:
-    features = _counted(estimator.n_features_in_, "feature")
+    features = counted(estimator.n_features_in_, "feature")
     if hasattr(estimator, "labels_"):
-        return f"Fitted to {_counted(len(estimator.labels_), 'row')} of {features}."
+        return f"Fitted to {counted(len(estimator.labels_), 'row')} of {features}."
     return f"Fitted to rows of {features}."
 
 
@@ -32,18 +34,18 @@ def _search(estimator: Any) -> str:
         return "Found in one step, without iterations."
     ended = "Converged" if getattr(estimator, "converged_", True) else "Did not converge"
     value = f"; objective {estimator.objective_:.6g}" if hasattr(estimator, "objective_") else ""
-    return f"{ended} after {_counted(estimator.n_iter_, 'iteration')}{value}."
+    return f"{ended} after {counted(estimator.n_iter_, 'iteration')}{value}."
 
 
 def _result(estimator: Any) -> str:
     if hasattr(estimator, "labels_"):
         sizes = estimator.cluster_sizes_
         left_out = len(estimator.labels_) - int(sizes.sum())
-        text = f"{_counted(len(sizes), 'cluster')} of {sizes.min()} to {sizes.max()} rows"
+        text = f"{counted(len(sizes), 'cluster')} of {sizes.min()} to {sizes.max()} rows"
         text += f" (median {np.median(sizes):g})"
-        return f"{text}, {_counted(left_out, 'row')} left out." if left_out else f"{text}."
+        return f"{text}, {counted(left_out, 'row')} left out." if left_out else f"{text}."
     n_out = len(estimator.get_feature_names_out())
-    return f"Maps rows to {_counted(n_out, 'feature')}."
+    return f"Maps rows to {counted(n_out, 'feature')}."
 
 
 def _constraints(estimator: Any, tags: Any) -> str:
@@ -51,8 +53,4 @@ def _constraints(estimator: Any, tags: Any) -> str:
     n = getattr(estimator, "n_violations_", None)
     if n is None:
         return f"Uses {uses}."
-    return "No constraint was violated." if n == 0 else f"{_counted(n, 'constraint')} violated."
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+    return "No constraint was violated." if n == 0 else f"{counted(n, 'constraint')} violated."

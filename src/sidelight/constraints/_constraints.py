@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._words import counted
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra import _operations as algebra
 from sidelight.constraints.algebra._canonical import Pairs, RowIndex, Statements
@@ -327,7 +328,7 @@ class Constraints:
         return [" - ".join(self.name_rows(pair)) for pair in pairs]
 
     def __repr__(self) -> str:
-        return f"<Constraints on {words.counted(self.n_samples, 'row')}: {words.describe(self)}>"
+        return f"<Constraints on {counted(self.n_samples, 'row')}: {words.describe(self)}>"
 
     def summary(self) -> str:
         """Tell in a few lines what is stated, what follows and what was merged or dropped."""

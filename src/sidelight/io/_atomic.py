@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from sidelight.exceptions import SidelightError
@@ -55,6 +55,14 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_together(writers: Mapping[Path, Callable[[Path], None]]) -> None:
+    """Write several files, or none: all are written beside before the first is renamed."""
+    with contextlib.ExitStack() as stack:
+        beside = {path: stack.enter_context(atomic_write(path)) for path in writers}
+        for path, write in writers.items():
+            write(beside[path])
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:

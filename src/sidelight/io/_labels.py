@@ -49,10 +49,8 @@ def write_labels(
     <BLANKLINE>
     """
     check_labels_path(path)
-    clusters = np.asarray(labels)
-    names = np.arange(len(clusters)) if ids is None else np.asarray(ids)
     with atomic_write(path) as temporary:
-        _write(names.tolist(), clusters.tolist(), temporary)
+        fill_labels(temporary, ids, labels)
 
 
 def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -93,15 +91,18 @@ def _is_csv(path: Path) -> bool:
     return table_format(path) == "csv"
 
 
-def _write(ids: list[Any], clusters: list[Any], path: Path) -> None:
+def fill_labels(path: Path, ids: npt.ArrayLike | None, labels: npt.ArrayLike) -> None:
+    """Write to the path itself; the caller renames the file into its place."""
+    clusters = np.asarray(labels).tolist()
+    names = np.arange(len(clusters)) if ids is None else np.asarray(ids)
     if not _is_csv(path):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        pq.write_table(pa.table({ID: ids, CLUSTER: clusters}), path)
+        pq.write_table(pa.table({ID: names.tolist(), CLUSTER: clusters}), path)
         return
     between = "\t" if ".tsv" in path.suffixes else ","
     with open_text(path, "w") as file:
         writer = csv.writer(file, delimiter=between, lineterminator="\n")
         writer.writerow((ID, CLUSTER))
-        writer.writerows(zip(ids, clusters, strict=True))
+        writer.writerows(zip(names.tolist(), clusters, strict=True))

@@ -54,18 +54,31 @@ def write_table(
     ann,1.5,2.0
     <BLANKLINE>
     """
+    check_table_path(path)
+    with atomic_write(path) as temporary:
+        fill_table(temporary, X, feature_names, ids=ids, others=others)
+
+
+def fill_table(
+    path: Path,
+    X: Any,
+    feature_names: Sequence[str],
+    *,
+    ids: npt.ArrayLike | None = None,
+    others: Mapping[str, npt.ArrayLike] | None = None,
+) -> None:
+    """Write to the path itself; the caller renames the file into its place."""
     rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
     columns: dict[str, Any] = {} if ids is None else {"id": np.asarray(ids)}
     columns.update(zip(feature_names, rows.T, strict=True))
     columns.update({name: np.asarray(values) for name, values in (others or {}).items()})
     kind = check_table_path(path)
-    with atomic_write(path) as temporary:
-        if kind == "npy":
-            np.save(temporary, rows)
-        elif kind == "parquet":
-            _write_parquet(columns, temporary)
-        else:
-            _write_csv(columns, temporary)
+    if kind == "npy":
+        np.save(path, rows)
+    elif kind == "parquet":
+        _write_parquet(columns, path)
+    else:
+        _write_csv(columns, path)
 
 
 def check_table_path(path: str | os.PathLike[str]) -> str:

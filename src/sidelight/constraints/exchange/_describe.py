@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sidelight._typing import IntArray
+from sidelight._words import counted
 from sidelight.exceptions import InfeasibleConstraints
 
 if TYPE_CHECKING:
     from sidelight.assignment._coloring import Feasibility
     from sidelight.constraints.algebra._closure import Closure
-
-
-def counted(number: int, what: str) -> str:
-    """``1 row``, ``2 rows``."""
-    plural = "classes" if what == "class" else f"{what}s"
-    return f"{number:,} {what if number == 1 else plural}"
 
 
 def describe(known: Any) -> str:
