@@ -93,7 +93,7 @@ def steps_to_reach(X: np.ndarray, k: int, start: dict[str, Any], lowest: float, 
     """Number of iterations of EM until the log-likelihood is high enough."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        path = GaussianMixture(k, tol=0.0, max_iter=most, **start).fit(X).lower_bounds_
+        path = -GaussianMixture(k, tol=0.0, max_iter=most, **start).fit(X).history_
     # scikit-learn's value of an iteration belongs to the parameters before it, so its parameters
     # after t iterations have our value at position t.
     return int(max(np.argmax(path >= lowest), 1))

@@ -56,7 +56,7 @@ for k, ax in zip((1, 2, 4, 6, 8, 10), panels.flat, strict=True):
 numbers = np.arange(1, len(model.path_) + 1)
 starts = np.array(
     [
-        [GaussianMixture(k, random_state=seed).fit(X).lower_bound_ for seed in range(20)]
+        [-GaussianMixture(k, random_state=seed).fit(X).objective_ for seed in range(20)]
         for k in numbers
     ]
 )

@@ -79,13 +79,13 @@ best = [
     DiscriminativeMixture(2, penalty=price, n_init=10, random_state=0).fit(X, constraints=known)
     for price in prices
 ]
-top = DiscriminativeMixture(2, penalty=0.0, random_state=0).fit(X).lower_bound_ * len(X)
-side = fits["DiscriminativeMixture, λ = 500"].lower_bound_ * len(X)
+top = -DiscriminativeMixture(2, penalty=0.0, random_state=0).fit(X).objective_ * len(X)
+side = -fits["DiscriminativeMixture, λ = 500"].objective_ * len(X)
 
 figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
 ax.plot(prices, top - 2 * prices, color="C0", label="top and bottom: L - 2 λ")
 ax.plot(prices, np.full_like(prices, side), color="C1", label="left and right: L")
-ax.plot(prices, [model.lower_bound_ * len(X) for model in best], "o", color="0.2", label="found")
+ax.plot(prices, [-model.objective_ * len(X) for model in best], "o", color="0.2", label="found")
 ax.axvline((top - side) / 2, color="0.6", linestyle=":")
 ax.set(xlabel="price λ of a violated link", ylabel="objective J")
 ax.legend()

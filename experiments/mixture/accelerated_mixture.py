@@ -278,7 +278,7 @@ def growth(sizes: tuple[int, ...]) -> Section:
                 f"{n:,}",
                 *(f"{times[-1]:.2f}" for times in seconds.values()),
                 *(f"{model.score(X):.4f}" for model in models.values()),
-                f"{cells.lower_bound_:.4f}",
+                f"{-cells.objective_:.4f}",
                 str(cells.n_cells_),
             ]
         )

@@ -130,7 +130,7 @@ def one_set(d: int, k: int, c: int, seed: int) -> tuple[float, ...]:
     models = [kmeans_em(train, k, seed=100 * seed + number) for number in range(k)]
     ended = time.process_time()
     scores = np.array([model.score(test) for model in models])
-    best = scores[np.argmax([model.lower_bound_ for model in models])]
+    best = scores[np.argmin([model.objective_ for model in models])]
     found = greedy.score(test)
     ratio = (middle - started) * k / (ended - middle)
     return (

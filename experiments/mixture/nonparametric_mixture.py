@@ -148,7 +148,7 @@ def best_of_starts(X: np.ndarray, y: np.ndarray, seed: int, **params: Any) -> tu
         for start in range(STARTS)
     ]
     scores = [score(y, fit.labels_) for fit in fits]
-    return scores[int(np.argmax([fit.lower_bound_ for fit in fits]))], max(scores)
+    return scores[int(np.argmin([fit.objective_ for fit in fits]))], max(scores)
 
 
 # ------------------------------------------------------------------ tables

@@ -222,11 +222,11 @@ def charts(run: Run) -> Section:
 
 
 def objective(estimator: Any) -> Section:
-    """Draw what was minimised, or the log-likelihood, by iteration."""
-    title, path = "Objective", getattr(estimator, "history_", ())
-    if hasattr(estimator, "lower_bounds_"):
-        title, path = "Log-likelihood per row", estimator.lower_bounds_
-    history = np.asarray(path, dtype=np.float64).ravel()
+    """Draw the minimized objective, or the log-likelihood, by iteration."""
+    title = "Objective"
+    history = np.asarray(getattr(estimator, "history_", ()), dtype=np.float64).ravel()
+    if hasattr(estimator, "score_samples"):  # a density: likelihoods rise
+        title, history = "Log-likelihood per row", -history
     finite = history[np.isfinite(history)]
     if not len(finite):
         return {"objective": None}

@@ -194,7 +194,7 @@ class TestLimits:
         X = strips(d=4)
         full, ppca = fitted(X, "full"), fitted(X, "ppca", 3)
         np.testing.assert_allclose(ppca.covariances_, full.covariances_, atol=1e-9)
-        np.testing.assert_allclose(ppca.lower_bounds_, full.lower_bounds_, atol=1e-10)
+        np.testing.assert_allclose(ppca.history_, full.history_, atol=1e-10)
 
     @pytest.mark.parametrize(
         ("kind", "limit"), [("factor", "diag"), ("ppca", "spherical"), ("subspace", "spherical")]
@@ -264,15 +264,15 @@ class TestFit:
         for seed in range(4):
             X = strips(120, seed=seed)
             model = fitted(X, kind, 2, reg_covar=0, tol=0, init_params="random", random_state=seed)
-            assert np.all(np.diff(model.lower_bounds_) >= -1e-12)
-            assert model.lower_bound_ == pytest.approx(model.score(X), abs=1e-9)
+            assert np.all(np.diff(model.history_) <= 1e-12)
+            assert -model.objective_ == pytest.approx(model.score(X), abs=1e-9)
 
     def test_both_ways_meet(self, monkeypatch: Any) -> None:
         X = strips()
         by_matrices = fitted(X, "ppca", max_iter=500)
         monkeypatch.setattr(_low_rank, "MOST_FEATURES", 0)
         thin = fitted(X, "ppca", max_iter=500)
-        assert thin.lower_bound_ == pytest.approx(by_matrices.lower_bound_, abs=1e-5)
+        assert thin.objective_ == pytest.approx(by_matrices.objective_, abs=1e-5)
         np.testing.assert_array_equal(thin.labels_, by_matrices.labels_)
 
     def test_samples_have_the_covariance(self) -> None:
@@ -325,14 +325,14 @@ class TestFit:
             model = fitted(X, "factor", 3, reg_covar=reg_covar, max_iter=200)
             assert model.noise_variances_.min() >= 1e-6 * X.var(axis=0).min()
             assert np.all(np.isfinite(model.loadings_))
-            assert np.all(np.diff(model.lower_bounds_) >= 0)
+            assert np.all(np.diff(model.history_) <= 0)
 
     @KINDS
     def test_few_rows_in_many_features(self, kind: str) -> None:
         for n_features in (10, 60):
             X = np.random.default_rng(0).normal(size=(6, n_features))
             model = fitted(X, kind, 3)
-            assert np.all(np.isfinite(model.lower_bounds_))
+            assert np.all(np.isfinite(model.history_))
             assert np.all(model.noise_variances_ > 0)
 
     @KINDS

@@ -97,7 +97,7 @@ def test_densities_are_marginals(kind: str) -> None:
     np.testing.assert_allclose(model.predict_proba(X), posterior, atol=1e-9)
     np.testing.assert_array_equal(model.predict(X), np.argmax(joint, axis=1))
     np.testing.assert_allclose(model.predict_proba(X)[3], model.weights_, atol=1e-12)
-    assert model.lower_bound_ == pytest.approx(model.score(X), abs=1e-9)
+    assert -model.objective_ == pytest.approx(model.score(X), abs=1e-9)
 
 
 @ALL_KINDS
@@ -105,7 +105,7 @@ def test_likelihood_never_falls(kind: str) -> None:
     for seed in range(4):
         X = with_missing(clouds(80, seed=seed), 0.4, seed)
         model = fitted(X, kind, k=3, reg_covar=0, tol=0, init_params="random", random_state=seed)
-        assert np.all(np.diff(model.lower_bounds_) >= -1e-12)
+        assert np.all(np.diff(model.history_) <= 1e-12)
 
 
 @pytest.mark.parametrize("kind", ["full", "tied"])
@@ -242,7 +242,7 @@ def test_rows_without_values_add_nothing(kind: str) -> None:
     # They stand for the old weights, so new ones take longer to settle, at the same place.
     one, other = (fitted(rows, kind, **params, max_iter=2000, tol=1e-11) for rows in (X, longer))
     np.testing.assert_allclose(other.weights_, one.weights_, atol=1e-3)
-    assert other.lower_bound_ * 250 == pytest.approx(one.lower_bound_ * 200, rel=1e-6)
+    assert other.objective_ * 250 == pytest.approx(one.objective_ * 200, rel=1e-6)
 
 
 @ALL_KINDS
@@ -309,7 +309,7 @@ def test_partial_labels() -> None:
     for kind in COVARIANCE_TYPES:
         model = fitted(X, kind).fit(X, y)
         np.testing.assert_array_equal(model.labels_[:20], y[:20])
-        assert np.all(np.diff(model.lower_bounds_) >= -1e-12)
+        assert np.all(np.diff(model.history_) <= 1e-12)
 
 
 @KINDS
@@ -391,7 +391,7 @@ class TestRowsOnDisk:
         disk, memory = self.on_disk(X, file, tmp_path), engine.as_rows(X)
         assert disk.blocks == memory.blocks == [(0, 50), (50, 100), (100, 150), (150, 200)]
         one, other = (fitted(rows, kind).fit(rows, y) for rows in (disk, memory))
-        for name in ("means_", "covariances_", "weights_", "lower_bounds_", "labels_"):
+        for name in ("means_", "covariances_", "weights_", "history_", "labels_"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
         for ask in ("predict_proba", "score_samples", "impute"):
             np.testing.assert_array_equal(getattr(one, ask)(disk), getattr(other, ask)(memory))

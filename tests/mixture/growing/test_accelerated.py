@@ -339,11 +339,11 @@ def test_close_to_plain_em_with_few_cells(many: np.ndarray, kind: str) -> None:
     model = AcceleratedMixture(6, **start).fit(many)
     exact = GaussianMixture(6, **start).fit(many)
     assert model.n_cells_ < 2000
-    assert np.all(np.diff(model.lower_bounds_) >= -1e-12)
+    assert np.all(np.diff(model.history_) <= 1e-12)
     assert np.all(np.diff(model.cells_path_) >= 0)
     likelihood = model.score(many)
-    assert model.lower_bound_ <= likelihood
-    assert likelihood - model.lower_bound_ == pytest.approx(model.gap_, rel=0.5)
+    assert -model.objective_ <= likelihood
+    assert likelihood + model.objective_ == pytest.approx(model.gap_, rel=0.5)
     assert model.gap_ <= 0.005
     assert likelihood == pytest.approx(exact.score(many), rel=1e-3)
     assert np.mean(model.labels_ == exact.labels_) > 0.98
@@ -353,8 +353,8 @@ def test_accuracy_closes_the_gap(many: np.ndarray) -> None:
     bounds, cells = [], []
     for accuracy in (0.1, 0.01, 0.001):
         model = AcceleratedMixture(6, accuracy=accuracy, random_state=0).fit(many)
-        assert model.score(many) - model.lower_bound_ <= 1.5 * accuracy
-        bounds.append(model.lower_bound_)
+        assert model.score(many) + model.objective_ <= 1.5 * accuracy
+        bounds.append(-model.objective_)
         cells.append(model.n_cells_)
     assert bounds == sorted(bounds)
     assert cells == sorted(cells)
@@ -373,7 +373,7 @@ def test_weights_count_rows() -> None:
     }
     weighted = AcceleratedMixture(3, **start).fit(X, sample_weight=times)
     copied = AcceleratedMixture(3, **start).fit(np.repeat(X, times, axis=0))
-    assert weighted.lower_bound_ == pytest.approx(copied.lower_bound_, abs=1e-6)
+    assert weighted.objective_ == pytest.approx(copied.objective_, abs=1e-6)
     np.testing.assert_allclose(weighted.means_, copied.means_, atol=1e-3)
 
 
@@ -390,21 +390,21 @@ def test_threads_do_not_matter(many: np.ndarray) -> None:
         with threads(n):
             results.append(AcceleratedMixture(6, random_state=0).fit(many))
     np.testing.assert_array_equal(results[0].means_, results[1].means_)
-    np.testing.assert_array_equal(results[0].lower_bounds_, results[1].lower_bounds_)
+    np.testing.assert_array_equal(results[0].history_, results[1].history_)
 
 
 def test_warm_start_goes_on(many: np.ndarray) -> None:
     model = AcceleratedMixture(6, warm_start=True, random_state=0).fit(many)
-    before = model.lower_bound_
+    before = model.objective_
     model.set_params(accuracy=0.001).fit(many)
-    assert model.lower_bound_ > before
+    assert model.objective_ < before
 
 
 def test_several_starts_share_a_tree(many: np.ndarray) -> None:
     one = AcceleratedMixture(6, init_params="random_from_data", random_state=3).fit(many)
     best = AcceleratedMixture(6, init_params="random_from_data", n_init=3, random_state=3)
-    assert best.fit(many).lower_bound_ >= one.lower_bound_
-    assert np.all(np.diff(best.lower_bounds_) >= -1e-12)
+    assert best.fit(many).objective_ <= one.objective_
+    assert np.all(np.diff(best.history_) <= 1e-12)
 
 
 def test_tiny_components_far_from_each_other() -> None:

@@ -161,7 +161,7 @@ def test_precomputed_kernel_equals_the_gaussian_one(cloud: np.ndarray) -> None:
         model = fitted(matrix, kernel="precomputed", init_params="dirichlet")
         same = fitted(cloud, bandwidth=1.0, init_params="dirichlet")
         np.testing.assert_array_equal(model.labels_, same.labels_)
-        assert model.lower_bound_ == pytest.approx(same.lower_bound_)
+        assert model.objective_ == pytest.approx(same.objective_)
         between = kind(np.exp(-cdist(new, cloud, "sqeuclidean") / 2))
         np.testing.assert_allclose(model.predict_proba(between), same.predict_proba(new))
         with pytest.raises(SidelightError, match="cannot be drawn"):
@@ -234,7 +234,7 @@ def test_ends_are_told(cloud: np.ndarray) -> None:
     assert short.n_iter_ == len(short.history_) == 2
     model = fitted(cloud, n_init=4)
     assert model.start_lower_bounds_.shape == (4,)
-    assert model.lower_bound_ == model.start_lower_bounds_.max()
+    assert -model.objective_ == model.start_lower_bounds_.max()
 
 
 def test_components_without_rows_are_told(

@@ -56,8 +56,6 @@ class _MixtureBase(
         self._log_weights = result.log_weights
         self.weights_ = np.exp(result.log_weights).astype(source.dtype)
         self._keep_parameters(result.components, source.dtype)
-        self.lower_bound_ = result.lower_bound
-        self.lower_bounds_ = result.history
         self.objective_ = -result.lower_bound
         self.history_ = -result.history
         self.n_iter_ = result.n_iter

@@ -103,12 +103,8 @@ class ChunkletMixture(_GaussianBase):
         answered for.
     n_dropped_ : int
         Number of cannot-links between chunklets that the sums left out.
-    lower_bound_ : float
-        Log-likelihood ``L`` per row at the end.
-    lower_bounds_ : ndarray
-        The same at every iteration; never falls.
     objective_, history_ : float, ndarray
-        Their negatives: what is minimised.
+        ``-L`` per row at the end, and at every iteration; never rises.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool

@@ -107,12 +107,8 @@ class MeanFieldMixture(_GaussianBase):
     disagreement_ : float
         Share of the constrained rows whose label is not what :meth:`predict` says: where it is
         large, a larger ``constraint_weight`` may help.
-    lower_bound_ : float
-        ``-F`` per row at the end.
-    lower_bounds_ : ndarray
-        The same at every iteration after annealing; never falls.
     objective_, history_ : float, ndarray
-        Their negatives: what is minimised.
+        ``F`` per row at the end, and at every iteration after annealing; never rises.
     n_iter_ : int
         Number of iterations of the best start after annealing.
     converged_ : bool

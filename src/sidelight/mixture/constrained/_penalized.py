@@ -100,12 +100,9 @@ class PenalizedMixture(_GaussianBase):
         Known class that each of the first components stands for.
     inference_ : dict of str to int
         How many rows (or groups of them) under constraints each method of inference answered for.
-    lower_bound_ : float
-        Log-likelihood per row at the end; a bound or an estimate where inference is approximate.
-    lower_bounds_ : ndarray
-        The same at every iteration; never falls, except by chance with ``"gibbs"``.
     objective_, history_ : float, ndarray
-        Their negatives: what is minimised.
+        ``-L`` per row at the end, and at every iteration; an upper bound or an estimate where
+        inference is approximate. Never rises, except by chance with ``"gibbs"``.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool

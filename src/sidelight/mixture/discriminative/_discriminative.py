@@ -92,12 +92,8 @@ class DiscriminativeMixture(_DiscriminativeBase):
         The price ``λ`` that was used.
     penalty_path_ : ndarray of shape (p, 3)
         For ``penalty="validate"``: prices, violations held out, violations of the fit.
-    lower_bound_ : float
-        ``J`` per row at the end.
-    lower_bounds_ : ndarray
-        ``J`` per row along the last stage; never falls.
     objective_, history_ : float, ndarray
-        Their negatives: what is minimised.
+        ``-J`` per row at the end, and along the last stage; never rises.
     n_starts_at_best_ : int
         How many starts ended at the best value; few mean that more are worth trying.
     n_iter_ : int

@@ -84,10 +84,8 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
         Most probable cluster of every row; the same as ``predict(X)``.
     penalty_, penalty_path_, n_starts_at_best_ : float, ndarray, int
         As in :class:`DiscriminativeMixture`.
-    lower_bound_, lower_bounds_ : float, ndarray
-        ``J`` per row at the end and along the last stage; never falls.
     objective_, history_ : float, ndarray
-        Their negatives.
+        ``-J`` per row at the end, and along the last stage; never rises.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool

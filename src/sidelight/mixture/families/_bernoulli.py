@@ -125,10 +125,9 @@ class BernoulliMixture(_FamilyMixture):
         Most probable component of every row; that of its class where that is known.
     classes_ : ndarray
         Known class that each of the first components stands for.
-    lower_bound_, lower_bounds_ : float, ndarray
-        What is maximised, per row, at the end and at every iteration; never falls.
     objective_, history_ : float, ndarray
-        Their negatives: what is minimised.
+        Negative log-likelihood (and log-prior) per row at the end, and at every iteration; never
+        rises.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool
@@ -183,7 +182,7 @@ class BernoulliMixture(_FamilyMixture):
             missing=True,
         )
 
-    def _check_source_rows(self, X: Any, *, reset: bool) -> RowSource:
+    def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
         rows: Any = self._check_rows(X, reset=reset)
         if sparse.issparse(rows):
             return as_rows(self._yes_of_sparse(rows))

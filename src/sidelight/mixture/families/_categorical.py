@@ -118,10 +118,9 @@ class CategoricalMixture(_FamilyMixture):
         Most probable component of every row; that of its class where that is known.
     classes_ : ndarray
         Known class that each of the first components stands for.
-    lower_bound_, lower_bounds_ : float, ndarray
-        What is maximised, per row, at the end and at every iteration; never falls.
     objective_, history_ : float, ndarray
-        Their negatives: what is minimised.
+        Negative log-likelihood (and log-prior) per row at the end, and at every iteration; never
+        rises.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool
@@ -173,7 +172,7 @@ class CategoricalMixture(_FamilyMixture):
             missing=True,
         )
 
-    def _check_source_rows(self, X: Any, *, reset: bool) -> RowSource:
+    def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
         """Indicators of the categories of every row."""
         rows: Any = self._check_rows(X, reset=reset)
         if reset:

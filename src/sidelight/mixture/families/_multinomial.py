@@ -108,10 +108,9 @@ class MultinomialMixture(_FamilyMixture):
         Most probable component of every row; that of its class where that is known.
     classes_ : ndarray
         Known class that each of the first components stands for.
-    lower_bound_, lower_bounds_ : float, ndarray
-        What is maximised, per row, at the end and at every iteration; never falls.
     objective_, history_ : float, ndarray
-        Their negatives: what is minimised.
+        Negative log-likelihood (and log-prior) per row at the end, and at every iteration; never
+        rises.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool

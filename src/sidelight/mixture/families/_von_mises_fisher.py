@@ -126,10 +126,9 @@ class VonMisesFisherMixture(_FamilyMixture):
         Most probable component of every row; that of its class where that is known.
     classes_ : ndarray
         Known class that each of the first components stands for.
-    lower_bound_, lower_bounds_ : float, ndarray
-        Log-likelihood per row at the end and at every iteration; never falls.
     objective_, history_ : float, ndarray
-        Their negatives: what is minimised.
+        Negative log-likelihood (and log-prior) per row at the end, and at every iteration; never
+        rises.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool
@@ -181,7 +180,7 @@ class VonMisesFisherMixture(_FamilyMixture):
             sparse=True,
         )
 
-    def _check_source_rows(self, X: Any, *, reset: bool) -> RowSource:
+    def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
         """The rows, brought to length 1."""
         rows: Any = self._check_rows(X, reset=reset)
         lengths = row_lengths(rows)

@@ -126,12 +126,8 @@ class GaussianMixture(_GaussianBase):
         Most probable component of every row; that of its class where that is known.
     classes_ : ndarray
         Known class that each of the first components stands for.
-    lower_bound_ : float
-        Log-likelihood per row at the end.
-    lower_bounds_ : ndarray
-        The same at every iteration; never falls.
     objective_, history_ : float, ndarray
-        Their negatives: what is minimised.
+        Negative log-likelihood per row at the end, and at every iteration; never rises.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool

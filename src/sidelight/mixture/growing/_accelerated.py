@@ -102,12 +102,8 @@ class AcceleratedMixture(_GaussianBase):
         Number of cells of every partition.
     gap_ : float
         ``L - F`` per row at the end, as far as some rows of every cell tell.
-    lower_bound_ : float
-        ``F`` per row at the end.
-    lower_bounds_ : ndarray
-        The same at every iteration and after every refinement; never falls.
     objective_, history_ : float, ndarray
-        Their negatives: what is minimised.
+        ``-F`` per row at the end, and at every iteration and after every refinement; never rises.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool

@@ -87,12 +87,9 @@ class GreedyMixture(_GaussianBase):
         Covariances, their inverses and factors of these, shaped as in scikit-learn.
     labels_ : ndarray of int32, shape (n_samples,)
         Most probable component of every row.
-    lower_bound_ : float
-        Log-likelihood per row at the end.
-    lower_bounds_ : ndarray
-        The same at every iteration from the single Gaussian on; never falls.
     objective_, history_ : float, ndarray
-        Their negatives: what is minimised.
+        Negative log-likelihood per row at the end, and at every iteration from the single Gaussian
+        on; never rises.
     n_iter_ : int
         Number of iterations of EM on all components, up to the chosen mixture.
     converged_ : bool
@@ -289,7 +286,7 @@ class GreedyMixture(_GaussianBase):
         model._keep_parameters(result.components, dtype)
         model.weights_ = np.exp(result.log_weights).astype(dtype)
         model._n_features_out = len(model.weights_)
-        model.lower_bound_ = result.lower_bound
+        model.objective_ = result.objective
         model.n_iter_, model.converged_ = result.n_iter, result.converged
         return model
 

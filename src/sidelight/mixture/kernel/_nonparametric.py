@@ -118,15 +118,11 @@ class NonparametricMixture(_MixtureBase):
     labels_ : ndarray of int32, shape (n_samples,)
         Component of every row by its leave-one-out density. ``predict`` does not leave out
         anything and may differ for a few rows.
-    lower_bound_ : float
-        ``l`` per row at the end.
-    lower_bounds_ : ndarray
-        The same at every iteration; never falls.
     start_lower_bounds_ : ndarray of shape (n_init,)
         ``l`` per row at the end of every start. If only one is near the best, more starts may find
         a better one.
     objective_, history_ : float, ndarray
-        Negatives of ``lower_bound_`` and ``lower_bounds_``: what is minimised.
+        ``-l`` per row at the end, and at every iteration; never rises.
     n_iter_ : int
         Number of iterations of the best start.
     converged_ : bool
@@ -376,8 +372,6 @@ class NonparametricMixture(_MixtureBase):
         self.profiles_ = fit.profiles.astype(rows.dtype)
         self.weights_ = (sizes / sizes.sum()).astype(rows.dtype)
         self.labels_ = fit.labels
-        self.lower_bound_ = fit.lower_bound
-        self.lower_bounds_ = fit.history
         self.objective_ = -fit.lower_bound
         self.history_ = -fit.history
         self.n_iter_ = len(fit.history)

@@ -97,8 +97,6 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         Most probable component of every row.
     objective_, history_ : float, ndarray
         Message length per row, and its path since the last component or feature was removed.
-    lower_bound_, lower_bounds_ : float, ndarray
-        Their negatives.
     n_iter_ : int
         Number of sweeps over the components.
     converged_ : bool
