@@ -70,7 +70,7 @@ def with_constraints(W: object, y: np.ndarray) -> Row:
     plain = SpectralClustering(10, graph="precomputed", random_state=0)
     told = ConstrainedSpectralClustering(10, graph="precomputed", random_state=0)
     return compare(
-        f"with {known.n_constraints:,} constraints",
+        f"with {known.n_pairs:,} constraints",
         lambda: told.fit(W, constraints=known),
         lambda: plain.fit(W),
         peer="ours without",

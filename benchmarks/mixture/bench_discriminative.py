@@ -50,7 +50,7 @@ def gradient_against_e_step(kind: str, quick: bool) -> list[Row]:
             objective.value_and_gradient(theta)  # compile and take the known rows first
             rows.append(
                 compare(
-                    f"gradient, {kind}, n={N:,}, d={D}, k={K}, {told.n_constraints:,} constraints",
+                    f"gradient, {kind}, n={N:,}, d={D}, k={K}, {told.n_pairs:,} constraints",
                     partial(objective.value_and_gradient, theta),
                     partial(e_step.visit, model._components, model._log_weights),
                     peer="our E-step",

@@ -57,6 +57,6 @@ for ax, (title, model) in zip(axes.flat, fits.items(), strict=True):
     spread = np.mean((X - model.cluster_centers_[model.labels_]) ** 2)
     metrics = getattr(model, "metrics_", np.eye(2) / spread)
     draw_ellipses(ax, model.cluster_centers_, np.broadcast_to(metrics, (3, 2, 2)))
-    ax.set_title(f"{title}\nARI {score:.2f}, {violated} of {known.n_constraints} pairs violated")
+    ax.set_title(f"{title}\nARI {score:.2f}, {violated} of {known.n_pairs} pairs violated")
     ax.set_aspect("equal")
 plt.show()

@@ -24,9 +24,7 @@ for estimator in (PCKMeans(3), COPKMeans(3)):
         for seed in range(10):
             known = Constraints.sample(y, m, random_state=seed)
             model = estimator.set_params(random_state=seed).fit(X, constraints=known)
-            free = np.setdiff1d(
-                np.arange(len(y)), np.concatenate([known.must_link, known.cannot_link])
-            )
+            free = np.setdiff1d(np.arange(len(y)), known.mentioned)
             scores.append(adjusted_rand_index(y[free], model.labels_[free]))
         curve.append((np.mean(scores), np.std(scores)))
     mean, spread = np.transpose(curve)

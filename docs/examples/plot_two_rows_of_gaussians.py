@@ -24,7 +24,7 @@ rng = np.random.default_rng(0)
 column, row = np.repeat([0, 1], 100), np.arange(200) % 2
 X = np.column_stack([2.4 * column, 5.0 * row]) + rng.normal(0, 0.5, (200, 2))
 known = Constraints.sample(column, protocol="teachers", n_teachers=4, size=6, random_state=0)
-mentioned = np.unique(np.concatenate([known.must_link, known.cannot_link]))
+mentioned = known.mentioned
 free = np.setdiff1d(np.arange(200), mentioned)
 
 models = {

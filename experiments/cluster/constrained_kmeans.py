@@ -140,10 +140,7 @@ def fit_quietly(model: Any, X: np.ndarray, known: Constraints) -> np.ndarray:
 
 def unmentioned(known: Constraints) -> np.ndarray:
     """Rows that no constraint mentions."""
-    free = np.ones(known.n_samples, dtype=bool)
-    free[known.must_link] = False
-    free[known.cannot_link] = False
-    return np.flatnonzero(free)
+    return np.setdiff1d(np.arange(known.n_samples), known.mentioned)
 
 
 # ------------------------------------------------------------------ accuracy against constraints

@@ -179,8 +179,7 @@ def quietly(method: Method, data: Data, known: Constraints, seed: int) -> np.nda
 def draw(data: Data, pairs: int, seed: int) -> tuple[Constraints, np.ndarray]:
     """Random pairs, and the rows that none of them mentions."""
     known = Constraints.sample(data[1], pairs, random_state=seed)
-    mentioned = np.unique(np.concatenate([known.must_link.ravel(), known.cannot_link.ravel()]))
-    return known, np.setdiff1d(np.arange(len(data[1])), mentioned)
+    return known, np.setdiff1d(np.arange(len(data[1])), known.mentioned)
 
 
 def accuracies(

@@ -263,8 +263,7 @@ def projections(sets: tuple[str, ...], runs: int) -> Section:
             found: dict[str, list[tuple[float, float]]] = {method: [] for method in PROJECTIONS}
             for seed in range(runs):
                 known = Constraints.sample(table.y, len(X) // divisor, random_state=seed)
-                touched = np.concatenate([known.must_link.ravel(), known.cannot_link.ravel()])
-                free = np.setdiff1d(np.arange(len(X)), touched)
+                free = np.setdiff1d(np.arange(len(X)), known.mentioned)
                 for method, make in PROJECTIONS.items():
                     model = make(k)
                     asked = {} if method == "PCA" else {"constraints": known}

@@ -18,7 +18,7 @@ from scipy.spatial.distance import pdist
 
 from experiments.harness import Section, main, mean_and_error
 from sidelight.constraints import cannot_links_from_keys
-from sidelight.evaluation import MergeScores, merge_scores
+from sidelight.evaluation import DendrogramScores, dendrogram_scores
 from sidelight.metric import CannotLinkMetric
 
 TITLE = "Metric from cannot-links: telling people of one name apart"
@@ -139,7 +139,7 @@ def distances(data: Records, n_pairs: int, seed: int) -> dict[str, Callable[[np.
 class Scores:
     best: list[float] = field(default_factory=list)
     at_truth: list[tuple[float, float, float]] = field(default_factory=list)
-    curves: list[MergeScores] = field(default_factory=list)
+    curves: list[DendrogramScores] = field(default_factory=list)
 
 
 def measure(made: Generator, runs: int, n_pairs: int) -> dict[str, Scores]:
@@ -151,7 +151,7 @@ def measure(made: Generator, runs: int, n_pairs: int) -> dict[str, Scores]:
             for name in np.unique(data.name):
                 rows = np.flatnonzero(data.name == name)
                 truth = data.author[rows]
-                curve = merge_scores(truth, linkage(condensed(rows), "single"))
+                curve = dendrogram_scores(truth, linkage(condensed(rows), "single"))
                 scores[method].curves.append(curve)
                 scores[method].best.append(float(curve.f1.max()))
                 place = len(rows) - len(np.unique(truth))
@@ -243,7 +243,7 @@ def curves(found: dict[str, dict[str, Scores]]) -> Section:
     )
 
 
-def precision_at(curve: MergeScores, recall: np.ndarray) -> np.ndarray:
+def precision_at(curve: DendrogramScores, recall: np.ndarray) -> np.ndarray:
     """The largest precision among cuts of at least this recall."""
     best = np.maximum.accumulate(curve.precision[::-1])[::-1]  # recall rises along the merges
     return best[np.searchsorted(curve.recall, recall - 1e-12)]

@@ -173,7 +173,7 @@ def noisy(runs: int) -> Section:
                 )
                 model.fit(X, constraints=known)
             scores[name].append(float(class_weighted_f(y, model.predict(X))))
-        if known.contradiction() is None and known.feasible(2):
+        if known.contradiction() is None and known.feasibility(2):
             model = fit("ChunkletMixture", 2, seed, X, known)
             scores["hard"].append(float(class_weighted_f(y, model.predict(X))))
     rows = [

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from sidelight import Constraints
-from sidelight.active import freeze, merge, move, split_cluster
+from sidelight.active import freeze_clusters, merge_clusters, move_rows, split_cluster
 from sidelight.cluster import COPKMeans, KMeans
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import SidelightError
@@ -19,7 +19,7 @@ def line():
 
 def test_a_moved_row_is_where_it_was_moved_to_after_the_next_fit(line):
     X, labels = line
-    edit = move(labels, [2], labels[3], X=X)
+    edit = move_rows(labels, [2], labels[3], X=X)
     again = COPKMeans(3, random_state=0).fit(X, constraints=edit).labels_
     assert again[2] == again[4]
     assert again[2] != again[1]
@@ -29,12 +29,12 @@ def test_a_moved_row_is_where_it_was_moved_to_after_the_next_fit(line):
 
 def test_the_rows_that_stand_for_clusters_do_not_move_and_are_central(line):
     X, labels = line
-    edit = move(labels, [3, 4], labels[0], X=X)
+    edit = move_rows(labels, [3, 4], labels[0], X=X)
     assert edit.must_link.tolist() == [[1, 3], [1, 4]]
     assert edit.cannot_link.tolist() == [[3, 5], [4, 5]]
-    assert move(labels, [3, 4], labels[0], X=sparse.csr_matrix(X)) == edit
+    assert move_rows(labels, [3, 4], labels[0], X=sparse.csr_matrix(X)) == edit
     # nobody is left in the old cluster to be apart from; rows already there are left alone
-    whole = move(labels, [1, 3, 4, 5], labels[0])
+    whole = move_rows(labels, [1, 3, 4, 5], labels[0])
     assert (len(whole.must_link), len(whole.cannot_link)) == (3, 0)
 
 
@@ -42,14 +42,18 @@ def test_edits_carry_the_ids_and_unite_with_what_is_known(line):
     _, labels = line
     ids = [f"r{i}" for i in range(9)]
     known = Constraints([("r0", "r1")], ids=ids)
-    edits = known | move(labels, 2, labels[3], ids=ids) | freeze(labels, [labels[8]], ids=ids)
+    edits = (
+        known
+        | move_rows(labels, 2, labels[3], ids=ids)
+        | freeze_clusters(labels, [labels[8]], ids=ids)
+    )
     assert len(edits.must_link) == 2
     assert edits.closure().sizes.max() == 3
 
 
 def test_merged_clusters_stay_one(line):
     X, labels = line
-    edit = merge(labels, labels[0], labels[3])
+    edit = merge_clusters(labels, labels[0], labels[3])
     again = COPKMeans(2, random_state=0).fit(X, constraints=edit).labels_
     np.testing.assert_array_equal(again == again[0], labels != labels[8])
 
@@ -57,14 +61,14 @@ def test_merged_clusters_stay_one(line):
 def test_frozen_clusters_stay_as_they_are_and_apart(line):
     X, _ = line
     labels = np.array([0, 1, 0, 1, 0, 2, 2, 2, 2])  # nothing k-means would find
-    known = freeze(labels, [0, 1])
+    known = freeze_clusters(labels, [0, 1])
     assert len(known.cannot_link) == 1
     again = COPKMeans(3, random_state=0).fit(X, constraints=known).labels_
     frozen = labels < 2
     assert adjusted_rand_index(labels[frozen], again[frozen]) == 1
-    everything = freeze(labels).closure()
+    everything = freeze_clusters(labels).closure()
     assert (everything.n_components, len(everything.conflicts)) == (3, 3)
-    noise = freeze([0, 0, -1, 1]).closure()
+    noise = freeze_clusters([0, 0, -1, 1]).closure()
     assert noise.n_components == 3
     assert noise.n_entailed_cannot_link == 2
 
@@ -99,9 +103,9 @@ def test_splitting_listens_to_constraints_inside_the_cluster(line):
 def test_mistakes_are_explained(line):
     X, labels = line
     with pytest.raises(SidelightError, match="no cluster 9; the clusters are 0, 1, 2"):
-        move(labels, [0], 9)
+        move_rows(labels, [0], 9)
     with pytest.raises(SidelightError, match="no row 99"):
-        move(labels, [99], labels[0])
+        move_rows(labels, [99], labels[0])
     with pytest.raises(SidelightError, match="9 labels for 4 rows"):
         split_cluster(KMeans(), X[:4], labels, labels[0])
     with pytest.raises(SidelightError, match="numbered"):

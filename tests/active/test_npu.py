@@ -75,7 +75,7 @@ def test_the_rows_are_clustered_again_after_every_batch(mixed):
 
     class Counting(PCKMeans):
         def fit(self, X, y=None, *, constraints=None):
-            fits.append(constraints.n_constraints)
+            fits.append(constraints.n_pairs)
             return super().fit(X, y, constraints=constraints)
 
     _, spy = converse(NPU(Counting(3, n_init=1), n_estimators=3, batch=4), X, y, 3, budget=40)

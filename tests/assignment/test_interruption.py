@@ -15,16 +15,16 @@ upper = np.triu(np.random.default_rng(0).random((90, 90)) < 0.5, 1)
 hard = Constraints(cannot_link=np.argwhere(upper), n_samples=90)
 """
 DURING = """
-hard.feasible(15)  # so that everything is imported when the signal comes
+hard.feasibility(15)  # so that everything is imported when the signal comes
 timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
 timer.start()
 try:
-    hard.feasible(12, time_limit=100)
+    hard.feasibility(12, time_limit=100)
 except KeyboardInterrupt:
     print("interrupted")
 """
 AFTER = """
-print(hard.feasible(15).answer)
+print(hard.feasibility(15).answer)
 try:
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(5)

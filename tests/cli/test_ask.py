@@ -94,7 +94,7 @@ def test_a_whole_dialogue_at_the_terminal(table):
     assert terminal.end() == 0, terminal.text
     assert kept() == expected
     known = Constraints.read("things.answers.constraints.csv", ids=list(TRUTH))
-    assert known.n_constraints >= 6
+    assert known.n_pairs >= 6
     ids, labels = read_labels("labels.csv")
     assert ids.tolist() == list(TRUTH)
     assert len(set(labels.tolist())) == 3

@@ -62,7 +62,7 @@ def test_no_pairs(nothing):
     known = Constraints(nothing, nothing, n_samples=3)
     assert known.is_empty
     assert known.must_link.shape == (0, 2)
-    assert known.n_constraints == 0
+    assert known.n_pairs == 0
 
 
 @pytest.mark.parametrize(
@@ -350,3 +350,11 @@ def test_repr_and_summary_say_what_is_known():
     contradictory = Constraints([(0, 1)], [(0, 1)], n_samples=2, must_link_weight=[0.5])
     assert "Weights from 0.5 to 1." in contradictory.summary()
     assert "1 contradiction; the shortest: cannot-link row 0 - row 1" in contradictory.summary()
+
+
+def test_mentioned_rows_are_those_of_pairs_labels_and_groups():
+    known = Constraints([(6, 1)], [(1, 4)], labels=[-1] * 7 + [3], groups=[9] + [-1] * 7)
+    assert known.mentioned.tolist() == [0, 1, 4, 6, 7]
+    assert Constraints(n_samples=3).mentioned.tolist() == []
+    with pytest.raises(ValueError, match="read-only"):
+        known.mentioned[0] = 5

@@ -65,7 +65,7 @@ def test_too_few_clusters_show_a_clique_by_ids():
     ids = list("abcdef")
     apart = [(x, y) for x in "abcd" for y in "abcd" if x < y]
     known = Constraints([("a", "f")], apart, ids=ids)
-    found = known.feasible(4)
+    found = known.feasibility(4)
     assert found.answer == "yes"
     assert len(found.coloring) == known.closure().n_components
     clusters = found.coloring[known.components()]
@@ -84,7 +84,7 @@ def test_too_few_clusters_show_a_clique_by_ids():
 def test_an_odd_cycle_is_told_in_rows():
     # Rows 0, 1 are one component; the components form a cycle of length five.
     known = Constraints([(0, 1)], [(1, 2), (2, 3), (3, 4), (4, 5), (5, 0)], n_samples=7)
-    found = known.feasible(2)
+    found = known.feasibility(2)
     assert found.answer == "no"
     assert sorted(found.odd_cycle) == [0, 2, 3, 4, 5]
     with pytest.raises(InfeasibleConstraints, match="row 3"):
@@ -93,13 +93,13 @@ def test_an_odd_cycle_is_told_in_rows():
 
 
 def test_without_cannot_links_one_cluster_suffices():
-    assert Constraints([(0, 1)], n_samples=3).feasible(1).answer == "yes"
+    assert Constraints([(0, 1)], n_samples=3).feasibility(1).answer == "yes"
     assert Constraints(n_samples=3).check_feasible(1).upper == 1
 
 
 def test_feasibility_of_contradictory_constraints_is_no_question():
     with pytest.raises(InconsistentConstraints):
-        Constraints([(0, 1)], [(0, 1)], n_samples=2).feasible(5)
+        Constraints([(0, 1)], [(0, 1)], n_samples=2).feasibility(5)
 
 
 # ------------------------------------------------------------------------- sampling and the rest
@@ -143,7 +143,7 @@ def test_flipping_turns_pairs_over_and_keeps_the_rest():
     )
     flipped = known.flip(0.2, random_state=0)
     assert flipped.violations(y).n == 10
-    assert flipped.n_constraints == 50
+    assert flipped.n_pairs == 50
     assert known.flip(0.0, random_state=0) == known
     assert (flipped.labels == known.labels).all()
     assert known.flip(1.0).must_link.tolist() == known.cannot_link.tolist()
@@ -152,8 +152,8 @@ def test_flipping_turns_pairs_over_and_keeps_the_rest():
 def test_splitting_covers_what_was_stated():
     known = Constraints.sample(np.arange(60) % 3, 40, random_state=1, ids=range(100, 160))
     train, held_out = known.split(test_size=0.25, random_state=0)
-    assert held_out.n_constraints > 0
-    assert (train & held_out).n_constraints == 0
+    assert held_out.n_pairs > 0
+    assert (train & held_out).n_pairs == 0
     assert (train - known).is_empty
     assert (held_out - known).is_empty
     assert train.ids.tolist() == held_out.ids.tolist() == known.ids.tolist()

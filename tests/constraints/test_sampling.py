@@ -238,7 +238,7 @@ def test_every_pair_is_equally_likely_to_be_flipped():
 def test_flipping_a_constraints_object():
     known = Constraints.sample(Y, 50, random_state=0)
     noisy = known.flip(0.2, random_state=0)
-    assert noisy.n_constraints == 50
+    assert noisy.n_pairs == 50
     assert len(as_set(noisy.must_link) ^ as_set(known.must_link)) == 10
     assert known.flip(0.0, random_state=0) == known
 
@@ -293,6 +293,6 @@ def test_classes_of_any_kind_through_the_object():
     names = np.array(["cat", "dog", "", "cat", "dog", "cat"])
     known = Constraints.sample(names, 10, random_state=0)
     assert not known.violations([0, 1, 7, 0, 1, 0])
-    assert known.n_constraints == 10
+    assert known.n_pairs == 10
     groups = Constraints.sample(names, protocol="chunklets", fraction=0.4, size=2, random_state=0)
     assert groups.groups.max() == 0

@@ -29,7 +29,7 @@ def as_stated(known: Constraints) -> Stated:
 def n_statements(known: Constraints) -> int:
     labels = 0 if known.labels is None else int(np.sum(known.labels >= 0))
     groups = 0 if known.groups is None else int(np.sum(np.bincount(known.groups + 1)[1:] > 1))
-    return known.n_constraints + labels + groups
+    return known.n_pairs + labels + groups
 
 
 def leaks(train: Constraints, held_out: Constraints) -> list[str]:
@@ -109,16 +109,16 @@ def pairs_apart(n: int) -> Constraints:
 
 def test_the_share_is_met_and_both_kinds_are_held_out():
     train, held_out = pairs_apart(100).split(test_size=0.3, random_state=0)
-    assert held_out.n_constraints == 30
+    assert held_out.n_pairs == 30
     assert len(held_out.must_link) == 15
-    assert train.n_constraints == 70
+    assert train.n_pairs == 70
 
 
 def test_disjoint_folds_part_the_statements():
     known = pairs_apart(20)
     seen: list[tuple[int, int]] = []
     for train, held_out in known.split(n_splits=5, random_state=1):
-        assert held_out.n_constraints == 4
+        assert held_out.n_pairs == 4
         assert leaks(train, held_out) == leaks(held_out, train) == []
         seen += map(tuple, [*held_out.must_link.tolist(), *held_out.cannot_link.tolist()])
     assert len(set(seen)) == len(seen) == 20
@@ -139,15 +139,15 @@ def test_one_large_part_is_torn_by_rows():
     known = Constraints.sample(y, 66, random_state=0)
     train, held_out = known.split(test_size=0.3, random_state=0)
     check_split(known, train, held_out)
-    assert held_out.n_constraints == pytest.approx(20, abs=5)
+    assert held_out.n_pairs == pytest.approx(20, abs=5)
 
 
 def test_a_hub_does_not_stop_the_split():
     known = Constraints(cannot_link=[(0, i) for i in range(1, 101)], n_samples=101)
     for seed in range(20):
         train, held_out = known.split(test_size=0.3, random_state=seed)
-        assert held_out.n_constraints == 30
-        assert train.n_constraints == 70
+        assert held_out.n_pairs == 30
+        assert train.n_pairs == 70
     assert [len(h.cannot_link) for _, h in known.split(n_splits=4, random_state=0)] == [25] * 4
 
 
@@ -233,7 +233,7 @@ def test_the_same_seed_splits_the_same():
 def test_a_hundred_thousand_statements():
     known = Constraints.sample(np.arange(300_000) % 4, 100_000, random_state=0)
     train, held_out = known.split(test_size=0.3, random_state=0)
-    assert held_out.n_constraints == pytest.approx(30_000, rel=0.01)
+    assert held_out.n_pairs == pytest.approx(30_000, rel=0.01)
     closure = train.closure()
     component = closure.component
     assert np.all(component[held_out.must_link[:, 0]] != component[held_out.must_link[:, 1]])

@@ -14,12 +14,12 @@ from sidelight.evaluation import (
     adjusted_rand_index,
     class_weighted_f,
     clustering_accuracy,
-    evaluate,
     matched_macro_f1,
     mutual_information,
     normalized_mutual_information,
     pairwise_f1,
     pairwise_precision_recall_f1,
+    partition_scores,
     purity,
     rand_index,
     variation_of_information,
@@ -233,29 +233,29 @@ class TestUnknownLabels:
     def test_are_left_out_of_the_classes(self, unknown):
         classes = [*self.CLASSES, unknown, unknown]
         clusters = [*self.CLUSTERS, 0, 1]
-        assert evaluate(classes, clusters) == evaluate(self.CLASSES, self.CLUSTERS)
+        assert partition_scores(classes, clusters) == partition_scores(self.CLASSES, self.CLUSTERS)
 
     @pytest.mark.parametrize("unknown", [np.nan, -1, -1.0])
     def test_are_left_out_of_the_clusters(self, unknown):
         classes = [*self.CLASSES, "c", "a"]
         clusters = np.array([*self.CLUSTERS, unknown, unknown])
-        assert evaluate(classes, clusters) == evaluate(self.CLASSES, self.CLUSTERS)
+        assert partition_scores(classes, clusters) == partition_scores(self.CLASSES, self.CLUSTERS)
 
     def test_pandas_missing_values(self):
         pd = pytest.importorskip("pandas")
         classes = pd.Series([*self.CLASSES, None], dtype="string")
         clusters = pd.Series([*self.CLUSTERS, 0], dtype="Int64")
-        assert evaluate(classes, clusters) == evaluate(self.CLASSES, self.CLUSTERS)
+        assert partition_scores(classes, clusters) == partition_scores(self.CLASSES, self.CLUSTERS)
         clusters = pd.Series([*self.CLUSTERS, None], dtype="Int64")
-        assert evaluate(pd.Categorical(classes), clusters)["n_rows"] == 5
+        assert partition_scores(pd.Categorical(classes), clusters)["n_rows"] == 5
 
     def test_false_and_zero_are_labels(self):
-        assert evaluate([True, False, True], [0, 1, 0])["clustering_accuracy"] == 1
-        assert evaluate([0, 1, 0], np.array([255, 0, 255], dtype=np.uint8))["n_rows"] == 3
+        assert partition_scores([True, False, True], [0, 1, 0])["clustering_accuracy"] == 1
+        assert partition_scores([0, 1, 0], np.array([255, 0, 255], dtype=np.uint8))["n_rows"] == 3
 
     def test_nothing_known_at_all(self):
         with pytest.raises(SidelightError, match="nothing to score"):
-            evaluate([-1, -1], [0, 1])
+            partition_scores([-1, -1], [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,9 @@ class TestUnknownLabels:
 def test_any_type_of_label(retyped):
     rng = np.random.default_rng(0)
     classes, clusters = rng.integers(0, 3, 50), rng.integers(0, 5, 50)
-    assert evaluate(classes, retyped(clusters)) == pytest.approx(evaluate(classes, clusters))
+    assert partition_scores(classes, retyped(clusters)) == pytest.approx(
+        partition_scores(classes, clusters)
+    )
 
 
 def test_lengths_must_agree():
@@ -302,21 +304,21 @@ class TestEvaluate:
         classes, clusters = rng.integers(0, 3, 40), rng.integers(0, 3, 40)
         rows = rng.choice(40, 17, replace=False)
         mask = np.isin(np.arange(40), rows)
-        expected = evaluate(classes[rows], clusters[rows])
-        assert evaluate(classes, clusters, rows=rows) == pytest.approx(expected)
-        assert evaluate(classes, clusters, rows=mask) == pytest.approx(expected)
-        assert evaluate(list(classes), list(clusters), rows=rows) == pytest.approx(expected)
+        expected = partition_scores(classes[rows], clusters[rows])
+        assert partition_scores(classes, clusters, rows=rows) == pytest.approx(expected)
+        assert partition_scores(classes, clusters, rows=mask) == pytest.approx(expected)
+        assert partition_scores(list(classes), list(clusters), rows=rows) == pytest.approx(expected)
 
     def test_rows_outside_the_data_are_named(self):
         with pytest.raises(SidelightError, match="position 7"):
-            evaluate([0, 1], [0, 1], rows=[0, 7])
+            partition_scores([0, 1], [0, 1], rows=[0, 7])
         with pytest.raises(SidelightError, match="mask"):
-            evaluate([0, 1], [0, 1], rows=[True])
+            partition_scores([0, 1], [0, 1], rows=[True])
 
     def test_holds_the_single_scores(self):
         rng = np.random.default_rng(0)
         classes, clusters = rng.integers(0, 3, 40), rng.integers(0, 4, 40)
-        scores = evaluate(classes, clusters)
+        scores = partition_scores(classes, clusters)
         for score in [*SYMMETRIC, purity, class_weighted_f, matched_macro_f1]:
             if score is not normalized_mutual_information:
                 assert scores[score.__name__] == score(classes, clusters)

@@ -56,7 +56,7 @@ class Infeasible(ClusterMixin, BaseEstimator):
         self.fails_on_all = fails_on_all
 
     def fit(self, X, y=None, *, constraints=None):
-        told_all = constraints.n_constraints == 60
+        told_all = constraints.n_pairs == 60
         if self.n_clusters in self.fails or (told_all and self.n_clusters in self.fails_on_all):
             raise InfeasibleConstraints(f"{self.n_clusters} are too few", k=self.n_clusters)
         self.labels_ = np.arange(len(X)) % self.n_clusters
@@ -145,7 +145,7 @@ class TestPipelines:
             X, constraints=known
         )
         assert len(Spy.seen) == 6
-        assert all(0 < seen.n_constraints < known.n_constraints for seen in Spy.seen[:5])
+        assert all(0 < seen.n_pairs < known.n_pairs for seen in Spy.seen[:5])
         assert Spy.seen[5] == known
 
     def test_pipeline_that_does_not_listen(self, data):
@@ -183,7 +183,7 @@ class TestHoldsOut:
         for told, held_out in zip(Spy.seen, scored, strict=False):
             component = told.components()
             conflicts = {tuple(edge) for edge in told.closure().conflicts}
-            assert held_out.n_constraints > 0
+            assert held_out.n_pairs > 0
             for i, j in held_out.must_link:
                 assert component[i] != component[j]
             for i, j in held_out.cannot_link:

@@ -126,7 +126,7 @@ def test_pola_hardly_updates_any_more_on_separable_pairs():
     few, many = (
         POLA(n_epochs=n, average=False, random_state=0).fit(X, constraints=known) for n in (60, 90)
     )
-    shown = 30 * known.n_constraints
+    shown = 30 * known.n_pairs
     assert many.n_updates_ - few.n_updates_ < 0.01 * shown < few.n_updates_
     pairs = np.concatenate([known.must_link, known.cannot_link])
     expected = np.repeat([True, False], [len(known.must_link), len(known.cannot_link)])

@@ -2,9 +2,9 @@ from ._answers import Answer as Answer
 from ._answers import Answers as Answers
 from ._answers import Link as Link
 from ._cobras import COBRAS as COBRAS
-from ._corrections import freeze as freeze
-from ._corrections import merge as merge
-from ._corrections import move as move
+from ._corrections import freeze_clusters as freeze_clusters
+from ._corrections import merge_clusters as merge_clusters
+from ._corrections import move_rows as move_rows
 from ._corrections import split_cluster as split_cluster
 from ._explore import ExploreConsolidate as ExploreConsolidate
 from ._explore import MinMax as MinMax

@@ -15,10 +15,12 @@ from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 
 
-def move(labels: Any, rows: Any, cluster: Any, *, X: Any = None, ids: Any = None) -> Constraints:
+def move_rows(
+    labels: Any, rows: Any, cluster: Any, *, X: Any = None, ids: Any = None
+) -> Constraints:
     """Move rows into another cluster: with the row that stands for it, apart from where they were.
 
-    Unite the result with what is known (``known | move(...)``) and fit again.
+    Unite the result with what is known (``known | move_rows(...)``) and fit again.
 
     Parameters
     ----------
@@ -41,8 +43,8 @@ def move(labels: Any, rows: Any, cluster: Any, *, X: Any = None, ids: Any = None
 
     Examples
     --------
-    >>> from sidelight.active import move
-    >>> edit = move([0, 0, 0, 1, 1], rows=2, cluster=1)
+    >>> from sidelight.active import move_rows
+    >>> edit = move_rows([0, 0, 0, 1, 1], rows=2, cluster=1)
     >>> edit.must_link, edit.cannot_link
     (array([[2, 4]]), array([[1, 2]]))
     """
@@ -64,7 +66,7 @@ def move(labels: Any, rows: Any, cluster: Any, *, X: Any = None, ids: Any = None
     return _named(must_link, cannot_link, None, len(clusters), ids)
 
 
-def merge(labels: Any, first: Any, second: Any, *, ids: Any = None) -> Constraints:
+def merge_clusters(labels: Any, first: Any, second: Any, *, ids: Any = None) -> Constraints:
     """Make two clusters one: all their rows belong together.
 
     Ask for one cluster less in the next fit; otherwise another cluster is split instead.
@@ -85,8 +87,8 @@ def merge(labels: Any, first: Any, second: Any, *, ids: Any = None) -> Constrain
 
     Examples
     --------
-    >>> from sidelight.active import merge
-    >>> merge([0, 0, 1, 2], 0, 2).components()
+    >>> from sidelight.active import merge_clusters
+    >>> merge_clusters([0, 0, 1, 2], 0, 2).components()
     array([0, 0, 1, 0])
     """
     clusters = _check(labels, [first, second])
@@ -94,7 +96,9 @@ def merge(labels: Any, first: Any, second: Any, *, ids: Any = None) -> Constrain
     return _named([], [], np.where(inside, 0, -1), len(clusters), ids)
 
 
-def freeze(labels: Any, clusters: Sequence[Any] | None = None, *, ids: Any = None) -> Constraints:
+def freeze_clusters(
+    labels: Any, clusters: Sequence[Any] | None = None, *, ids: Any = None
+) -> Constraints:
     """Keep clusters as they are: rows of one stay together, two stay apart.
 
     Other rows may still join them. The clusters are kept apart by one cannot-link per pair of
@@ -116,8 +120,8 @@ def freeze(labels: Any, clusters: Sequence[Any] | None = None, *, ids: Any = Non
 
     Examples
     --------
-    >>> from sidelight.active import freeze
-    >>> known = freeze([0, 0, 1, 1, 2], [0, 1])
+    >>> from sidelight.active import freeze_clusters
+    >>> known = freeze_clusters([0, 0, 1, 1, 2], [0, 1])
     >>> known
     <Constraints on 5 rows: 1 cannot-link, 4 rows in 2 groups>
     >>> known.closure().n_entailed_cannot_link

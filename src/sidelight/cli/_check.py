@@ -119,7 +119,7 @@ def _contradiction(known: Constraints) -> dict[str, Any] | None:
 
 def _feasibility(known: Constraints, k: int | None) -> dict[str, Any]:
     """Whether k clusters can satisfy the cannot-links, and what they need in any case."""
-    asked = known.feasible(1 if k is None else k)
+    asked = known.feasibility(1 if k is None else k)
     answer = {"k": k, "lower": asked.lower, "upper": asked.upper}
     if k is None:
         return {**answer, "answer": None, "sentence": None, "clique": None}

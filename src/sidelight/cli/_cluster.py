@@ -15,7 +15,6 @@ from sidelight.cli._common import (
     Screen,
     check_output,
     class_codes,
-    constrained_rows,
     counted,
     knowledge_facts,
     number,
@@ -155,13 +154,14 @@ def score(fit: Fit) -> dict[str, dict[str, float]]:
     """Scores against the true classes: over all rows, and over those that nothing gave away."""
     if fit.data.truth is None:
         return {}
-    from sidelight.evaluation import evaluate
+    from sidelight.evaluation import partition_scores
 
     truth = class_codes(fit.data.truth)
-    scores = {"all": evaluate(truth, fit.labels)}
-    free = ~constrained_rows(fit.known) & (truth >= 0)
+    scores = {"all": partition_scores(truth, fit.labels)}
+    free = truth >= 0
+    free[fit.known.mentioned] = False
     if 0 < np.count_nonzero(free) < np.count_nonzero(truth >= 0):
-        scores["unconstrained"] = evaluate(truth, fit.labels, rows=free)
+        scores["unconstrained"] = partition_scores(truth, fit.labels, rows=free)
     return scores
 
 

@@ -121,17 +121,6 @@ def _as_ids(positions: Any, data: Table) -> Any:
     return positions if data.ids is None else data.ids[positions]
 
 
-def constrained_rows(known: Constraints) -> Any:
-    """Mask of the rows that some statement mentions."""
-    mentioned = np.zeros(known.n_samples, dtype=bool)
-    mentioned[known.must_link.ravel()] = True
-    mentioned[known.cannot_link.ravel()] = True
-    for codes in (known.labels, known.groups):
-        if codes is not None:
-            mentioned |= codes >= 0
-    return mentioned
-
-
 def knowledge_facts(known: Constraints) -> dict[str, int]:
     """How much is known, of each kind."""
     return {

@@ -11,13 +11,12 @@ from sidelight.cli._cluster import score_table
 from sidelight.cli._common import (
     Screen,
     class_codes,
-    constrained_rows,
     counted,
     show_violations,
     violation_facts,
 )
 from sidelight.constraints import Constraints
-from sidelight.evaluation import evaluate
+from sidelight.evaluation import partition_scores
 from sidelight.exceptions import SidelightError, UnknownIds
 from sidelight.io import Table, read_labels, read_table
 from sidelight.io._columns import quoted
@@ -40,13 +39,14 @@ def run(
     classes = class_codes(data.truth)[rows]
     if not np.any(classes >= 0):
         raise SidelightError(f"No row of {labels_path} has a class in {label_column!r} of {truth}.")
-    scores = {"all": evaluate(classes, clusters)}
+    scores = {"all": partition_scores(classes, clusters)}
     violations = None
     if constraints is not None:
         known = Constraints.read(constraints, ids=data.ids, n_samples=data.n_rows)[rows]
-        free = ~constrained_rows(known) & (classes >= 0)
+        free = classes >= 0
+        free[known.mentioned] = False
         if np.any(free):
-            scores["unconstrained"] = evaluate(classes, clusters, rows=free)
+            scores["unconstrained"] = partition_scores(classes, clusters, rows=free)
         else:
             screen.note("Every row is in some constraint, so none is left to score without.")
         violations = violation_facts(known, clusters)

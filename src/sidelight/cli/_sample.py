@@ -9,7 +9,6 @@ from sidelight.cli._common import (
     Screen,
     check_output,
     class_codes,
-    constrained_rows,
     counted,
     knowledge_facts,
     knowledge_text,
@@ -50,7 +49,7 @@ def run(
         **given,
     )
     drawn.write(output)
-    touched = int(constrained_rows(drawn).sum())
+    touched = len(drawn.mentioned)
     screen.show(
         f"{knowledge_text(drawn)} on {touched:,} of {counted(data.n_rows, 'row')}",
         f"Written: {plain_text(output)}",

@@ -288,7 +288,7 @@ class Constraints:
         return (self.n_samples,)
 
     @property
-    def n_constraints(self) -> int:
+    def n_pairs(self) -> int:
         """Number of stated pairs."""
         return len(self.must_link) + len(self.cannot_link)
 
@@ -305,7 +305,27 @@ class Constraints:
     @property
     def is_empty(self) -> bool:
         """Whether nothing at all is known."""
-        return self.n_constraints == 0 and not self.has_labels and not self.has_groups
+        return self.n_pairs == 0 and not self.has_labels and not self.has_groups
+
+    @property
+    def mentioned(self) -> IntArray:
+        """Positions of the rows that some statement mentions, ascending.
+
+        Examples
+        --------
+        >>> from sidelight import Constraints
+        >>> Constraints([(0, 3)], labels=[-1, 7, -1, -1]).mentioned
+        array([0, 1, 3])
+        """
+        if "mentioned" not in self._cache:
+            marked = np.zeros(self.n_samples, dtype=bool)
+            marked[self.must_link] = marked[self.cannot_link] = True
+            for codes in (self.labels, self.groups):
+                if codes is not None:
+                    marked |= codes >= 0
+            self._cache["mentioned"] = canonical.frozen(np.flatnonzero(marked))
+        rows: IntArray = self._cache["mentioned"]
+        return rows
 
     def position(self, row_id: Any) -> int:
         """Position of the row with this id (or of this position, when there are no ids)."""
@@ -453,20 +473,20 @@ class Constraints:
         """
         return find_violations(self, labels)
 
-    def feasible(self, k: int, *, time_limit: float = 10.0) -> Feasibility:
+    def feasibility(self, k: int, *, time_limit: float = 10.0) -> Feasibility:
         """Tell whether ``k`` clusters can satisfy the cannot-links: yes, no or unknown.
 
         The answer comes from fast bounds where they decide, otherwise from an exact search of at
         most ``time_limit`` seconds. Rows stand for their components in what proves the answer.
         """
-        return words.feasible(self.closure(), k, time_limit)
+        return words.feasibility(self.closure(), k, time_limit)
 
     def check_feasible(self, k: int, *, time_limit: float = 10.0) -> Feasibility:
         """Raise :class:`~sidelight.exceptions.InfeasibleConstraints` if ``k`` is too small.
 
         Where the time limit leaves it unknown, nothing is raised.
         """
-        found = self.feasible(k, time_limit=time_limit)
+        found = self.feasibility(k, time_limit=time_limit)
         if found.answer == "no":
             raise words.infeasible(found, self)
         return found

@@ -110,7 +110,7 @@ def measure_quality(
         coherence=coherence,
         overlap=overlap,
         n_compared=n_compared,
-        coverage=_coverage(constraints),
+        coverage=len(constraints.mentioned) / max(constraints.n_samples, 1),
         n_components=len(closure.constrained_components()),
     )
 
@@ -133,18 +133,6 @@ def _informativeness(constraints: Constraints, labels: npt.ArrayLike) -> float |
     runs = np.asarray(labels)
     runs = runs[None, :] if runs.ndim == 1 else runs
     return float(np.mean([1.0 - constraints.violations(run).satisfied for run in runs]))
-
-
-def _coverage(constraints: Constraints) -> float:
-    if constraints.n_samples == 0:
-        return 0.0
-    mentioned = np.zeros(constraints.n_samples, dtype=bool)
-    mentioned[constraints.must_link] = True
-    mentioned[constraints.cannot_link] = True
-    for codes in (constraints.labels, constraints.groups):
-        if codes is not None:
-            mentioned |= codes >= 0
-    return float(mentioned.mean())
 
 
 @dataclass(frozen=True)

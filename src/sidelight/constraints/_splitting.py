@@ -74,7 +74,7 @@ def split_constraints(
     >>> from sidelight import Constraints
     >>> known = Constraints([(0, 1), (1, 2), (3, 4), (5, 6)], [(7, 8)], n_samples=9)
     >>> train, held_out = known.split(test_size=0.4, random_state=0)
-    >>> train.n_constraints, held_out.n_constraints
+    >>> train.n_pairs, held_out.n_pairs
     (3, 2)
     """
     rng = check_random_state(random_state)

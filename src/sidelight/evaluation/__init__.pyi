@@ -1,5 +1,6 @@
 from ._constraints import constraint_satisfaction as constraint_satisfaction
-from ._evaluate import evaluate as evaluate
+from ._dendrogram import DendrogramScores as DendrogramScores
+from ._dendrogram import dendrogram_scores as dendrogram_scores
 from ._information import mutual_information as mutual_information
 from ._information import normalized_mutual_information as normalized_mutual_information
 from ._information import variation_of_information as variation_of_information
@@ -7,10 +8,9 @@ from ._matching import class_weighted_f as class_weighted_f
 from ._matching import clustering_accuracy as clustering_accuracy
 from ._matching import matched_macro_f1 as matched_macro_f1
 from ._matching import purity as purity
-from ._merges import MergeScores as MergeScores
-from ._merges import merge_scores as merge_scores
 from ._pairs import adjusted_rand_index as adjusted_rand_index
 from ._pairs import pairwise_f1 as pairwise_f1
 from ._pairs import pairwise_precision_recall_f1 as pairwise_precision_recall_f1
 from ._pairs import rand_index as rand_index
+from ._partition_scores import partition_scores as partition_scores
 from ._search import ConstraintSearchCV as ConstraintSearchCV

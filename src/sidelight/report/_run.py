@@ -71,9 +71,8 @@ class Given:
     @cached_property
     def mentioned(self) -> npt.NDArray[np.bool_]:
         """Rows that anything was said about."""
-        mentioned = self.labelled_or_grouped.copy()
-        mentioned[self.constraints.must_link.ravel()] = True
-        mentioned[self.constraints.cannot_link.ravel()] = True
+        mentioned = np.zeros(self.n_rows, dtype=bool)
+        mentioned[self.constraints.mentioned] = True
         return mentioned
 
     def given_rows(self, rows: Codes) -> Any:

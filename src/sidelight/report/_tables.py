@@ -223,7 +223,7 @@ def scores(run: Run) -> list[Score]:
 
     The constraints give part of the answer away: the rows they do not mention are scored apart.
     """
-    from sidelight.evaluation import evaluate
+    from sidelight.evaluation import partition_scores
 
     if run.known is None:
         return []
@@ -231,10 +231,12 @@ def scores(run: Run) -> list[Score]:
     if not scored.any():
         return []
     mentioned = run.mentioned
-    overall = evaluate(run.known.codes, run.clusters.codes, rows=scored)
+    overall = partition_scores(run.known.codes, run.clusters.codes, rows=scored)
     unmentioned: dict[str, float] = {}
     if mentioned.any() and (scored & ~mentioned).any():
-        unmentioned = evaluate(run.known.codes, run.clusters.codes, rows=scored & ~mentioned)
+        unmentioned = partition_scores(
+            run.known.codes, run.clusters.codes, rows=scored & ~mentioned
+        )
     return [
         Score(title, overall[name], unmentioned.get(name)) for name, title in SHOWN_SCORES.items()
     ]

@@ -306,9 +306,9 @@ def test_many_pairs_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(counted) == 3 * len(model.selection_)
     assert used[-1] == known  # the last fit uses everything
     for part, held_out in zip(used, counted, strict=False):
-        assert held_out.n_constraints > 10
-        assert (part & held_out).n_constraints == 0
-        assert part.n_constraints + held_out.n_constraints == known.n_constraints
+        assert held_out.n_pairs > 10
+        assert (part & held_out).n_pairs == 0
+        assert part.n_pairs + held_out.n_pairs == known.n_pairs
     fit(model.set_params(n_splits=9), X, known)  # too few for so many folds
     assert counted[-1] == used[-1] == known
 

@@ -318,8 +318,8 @@ def test_how_pairs_are_held_out() -> None:
     for m, train_size, validation_size in ((5, 5, 5), (8, 6, 6), (40, 20, 20)):
         known = Constraints.sample(y, m, random_state=0)
         train, validation = train_and_validate(known, 2, rng)
-        assert (train.n_constraints, validation.n_constraints) == (train_size, validation_size)
-        assert (train | validation).n_constraints == m
+        assert (train.n_pairs, validation.n_pairs) == (train_size, validation_size)
+        assert (train | validation).n_pairs == m
     np.testing.assert_allclose(list(itertools.islice(prices(0.2), 3)), [0, 0.1 * 10**0.5, 1.0])
 
 

@@ -244,7 +244,7 @@ class FeedbackClustering(ClusterMixin, ConstrainedEstimator):
         plain = self._cluster(np.ones(self._documents.n_terms), self._random_starts(0))
         self._states = [_State(known, (), (), plain, 1)]
         self._clusterings = [plain.labels]
-        if known.n_constraints:
+        if known.n_pairs:
             return self.refit()
         return self._set_fitted_attributes()
 

@@ -161,7 +161,7 @@ def find_violations(known: Any, clusters: Any) -> Violations:
         cannot_link_weight=frozen(known.cannot_link_weight[joined]),
         labels=frozen(label_rows),
         groups=frozen(group_rows),
-        n_stated=known.n_constraints + memberships,
+        n_stated=known.n_pairs + memberships,
         _clusters=given,
         _class_cluster={code: names[c].item() for code, c in class_cluster.items()},
         _group_cluster={code: names[c].item() for code, c in group_cluster.items()},

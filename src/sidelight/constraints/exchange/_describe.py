@@ -55,7 +55,7 @@ def summarise(known: Any) -> str:
     return "\n".join([*lines, *known.notes])
 
 
-def feasible(closure: Closure, k: int, time_limit: float) -> Feasibility:
+def feasibility(closure: Closure, k: int, time_limit: float) -> Feasibility:
     """Whether ``k`` clusters suffice; what proves it is told by the smallest row of components."""
     from sidelight.assignment._coloring import check_coloring
 

@@ -56,7 +56,7 @@ def train_and_validate(
     Fewer than ``3 k``: all for both; up to ``6 k``: ``3 k`` drawn for each, which overlap; more:
     halves.
     """
-    m, least = known.n_constraints, 3 * n_components
+    m, least = known.n_pairs, 3 * n_components
     if m < least:
         return known, known
     order = rng.permutation(m)
@@ -103,7 +103,7 @@ def choose_penalty(
     before: Fit | None = None
     best_penalty, fewest, since = 0.0, (0, 0), 0
     path: list[tuple[float, int, int]] = []
-    rows_per_pair = known.n_samples / max(train.n_constraints, 1)
+    rows_per_pair = known.n_samples / max(train.n_pairs, 1)
     for penalty in prices(LEAST_PER_ROW * rows_per_pair):
         before = fit_at(train, penalty, before)
         violated = (validation.violations(before.labels).n, train.violations(before.labels).n)

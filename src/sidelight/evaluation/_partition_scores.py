@@ -19,7 +19,7 @@ from sidelight.evaluation._pairs import adjusted_rand, count_pairs, precision_re
 from sidelight.exceptions import SidelightError
 
 
-def evaluate(
+def partition_scores(
     labels_true: Any, labels_pred: Any, *, rows: npt.ArrayLike | None = None
 ) -> dict[str, float]:
     """Every score of this module for one partition, from a single pass over the labels.
@@ -41,11 +41,11 @@ def evaluate(
 
     Examples
     --------
-    >>> from sidelight.evaluation import evaluate
-    >>> scores = evaluate(["a", "a", "b", "b", None], [0, 0, 0, 1, 1])
+    >>> from sidelight.evaluation import partition_scores
+    >>> scores = partition_scores(["a", "a", "b", "b", None], [0, 0, 0, 1, 1])
     >>> scores["clustering_accuracy"], scores["n_rows"]
     (0.75, 4.0)
-    >>> evaluate(["a", "a", "b", "b", None], [0, 0, 0, 1, 1], rows=[0, 1, 3])["rand_index"]
+    >>> partition_scores(["a", "a", "b", "b", None], [0, 0, 0, 1, 1], rows=[0, 1, 3])["rand_index"]
     1.0
     """
     if rows is not None:

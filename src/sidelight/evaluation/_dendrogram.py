@@ -10,7 +10,7 @@ import numpy as np
 from sidelight._typing import Array
 
 
-class MergeScores(NamedTuple):
+class DendrogramScores(NamedTuple):
     """Precision, recall and F1 over pairs for each number of clusters."""
 
     n_clusters: Array
@@ -19,7 +19,7 @@ class MergeScores(NamedTuple):
     f1: Array
 
 
-def merge_scores(labels_true: Any, merges: Any) -> MergeScores:
+def dendrogram_scores(labels_true: Any, merges: Any) -> DendrogramScores:
     """Precision and recall over pairs at every cut of a dendrogram: the curve of both.
 
     With ``S`` the pairs of rows in one cluster and ``T`` those of one class, the precision is
@@ -36,15 +36,15 @@ def merge_scores(labels_true: Any, merges: Any) -> MergeScores:
 
     Returns
     -------
-    scores : MergeScores
+    scores : DendrogramScores
         Named tuple ``(n_clusters, precision, recall, f1)`` of arrays of length ``n_samples``, from
         ``n_samples`` clusters down to one.
 
     Examples
     --------
     >>> from scipy.cluster.hierarchy import linkage
-    >>> from sidelight.evaluation import merge_scores
-    >>> scores = merge_scores([0, 0, 1, 1], linkage([[0.0], [1.0], [3.0], [5.0]], "single"))
+    >>> from sidelight.evaluation import dendrogram_scores
+    >>> scores = dendrogram_scores([0, 0, 1, 1], linkage([[0.0], [1.0], [3.0], [5.0]], "single"))
     >>> scores.recall.tolist()
     [0.0, 0.5, 0.5, 1.0]
     >>> scores.n_clusters[scores.f1.argmax()].item()
@@ -76,4 +76,4 @@ def merge_scores(labels_true: Any, merges: Any) -> MergeScores:
     precision = np.divide(right, together, out=np.ones(n), where=together > 0)
     recall = np.divide(right, truly, out=np.ones(n), where=np.full(n, truly > 0))
     f1 = np.divide(2 * right, together + truly, out=np.ones(n), where=together + truly > 0)
-    return MergeScores(np.arange(n, 0, -1), precision, recall, f1)
+    return DendrogramScores(np.arange(n, 0, -1), precision, recall, f1)
