@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SETUP := $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --upgrade pip
 
-.PHONY: help demo test coverage lint format bench experiments docs test-oldest browser clean
+.PHONY: help demo test coverage lint format bench experiments figures docs test-oldest browser clean
 
 help:
 	@echo "make demo         run the main job on the bundled example and write its report"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-oldest  the suite on the oldest supported packages"
 	@echo "make bench        speed side by side with peers (QUICK=1 for a short run)"
 	@echo "make experiments  published figures beside ours (QUICK=1 for a short run)"
+	@echo "make figures      both once more, kept as the pages of the docs (QUICK=1 for a short run)"
 	@echo "make docs         the documentation with its gallery, docs/_build/html/index.html"
 	@echo "make format       let ruff format and fix"
 
@@ -77,6 +78,11 @@ bench: $(VENV)/.installed-bench
 
 experiments: $(VENV)/.installed-bench
 	$(BIN)/python -m experiments.harness $(if $(QUICK),--quick)
+
+# Benchmarks and experiments, kept as Markdown with pictures in docs/results.
+figures: $(VENV)/.installed-bench
+	$(BIN)/python -m benchmarks.harness --keep $(if $(QUICK),--quick)
+	$(BIN)/python -m experiments.harness --keep $(if $(QUICK),--quick)
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -8,30 +8,29 @@ where a row is a dict of what to print: ``case`` (what was run), ``peer``, ``our
 (seconds), ``ratio`` (ours / theirs), ``limit`` (the largest ratio we want to see) and whatever
 else belongs to it; :func:`compare` makes one. Rows with the same keys become one table.
 
-    python -m benchmarks.harness [--quick] [name ...]
+    python -m benchmarks.harness [--quick] [--keep] [name ...]
 
-writes ``benchmarks/results/<name>.md`` and ``.json``.
+prints the tables; with ``--keep`` they become pages of the docs (:mod:`benchmarks.pages`).
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
-import os
-import platform
 import statistics
+import subprocess
+import sys
+import textwrap
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from benchmarks.pages import refresh, write_page
 
 Row = dict[str, Any]
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
-PACKAGES = ("sidelight", "numpy", "scipy", "scikit-learn", "numba", "threadpoolctl")
 
 
 def clock(work: Callable[[], Any]) -> float:
@@ -72,25 +71,6 @@ def compare(
     return {**row, **facts}
 
 
-def machine() -> dict[str, Any]:
-    """What the figures depend on."""
-    versions = {}
-    for package in PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "not installed"
-    return {
-        "python": platform.python_version(),
-        "processors": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
-        "machine": platform.machine(),
-        "system": platform.system(),
-        **versions,
-    }
-
-
 def show(value: Any) -> str:
     """Print a figure with the digits that mean something."""
     if isinstance(value, bool) or not isinstance(value, float):
@@ -115,45 +95,66 @@ def above_limit(rows: list[Row]) -> list[Row]:
     return [row for row in rows if "limit" in row and row["ratio"] > row["limit"]]
 
 
-def report(name: str, rows: list[Row], quick: bool) -> str:
-    """Write the rows of one benchmark as Markdown and JSON; return the Markdown."""
-    facts = machine()
-    lines = [
-        f"# {name}",
-        "",
-        "Seconds; ratio = ours / theirs." + (" Short run: smaller inputs." if quick else ""),
-        "",
-        tables(rows),
-        "",
-        ", ".join(f"{key} {value}" for key, value in facts.items()),
-        "",
-    ]
-    RESULTS.mkdir(exist_ok=True)
-    text = "\n".join(lines)
-    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
-    content = {"name": name, "quick": quick, "machine": facts, "rows": rows}
-    (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=2, default=str) + "\n")
-    return text
+def report(name: str, rows: list[Row], source: Path, quick: bool, keep: bool) -> str:
+    """Return the rows of one benchmark as Markdown; keep them as a page of the docs if asked."""
+    body = f"Seconds, and ratio = ours / theirs.\n\n{tables(rows)}\n"
+    ratios = [row for row in rows if "ratio" in row]
+    if keep:
+        if ratios:
+            body += f"\n![Ratios of {name}](/results/speed/{name}.png)\n"
+        path = write_page("speed", name, name.replace("_", " "), source, body, quick=quick)
+        if ratios:
+            draw_ratios(ratios, path.with_suffix(".png"))
+        refresh()
+    return body
+
+
+def draw_ratios(rows: list[Row], path: Path) -> None:
+    """Draw the ratios as bars on a logarithmic axis, each with its limit."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(8, 0.6 + 0.34 * len(rows)), layout="constrained")
+    names = [textwrap.shorten(str(row["case"]), 62, placeholder=" ...") for row in rows]
+    places = range(len(rows))[::-1]
+    axis.barh(places, [row["ratio"] for row in rows], color="#4477aa", height=0.62)
+    for place, row in zip(places, rows, strict=True):
+        if "limit" in row:
+            axis.plot([row["limit"]] * 2, [place - 0.42, place + 0.42], color="#ee6677", lw=2)
+    axis.axvline(1, color="0.6", lw=0.8)
+    axis.set(
+        xscale="log", yticks=places, yticklabels=names, xlabel="our time / theirs (red: limit)"
+    )
+    axis.tick_params(labelsize=7)
+    figure.savefig(path, dpi=90)
+    plt.close(figure)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Speed side by side with peers.")
-    parser.add_argument("names", nargs="*", help="benchmarks to run; all unless told")
+    parser.add_argument("names", nargs="*", help="benchmarks to run; all by default")
     parser.add_argument("--quick", action="store_true", help="smaller inputs, a few minutes")
+    parser.add_argument("--keep", action="store_true", help="write the pages of the docs anew")
     options = parser.parse_args()
     known = {path.stem.removeprefix("bench_"): path for path in sorted(HERE.rglob("bench_*.py"))}
     unknown = sorted(set(options.names) - set(known))
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(known)}")
-    missed = []
-    for name in options.names or known:
-        print(f"running {name} ...", flush=True)
-        rows = importlib.import_module(f"benchmarks.{known[name].parent.name}.bench_{name}").run(
-            options.quick
-        )
-        print(report(name, rows, options.quick), flush=True)
-        missed += above_limit(rows)
-    for row in missed:
+    names = options.names or list(known)
+    if len(names) > 1:
+        # Each in a process of its own: some peers change the settings of NumPy for good.
+        flags = [flag for flag in ("--quick", "--keep") if getattr(options, flag[2:])]
+        for name in names:
+            subprocess.run([sys.executable, "-m", "benchmarks.harness", name, *flags], check=True)
+        return
+    (name,) = names
+    print(f"running {name} ...", flush=True)
+    family = known[name].parent.name
+    rows = importlib.import_module(f"benchmarks.{family}.bench_{name}").run(options.quick)
+    print(report(name, rows, known[name], options.quick, options.keep), flush=True)
+    for row in above_limit(rows):
         print(f"ABOVE THE LIMIT: {row['case']}: {row['ratio']:.3g} > {row['limit']}")
 
 

@@ -1,29 +1,50 @@
-"""What the experiments share: arguments, means with their errors, Markdown, pictures.
+"""What the experiments share: arguments, means with their errors, verdicts, Markdown, pictures.
 
-An experiment is a module with a function ``run(runs, quick) -> list of Section``; it prints the
-published figure beside ours. ``python -m experiments.harness [--quick]`` runs all of them and
-writes Markdown and pictures to ``experiments/results``.
+An experiment is a module with a ``TITLE``, a function ``run(runs, quick) -> list of Section`` that
+puts the published figure beside ours, and ``VERDICTS``: a :class:`Verdict` for every table, by its
+title. ``python -m experiments.harness [--quick] [--keep]`` runs all of them; with ``--keep`` the
+tables become pages of the docs (:mod:`benchmarks.pages`).
 """
 
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import importlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.pages import refresh, table, write_page
 
 from sidelight.datasets import load_uci
 from sidelight.exceptions import SidelightError
-from sidelight.io import atomic_write
 
 HERE = Path(__file__).parent
 EXPERIMENTS = {path.stem: path for path in sorted(HERE.glob("*/[!_]*.py"))}
-RESULTS = HERE / "results"
+
+#: What can be said of a table beside the published one.
+WORDS = ("agrees", "better", "differs", "cannot be had", "no published figure")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a table compares with the published one, and why."""
+
+    word: str
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.word not in WORDS:
+            raise ValueError(f"a verdict is one of {WORDS}, not {self.word!r}")
+        if self.word in ("differs", "cannot be had") and not self.why:
+            raise ValueError(f"say why it {self.word}")
+
+    def markdown(self) -> str:
+        return f"Verdict: **{self.word}**" + (f": {self.why}" if self.why else "")
 
 
 @dataclass(frozen=True)
@@ -37,13 +58,24 @@ class Section:
     picture: Callable[[Path], None] | None = field(default=None, repr=False)
     picture_name: str = ""
 
-    def markdown(self) -> str:
+    def markdown(self, verdicts: Mapping[str, Verdict]) -> str:
+        """Write the section; the verdict of its table is found by the title."""
         parts = [f"## {self.title}", self.text]
+        if self.header:
+            parts.append(verdict_of(self.title, verdicts).markdown())
         if self.header:
             parts.append(table(self.header, self.rows))
         if self.picture is not None:
-            parts.append(f"![{self.title}]({self.picture_name}.png)")
+            parts.append(f"![{self.title}](/results/published/{self.picture_name}.png)")
         return "\n\n".join(parts)
+
+
+def verdict_of(title: str, verdicts: Mapping[str, Verdict]) -> Verdict:
+    """Find the verdict of a table: titles that depend on the data are given as patterns."""
+    for pattern, verdict in verdicts.items():
+        if fnmatch.fnmatchcase(title, pattern):
+            return verdict
+    raise ValueError(f"the table {title!r} has no verdict in VERDICTS")
 
 
 @dataclass(frozen=True)
@@ -69,12 +101,6 @@ def uci_or_none(name: str) -> Any:
         return None
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-
-
 def mean_and_error(values: Sequence[float], *, digits: int = 3, scale: float = 1.0) -> str:
     """Write the mean and its standard error; NaN stands for a run that does not count."""
     figures = scale * np.asarray(values, dtype=float)
@@ -85,18 +111,13 @@ def mean_and_error(values: Sequence[float], *, digits: int = 3, scale: float = 1
     return f"{figures.mean():.{digits}f} ± {error:.{digits}f}"
 
 
-def write(name: str, title: str, sections: Sequence[Section]) -> Path:
-    """Write the sections as one Markdown file with its pictures; print it too."""
-    RESULTS.mkdir(exist_ok=True)
-    text = "\n\n".join([f"# {title}", *(section.markdown() for section in sections)]) + "\n"
+def keep(name: str, title: str, body: str, sections: Sequence[Section], quick: bool) -> Path:
+    """Write the sections as a page of the docs, with its pictures."""
+    path = write_page("published", name, title, EXPERIMENTS[name], body, quick=quick)
     for section in sections:
         if section.picture is not None:
-            with atomic_write(RESULTS / f"{section.picture_name}.png") as temporary:
-                section.picture(Path(temporary))
-    path = RESULTS / f"{name}.md"
-    with atomic_write(path) as temporary:
-        Path(temporary).write_text(text, encoding="utf-8")
-    print(text)
+            section.picture(path.with_name(f"{section.picture_name}.png"))
+    refresh()
     return path
 
 
@@ -106,11 +127,16 @@ def main(name: str, arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=module.__doc__)
     parser.add_argument("--runs", type=int, default=50, help="runs per figure (default 50)")
     parser.add_argument("--quick", action="store_true", help="few runs, small sets")
+    parser.add_argument("--keep", action="store_true", help="write the page of the docs anew")
     options = parser.parse_args(arguments)
     started = time.perf_counter()
     runs = min(options.runs, 3) if options.quick else options.runs
-    path = write(name, module.TITLE, module.run(runs, options.quick))
-    print(f"{path} ({time.perf_counter() - started:.0f} s)")
+    sections = list(module.run(runs, options.quick))
+    body = "\n\n".join(section.markdown(module.VERDICTS) for section in sections)
+    print(f"# {module.TITLE}\n\n{body}")
+    if options.keep:
+        print(keep(name, module.TITLE, body, sections, options.quick))
+    print(f"({time.perf_counter() - started:.0f} s)")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from sklearn.datasets import (
 )
 from sklearn.preprocessing import StandardScaler
 
-from experiments.harness import Section, main, mean_and_error
+from experiments.harness import Section, Verdict, main, mean_and_error
 from sidelight import Constraints
 from sidelight.cluster import ConstrainedSpectralClustering, KMeans, SpectralClustering
 from sidelight.evaluation import adjusted_rand_index, clustering_accuracy
@@ -30,6 +30,10 @@ from sidelight.feature_selection import ConstraintScore
 from sidelight.manifold import ConstrainedLPP, ConstrainedPCA
 
 TITLE = "Spectral clustering: constraints in the graph, in the embedding, in the features"
+VERDICTS = {
+    "Weight of the constraints": Verdict("agrees", "with the checks of the specification"),
+    "*": Verdict("no published figure", "the lecture describes the comparison without tables"),
+}
 
 Data = tuple[np.ndarray, np.ndarray]
 Method = Callable[[np.ndarray, int, Constraints, int], np.ndarray]
