@@ -14,13 +14,9 @@ from sklearn.cluster import KMeans as ReferenceKMeans
 from sklearn.datasets import make_blobs
 
 import sidelight
+from sidelight._fit.moments import moments
 from sidelight.cluster._core import _lloyd
-from sidelight.cluster._core._distances import (
-    center_distances,
-    labelled_distances,
-    mean_variance,
-    nearest_centers,
-)
+from sidelight.cluster._core._distances import center_distances, labelled_distances, nearest_centers
 from sidelight.cluster._core._lloyd import lloyd
 from sidelight.cluster._core._passes import BoundedPass
 from sidelight.engine import _memory, as_rows, threads
@@ -356,6 +352,6 @@ def test_distances(blobs, kind, dtype):
 def test_mean_variance(blobs, kind):
     weights = np.random.default_rng(0).integers(0, 4, len(blobs)).astype(float)
     source = as_rows(kind(blobs))
-    assert mean_variance(source, blobs[0]) == pytest.approx(blobs.var(axis=0).mean())
+    assert moments(source).mean_variance == pytest.approx(blobs.var(axis=0).mean())
     repeated = np.repeat(blobs, weights.astype(int), axis=0)
-    assert mean_variance(source, blobs[0], weights) == pytest.approx(repeated.var(axis=0).mean())
+    assert moments(source, weights).mean_variance == pytest.approx(repeated.var(axis=0).mean())

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._fit.tiles import TILE_ROWS, tiles
 from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, nearest
-from sidelight._typing import Array
+from sidelight._typing import Array, IntArray
 from sidelight.engine import RowSource
 
-#: Rows that are worked on together, so that what belongs to them stays in the processor's cache:
-#: with many centres fewer of them. Not a power of two, see :mod:`sidelight.engine._memory`.
-TILE_ROWS = 6000
+#: With many centers tiles have fewer rows than usual, in steps of this many.
 TILE_STEP = 200
 
 #: Centres are far from the origin when their middle is this many times (squared) their spread away.
@@ -29,12 +29,6 @@ def is_far(centers: Array) -> bool:
     middle = centers.mean(axis=0, dtype=np.float64)
     away = centers - middle
     return bool(np.vdot(middle, middle) * len(centers) > FAR * np.vdot(away, away))
-
-
-def tiles(n_rows: int, size: int = TILE_ROWS) -> Iterator[slice]:
-    """Cut a block into tiles."""
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
 
 
 class CenterProducts:
@@ -194,33 +188,52 @@ def without_noise(squared: Array, scale: Array) -> Array:
     return np.where(squared > 8 * np.finfo(squared.dtype).eps * scale, squared, 0)
 
 
-def mean_variance(source: RowSource, near: Array, sample_weight: Array | None = None) -> float:
-    """Return the mean over the features of their variance; ``near`` is any point among the rows."""
-    weights = EqualWeights(source) if sample_weight is None else sample_weight
-
-    def moments(block: Any, weights: Array) -> tuple[tuple[Array, Array, float], tuple[()]]:
-        first, second = np.zeros(source.n_features), np.zeros(source.n_features)
-        for tile in tiles(block.shape[0]):
-            rows, w = block[tile], weights[tile]
-            if source.is_sparse:
-                first += rows.T @ w
-                second += rows.multiply(rows).T @ w
-            else:
-                rows = rows - near
-                first += w @ rows
-                second += w @ np.square(rows, out=rows)
-        return (first, second, float(np.sum(weights, dtype=np.float64))), ()
-
-    (first, second, mass), _ = source.map_reduce(moments, aligned=(weights,))
-    return float(np.mean(second / mass - (first / mass) ** 2))
+def dense_rows(source: RowSource, rows: npt.ArrayLike) -> Array:
+    """Return a few rows as a dense array."""
+    taken = source.take(rows)
+    return taken.toarray() if source.is_sparse else taken
 
 
-class EqualWeights:
-    """Weights of 1 for all rows, without the memory: any slice is a piece of the same array."""
+def distances_to(source: RowSource, point: Array) -> Array:
+    """Return ``‖x_i - p‖²`` of every row."""
 
-    def __init__(self, source: RowSource) -> None:
-        longest = max(stop - start for start, stop in source.blocks)
-        self._ones = np.ones(longest, dtype=source.dtype)
+    def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
+        squared = np.empty(block.shape[0], dtype=source.dtype)
+        for tile in tiles(len(squared)):
+            squared[tile] = squared_distances(block[tile], point)
+        return (), (squared,)
 
-    def __getitem__(self, rows: slice) -> Array:
-        return self._ones[: rows.stop - rows.start]
+    return source.map_reduce(measure)[1][0]
+
+
+def farthest_rows(
+    costs: Array, n: int, measure: Callable[[int], Array], *, last: npt.ArrayLike = ()
+) -> IntArray:
+    """Choose rows for empty clusters: far from their centers and from the rows chosen before.
+
+    An empty cluster may move anywhere at no cost, so that the next assignment is no worse.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_rows,)
+        Cost of every row in its cluster; 0 for rows that may not be chosen.
+    n : int
+        Number of empty clusters; fewer rows are chosen when no other row costs anything.
+    measure : callable
+        ``measure(row)`` is the cost of all rows in a cluster with its center at this row.
+    last : array of int, default=()
+        Rows that constraints hold in their clusters: chosen only where no other row costs anything.
+    """
+    chosen: list[int] = []
+    free = costs.copy()
+    free[np.asarray(last, dtype=np.int64)] = 0
+    if not np.any(free > 0):
+        free = costs.copy()
+    while len(chosen) < n and len(free):
+        row = int(np.argmax(free))
+        if free[row] <= 0:
+            break
+        chosen.append(row)
+        free = np.minimum(free, measure(row))
+        free[row] = 0
+    return np.array(chosen, dtype=np.int64)

@@ -13,19 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._fit.moments import moments
 from sidelight._fit.restarts import fit_progress
+from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import (
-    EqualWeights,
+    dense_rows,
+    distances_to,
+    farthest_rows,
     labelled_distances,
-    mean_variance,
-    squared_distances,
-    tiles,
 )
 from sidelight.cluster._core._passes import BoundedPass, DensePass, SparsePass
 from sidelight.engine import RowSource
@@ -140,7 +140,7 @@ def lloyd(
     centers = np.ascontiguousarray(centers, dtype=source.dtype)
     largest_move = 0.0
     if tol > 0:
-        largest_move = tol * mean_variance(source, centers.mean(axis=0), sample_weight)
+        largest_move = tol * moments(source, sample_weight, near=centers.mean(axis=0)).mean_variance
     history: list[float] = []
     visit: _Visit | None = None
     converged = False
@@ -257,34 +257,12 @@ class _Step:
         return centers
 
     def _farthest_rows(self, visit: _Visit, n: int) -> Array:
-        """Rows far from their centres and from those before them; fewer where none is left."""
+        """Rows for empty clusters, fewer where none is left."""
         distances = labelled_distances(self.source, visit.centers, visit.labels)
         distances[self.held_rows] = 0  # these may not be free to come
         if self.sample_weight is not None:
             distances[self.sample_weight == 0] = 0
-        chosen: list[Array] = []
-        while len(chosen) < n:
-            row = int(np.argmax(distances))
-            if distances[row] <= 0:
-                break
-            chosen.append(dense_rows(self.source, [row])[0])
-            distances = np.minimum(distances, distances_to(self.source, chosen[-1]))
-        return np.array(chosen, dtype=self.source.dtype).reshape(-1, self.source.n_features)
-
-
-def dense_rows(source: RowSource, rows: npt.ArrayLike) -> Array:
-    """Return a few rows as a dense array."""
-    taken = source.take(rows)
-    return taken.toarray() if source.is_sparse else taken
-
-
-def distances_to(source: RowSource, point: Array) -> Array:
-    """Return ``‖x_i - p‖²`` of every row."""
-
-    def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
-        squared = np.empty(block.shape[0], dtype=source.dtype)
-        for tile in tiles(len(squared)):
-            squared[tile] = squared_distances(block[tile], point)
-        return (), (squared,)
-
-    return source.map_reduce(measure)[1][0]
+        chosen = farthest_rows(
+            distances, n, lambda row: distances_to(self.source, dense_rows(self.source, [row])[0])
+        )
+        return dense_rows(self.source, chosen)

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._fit.tiles import tiles
 from sidelight._kernels.cluster.bounds import find_doubtful, relabel
 from sidelight._kernels.cluster.lloyd import add_gaps, add_sparse_rows, nearest
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import CenterProducts, tiles
+from sidelight.cluster._core._distances import CenterProducts
 
 Totals = tuple[Any, ...]
 

@@ -10,8 +10,7 @@ from scipy import sparse
 
 from sidelight._kernels.cluster.lloyd import join_candidates
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import squared_distances
-from sidelight.cluster._core._lloyd import dense_rows
+from sidelight.cluster._core._distances import dense_rows, squared_distances
 from sidelight.engine import RowSource
 
 #: What :func:`_order_by_content` has found, as long as the source is in use.

@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.tiles import tiles
 from sidelight._kernels.cluster.competition import compete, compete_by_counts, compete_sparse
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import squared_distances, tiles
+from sidelight.cluster._core._distances import squared_distances
 from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
 

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sidelight._fit.tiles import tiles
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import tiles
 from sidelight.engine import RowSource, as_rows
 
 #: Sums over the rows are right when they are off by this share at most.

@@ -11,10 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.moments import moments
 from sidelight._fit.restarts import fit_progress
+from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import EqualWeights, mean_variance, tiles
-from sidelight.cluster._core._lloyd import LloydResult, dense_rows
+from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.balanced._sinkhorn import Balance, balance, memberships
 from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
@@ -256,7 +257,7 @@ default="k-means++"
                 "temperature and start_temperature must be above 0 and finite, got "
                 f"{last!r} and {first!r}; SizeConstrainedKMeans is the limit of temperature 0."
             )
-        variance = mean_variance(source, dense_rows(source, [0])[0], weights)
+        variance = moments(source, weights).mean_variance
         scale = 1.0 if self._cosine else source.n_features * variance
         scale = scale if scale > 0 else 1.0  # rows that are all the same have no scale
         steps = [first * COOLING**-j for j in range(int(np.log2(max(first / last, 1))) + 1)]

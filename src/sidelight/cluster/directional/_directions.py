@@ -12,9 +12,10 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.tiles import tiles
 from sidelight._typing import Array
 from sidelight.cluster._core._base import _KMeansBase, check_centers
-from sidelight.cluster._core._distances import squared_center_distances, tiles
+from sidelight.cluster._core._distances import squared_center_distances
 from sidelight.cluster._core._lloyd import LloydResult, Project
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows

@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.moments import moments
 from sidelight._progress import FitProgress
 from sidelight._typing import Array
 from sidelight.cluster._core._base import _KMeansBase
-from sidelight.cluster._core._distances import mean_variance
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster.global_kmeans._insertion import Points, candidate_gains, settle, trial_errors
 from sidelight.cluster.global_kmeans._kd_partition import kd_means
@@ -308,7 +308,7 @@ class _Path:
         self.mean = np.average(points.rows, axis=0, weights=points.weights.astype(np.float64))
         self.largest_move = 0.0
         if model.tol > 0:
-            variance = mean_variance(points.source, self.mean, points.weights)
+            variance = moments(points.source, points.weights).mean_variance
             self.largest_move = model.tol * variance
 
     @property

@@ -10,16 +10,17 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.checks import check_n_clusters
+from sidelight._fit.moments import moments
+from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
 from sidelight.cluster._core._alternate import Alternated, Visit, alternate, refill_rows
 from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._distances import (
-    EqualWeights,
+    dense_rows,
+    distances_to,
     labelled_distances,
-    mean_variance,
     squared_center_distances,
 )
-from sidelight.cluster._core._lloyd import dense_rows, distances_to
 from sidelight.cluster._core._passes import DensePass, SparsePass
 from sidelight.cluster.pairs._priced import ClusterPricedPairs
 from sidelight.cluster.pairs._starts import Starts, check_penalty
@@ -210,7 +211,7 @@ class LCVQEProblem:
 
     def __init__(self, source: RowSource, constraints: Constraints, penalty: float) -> None:
         self._source = source
-        spread = source.n_features * mean_variance(source, dense_rows(source, [0])[0])
+        spread = moments(source).total_variance
         self.pairs = ClusterPricedPairs(constraints, penalty, unit=penalty * spread)
         self._points = source.take(self.pairs.rows).astype(np.float64)
         self._weights = EqualWeights(source)

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._fit.checks import check_n_clusters
+from sidelight._fit.moments import moments
 from sidelight.cluster._core._base import _KMeansBase
-from sidelight.cluster._core._distances import mean_variance
-from sidelight.cluster._core._lloyd import LloydResult, dense_rows
+from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster._core._refill import lloyd_with_refills
 from sidelight.cluster.pairs._contraction import Contraction, Points, contract
 from sidelight.cluster.pairs._neighborhoods import (
@@ -236,7 +236,7 @@ class PCKMeans(_KMeansBase):
         """Price of violating a constraint of weight 1."""
         if self.penalty != "auto":
             return float(self.penalty)
-        scale = source.n_features * mean_variance(source, dense_rows(source, [0])[0])
+        scale = moments(source).total_variance
         # Rows that are all the same have no scale; the constraints still count.
         return scale if scale > 0 else 1.0
 

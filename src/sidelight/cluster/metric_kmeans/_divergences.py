@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.tiles import tiles
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import tiles
 from sidelight.cluster.directional._directions import NameRows, UnitRows, onto_sphere
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError

@@ -21,9 +21,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.tiles import tiles
 from sidelight._kernels.cluster.metric import add_rows, add_sparse_rows
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import tiles
 from sidelight.cluster.metric_kmeans._divergences import (
     Cosine,
     KullbackLeibler,

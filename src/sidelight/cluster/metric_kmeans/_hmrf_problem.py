@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from sidelight._fit.tiles import tiles
 from sidelight._typing import Array
 from sidelight.cluster._core._alternate import Visit, refill_rows
-from sidelight.cluster._core._distances import tiles
-from sidelight.cluster._core._lloyd import dense_rows
+from sidelight.cluster._core._distances import dense_rows
 from sidelight.cluster.metric_kmeans._divergences import Cosine, Divergence
 from sidelight.cluster.metric_kmeans._feature_weights import (
     CountsTeacher,

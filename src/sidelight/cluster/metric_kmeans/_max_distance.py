@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.cluster._core._lloyd import dense_rows
+from sidelight.cluster._core._distances import dense_rows
 from sidelight.cluster.metric_kmeans._metric_rows import Moments, ranges, squared_to_point
 from sidelight.cluster.metric_kmeans._metrics import Metrics, PairGaps
 from sidelight.engine import RowSource

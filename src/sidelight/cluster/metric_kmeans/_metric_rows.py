@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._kernels.cluster.metric import add_sparse_squares, add_squares
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import EqualWeights, tiles
-from sidelight.cluster._core._lloyd import dense_rows
+from sidelight.cluster._core._distances import dense_rows
 from sidelight.cluster._core._passes import DensePass, SparsePass
 from sidelight.cluster.metric_kmeans._metrics import MetricProducts, Metrics, squared_to_centers
 from sidelight.engine import RowSource

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sidelight._typing import Array
 from sidelight.cluster._core._alternate import Visit, refill_rows
-from sidelight.cluster._core._lloyd import dense_rows
+from sidelight.cluster._core._distances import dense_rows
 from sidelight.cluster.metric_kmeans._max_distance import (
     Bound,
     FarthestPair,

@@ -22,8 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight.cluster._core._distances import mean_variance
-from sidelight.cluster._core._lloyd import dense_rows
+from sidelight._fit.moments import moments
 from sidelight.cluster._core._seeding import kmeans_plusplus
 from sidelight.cluster.pairs._contraction import Contraction, Points, dense, squared_radii
 from sidelight.constraints import Constraints
@@ -185,7 +184,6 @@ def _perturbed_mean(
     source: RowSource, n_centers: int, random_state: np.random.RandomState
 ) -> npt.NDArray[np.float64]:
     """Centres around the global mean, about a hundredth of the data's spread away from it."""
-    (total,), _ = source.map_reduce(lambda block: ((block.sum(axis=0, dtype=np.float64),), ()))
-    mean = total / source.n_rows
-    spread = np.sqrt(mean_variance(source, dense_rows(source, [0])[0]))
-    return mean + 0.01 * spread * random_state.standard_normal((n_centers, source.n_features))
+    found = moments(source)
+    noise = random_state.standard_normal((n_centers, source.n_features))
+    return found.mean + 0.01 * np.sqrt(found.mean_variance) * noise

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._kernels.cluster.lloyd import add_gaps, add_sparse_rows
 from sidelight._kernels.cluster.manhattan import (
     column_medians,
@@ -15,13 +16,11 @@ from sidelight._kernels.cluster.manhattan import (
 )
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import (
-    EqualWeights,
+    dense_rows,
     is_far,
     sparse_norms,
     squared_center_distances,
-    tiles,
 )
-from sidelight.cluster._core._lloyd import dense_rows
 from sidelight.engine import RowSource
 
 

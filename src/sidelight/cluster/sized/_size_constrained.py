@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.moments import moments
 from sidelight._typing import Array
 from sidelight.cluster._core._base import _KMeansBase
-from sidelight.cluster._core._distances import mean_variance
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.sized._geometry import Manhattan, Squares
 from sidelight.cluster.sized._loop import SizedAssigner, SizedResult, sized_lloyd
@@ -206,7 +206,7 @@ class _SizeConstrained(_KMeansBase):
     def _largest_move(self, source: RowSource, centers: Array, weights: Array | None) -> float:
         if self.tol == 0:
             return 0.0
-        return self.tol * mean_variance(source, centers.mean(axis=0), weights)
+        return self.tol * moments(source, weights).mean_variance
 
 
 class SizeConstrainedKMeans(_SizeConstrained):

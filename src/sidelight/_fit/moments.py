@@ -1,0 +1,161 @@
+"""Mean, variances, scatter and ranges of the rows of a source, in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sidelight._fit.tiles import tiles
+from sidelight._typing import Array, FloatArray
+from sidelight.engine import Maximum, Minimum, RowSource
+
+#: Rows whose mean is the point that values are taken relative to.
+FIRST_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Moments:
+    """First and second moments of weighted rows, in float64.
+
+    Attributes
+    ----------
+    mass : float
+        Sum of the weights: the number of rows by default.
+    mean : ndarray of shape (d,)
+        Weighted mean.
+    scatter : ndarray of shape (d,) or (d, d)
+        ``Σ_i w_i (x_i - m)²`` by feature, or the matrix ``Σ_i w_i (x_i - m)(x_i - m)'``. The sum
+        of a constant feature is 0 and not rounding.
+    """
+
+    mass: float
+    mean: FloatArray
+    scatter: FloatArray
+
+    @property
+    def variances(self) -> FloatArray:
+        """Variance of every feature (divided by the mass), never negative."""
+        return (np.diag(self.scatter) if self.scatter.ndim == 2 else self.scatter) / self.mass
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Scatter divided by the mass."""
+        return self.scatter / self.mass
+
+    @property
+    def mean_variance(self) -> float:
+        """Mean over the features of their variance."""
+        return float(np.mean(self.variances))
+
+    @property
+    def total_variance(self) -> float:
+        """Mean squared distance of the rows to their mean."""
+        return float(np.sum(self.variances))
+
+
+def moments(
+    source: RowSource,
+    sample_weight: Array | None = None,
+    *,
+    full: bool = False,
+    near: Array | None = None,
+) -> Moments:
+    """Return the moments of the rows.
+
+    Dense values are taken relative to a point among the rows, so that data far from the origin
+    loses no digits; of a share ``p`` of the rows around this point, at most ``1/p`` is lost.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows, dense or CSR.
+    sample_weight : ndarray of shape (n_rows,), default=None
+        Weights of the rows; 1 by default.
+    full : bool, default=False
+        Whether to return the scatter as a matrix.
+    near : ndarray of shape (d,), default=None
+        A point among the rows; the mean of the first rows by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight._fit.moments import moments
+    >>> from sidelight.engine import as_rows
+    >>> found = moments(as_rows(np.array([[1e9, 0.0], [1e9 + 2.0, 0.0]])))
+    >>> found.mean, found.variances
+    (array([1.e+09, 0.e+00]), array([1., 0.]))
+    """
+    d = source.n_features
+    point = np.zeros(d)
+    if not source.is_sparse:
+        point = _mean_of_first(source) if near is None else np.asarray(near, np.float64)
+
+    def add(block: Any, *weights: Array) -> tuple[tuple[Array, Array], tuple[()]]:
+        first, second = np.zeros(d), np.zeros((d, d) if full else d)
+        for tile in tiles(block.shape[0]):
+            rows = block[tile].astype(np.float64) if source.is_sparse else block[tile] - point
+            w = weights[0][tile].astype(np.float64) if weights else None
+            first += _flat(rows.sum(axis=0)) if w is None else rows.T @ w
+            second += _products(rows, w) if full else _squares(rows, w)
+        return (first, second), ()
+
+    aligned = () if sample_weight is None else (np.asarray(sample_weight),)
+    (first, second), _ = source.map_reduce(add, aligned=aligned)
+    mass = float(source.n_rows if sample_weight is None else np.sum(aligned[0], dtype=np.float64))
+    shift = first / mass
+    outer = np.outer(shift, shift) if full else shift**2
+    return Moments(mass, point + shift, _without_rounding(second, mass, outer, point + shift))
+
+
+def feature_ranges(source: RowSource) -> tuple[Array, Array]:
+    """Return the least and the largest value of every feature, in the element type of the rows."""
+
+    def extremes(block: Any) -> tuple[tuple[Minimum, Maximum], tuple[()]]:
+        low, high = block.min(axis=0), block.max(axis=0)
+        if sparse.issparse(block):
+            low, high = low.toarray().ravel(), high.toarray().ravel()
+        return (Minimum(low), Maximum(high)), ()
+
+    (low, high), _ = source.map_reduce(extremes)
+    return low, high
+
+
+def _mean_of_first(source: RowSource) -> FloatArray:
+    first = source.take(np.arange(min(source.n_rows, FIRST_ROWS)))
+    return np.asarray(first, dtype=np.float64).mean(axis=0)
+
+
+def _squares(rows: Any, weights: Array | None) -> Array:
+    if sparse.issparse(rows):
+        squares = rows.multiply(rows)
+        return _flat(squares.sum(axis=0)) if weights is None else squares.T @ weights
+    if weights is None:
+        return np.einsum("ij,ij->j", rows, rows)
+    return weights @ np.square(rows, out=rows)
+
+
+def _products(rows: Any, weights: Array | None) -> Array:
+    if sparse.issparse(rows):
+        weighted = rows if weights is None else sparse.csr_array(rows.multiply(weights[:, None]))
+        return (rows.T @ weighted).toarray()
+    return rows.T @ (rows if weights is None else weights[:, None] * rows)
+
+
+def _without_rounding(second: Array, mass: float, outer: Array, mean: Array) -> Array:
+    """Return ``second - mass outer``, with zeros for features that are constant."""
+    scatter = second - mass * outer
+    is_full = scatter.ndim == 2
+    squares = np.diag(second) if is_full else second
+    rounding = 1e-12 * squares + mass * (4e-15 * mean) ** 2
+    constant = (np.diag(scatter) if is_full else scatter) <= rounding
+    scatter[constant] = 0.0
+    if is_full:
+        scatter[:, constant] = 0.0
+    return scatter
+
+
+def _flat(sums: Any) -> Array:
+    return np.asarray(sums).ravel()
