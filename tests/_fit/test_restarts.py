@@ -17,7 +17,7 @@ import sidelight
 from sidelight import cluster
 from sidelight._fit import restarts as _restarts
 from sidelight._progress import FitProgress
-from sidelight.cluster._core import _base
+from sidelight.cluster._core._base import _KMeansBase
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows, get_threads, threads
 
@@ -62,13 +62,14 @@ def fitted(estimator: Any, known: Constraints | None, n_threads: int) -> list[An
     estimator.set_params(n_init=6, random_state=3, max_iter=30)
     rows = np.abs(X) if getattr(estimator, "divergence", None) == "kl" else X
     starts: list[Any] = []
+    run_restarts = _restarts.run_restarts
 
     def watched(*args: Any, **settings: Any) -> list[Any]:
-        starts.extend(_restarts.run_starts(*args, **settings))
+        starts.extend(run_restarts(*args, **settings))
         return starts
 
     with threads(n_threads), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_base, "run_starts", watched)
+        patch.setattr(_restarts, "run_restarts", watched)
         model = estimator.fit(rows, constraints=known)
     assert len(starts) == 6
     ends = [part for start in starts for part in (start.labels, start.centers, start.history)]
@@ -105,7 +106,7 @@ def test_every_estimator_with_restarts_is_tested() -> None:
     tested = {type(estimator) for estimator, _ in ESTIMATORS}
     for name in cluster.__all__:
         found = getattr(cluster, name)
-        if isinstance(found, type) and issubclass(found, _base._KMeansBase):
+        if isinstance(found, type) and issubclass(found, _KMeansBase):
             assert found in tested or "n_init" not in found._get_param_names(), name
 
 
@@ -120,11 +121,11 @@ def test_workers_use_one_thread_each_and_rows_on_disk_none(tmp_path: Any) -> Non
         return Done()
 
     with threads(4):
-        _restarts.run_starts(run, [1, 2, 3], as_rows(X), description="", verbose=0)
+        _restarts.run_restarts(run, [1, 2, 3], as_rows(X), description="", verbose=0)
         assert inner == [1, 1, 1]
         np.save(tmp_path / "rows.npy", X)
         disk = as_rows(tmp_path / "rows.npy")
-        _restarts.run_starts(run, [1, 2], disk, description="", verbose=0)
+        _restarts.run_restarts(run, [1, 2], disk, description="", verbose=0)
     assert inner[3:] == [4, 4]
 
 
@@ -142,7 +143,7 @@ def test_small_tables_are_not_worth_threads(monkeypatch: pytest.MonkeyPatch) -> 
         seen.clear()
         monkeypatch.setattr(_restarts, "FEW_NUMBERS", least)
         with threads(2):
-            _restarts.run_starts(run, [1, 2], as_rows(X), description="", verbose=0)
+            _restarts.run_restarts(run, [1, 2], as_rows(X), description="", verbose=0)
         assert name in seen
 
 
@@ -154,7 +155,7 @@ def test_the_first_failing_start_is_reported() -> None:
         raise ValueError(f"start {number}")
 
     with threads(2), pytest.raises(ValueError, match="start 0"):
-        _restarts.run_starts(run, [1, 2], as_rows(X), description="", verbose=0)
+        _restarts.run_restarts(run, [1, 2], as_rows(X), description="", verbose=0)
 
 
 # ------------------------------------------------------------------ Ctrl-C
