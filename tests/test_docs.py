@@ -24,7 +24,9 @@ def load_generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("[!_]*.rst")), ids=lambda p: str(p.relative_to(DOCS)))
+@pytest.mark.parametrize(
+    "page", sorted(DOCS.rglob("[!_]*.rst")), ids=lambda p: str(p.relative_to(DOCS))
+)
 def test_examples_in_the_guide_run(page: Path) -> None:
     result = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS)
     assert result.failed == 0

@@ -127,7 +127,7 @@ class RowSource(ABC):
         (array([6., 9.]), array([1., 3., 5.]))
         """
         blocks = self.blocks
-        results = _Reduction(self.n_rows)
+        results = BlockResults(self.n_rows)
 
         def work(task: tuple[int, ...]) -> list[BlockResult]:
             done = []
@@ -148,8 +148,8 @@ class RowSource(ABC):
         return workers if self.max_parallel is None else min(workers, self.max_parallel)
 
 
-class _Reduction:
-    """Sums and joined rows so far."""
+class BlockResults:
+    """Totals and joined rows of the blocks so far, which are added in their order."""
 
     def __init__(self, n_rows: int) -> None:
         self._n_rows = n_rows
@@ -158,6 +158,7 @@ class _Reduction:
         self._started = False
 
     def add(self, start: int, stop: int, totals: Sequence[Any], rows: Sequence[Array]) -> None:
+        """Add the results of the block of rows ``start`` to ``stop``."""
         if not self._started:
             self._started = True
             self._totals = [_accumulator(total) for total in totals]
@@ -170,6 +171,7 @@ class _Reduction:
             joined[start:stop] = piece
 
     def finish(self) -> tuple[Arrays, Arrays]:
+        """Return what ``map_reduce`` returns."""
         totals = tuple(
             total if isinstance(total, np.ndarray) else total.result() for total in self._totals
         )
@@ -226,7 +228,7 @@ def as_rows(X: Any, *, memory_budget: int | None = None) -> RowSource:
     X : array, CSR matrix, numpy.memmap, path or RowSource
         A path names a ``.npy`` or a Parquet file, see :func:`open_rows`.
     memory_budget : int, default=None
-        Bytes that blocks read from disk may take at the same time (256 MB unless told); nothing
+        Bytes that blocks read from disk may take at the same time (256 MB by default); nothing
         is copied for arrays in memory.
 
     Examples
@@ -263,9 +265,9 @@ def open_rows(
     path : path
         A ``.npy`` file with a matrix, or a Parquet file with one column per feature.
     columns : sequence of str, default=None
-        Columns of a Parquet file to use; all numeric ones unless told.
+        Columns of a Parquet file to use; all numeric ones by default.
     memory_budget : int, default=None
-        Bytes that blocks may take in memory at the same time, 256 MB unless told.
+        Bytes that blocks may take in memory at the same time, 256 MB by default.
 
     Examples
     --------
