@@ -49,12 +49,13 @@ middle.bar(features, model.saliencies_, color=np.where(model.get_support(), "C0"
 middle.axhline(0.5, color="0.4", linestyle=":", linewidth=1)
 middle.set(xticks=features, xlabel="feature", ylabel="saliency", title="what matters")
 
-right.plot(model.n_components_tried_, model.message_lengths_, "o-", markersize=4)
-right.plot(model.n_components_, model.message_length_, "o", color="C3", label="kept")
+numbers, lengths = model.search_["n_components"], model.search_["message_length"]
+right.plot(numbers, lengths, "o-", markersize=4)
+right.plot(model.n_components_, lengths.min(), "o", color="C3", label="kept")
 right.set(
     xlabel="number of components",
     ylabel="message length",
-    xticks=model.n_components_tried_,
+    xticks=numbers,
     title="how many",
 )
 right.legend()

@@ -17,6 +17,11 @@ from sklearn.preprocessing import StandardScaler
 from experiments.harness import Section, Verdict, main
 from sidelight.datasets import load_uci
 from sidelight.mixture import FeatureSaliencyMixture, MMLMixture
+from sidelight.mixture._core._criteria import mml
+from sidelight.mixture.message_length._revisable_gaussians import (
+    RevisableGaussians,
+    parameters_of,
+)
 
 TITLE = "Feature saliency"
 VERDICTS = {
@@ -31,6 +36,25 @@ VERDICTS = {
     ),
     "Constants of the message length": Verdict("no published figure"),
 }
+
+
+class PrintedGaussians(RevisableGaussians):
+    """Gaussians whose message length has all terms, also those that do not grow with the rows."""
+
+    def message_length(self, log_likelihood: float, weights: Any, n: float) -> float:
+        own, shared = parameters_of(self.kind, self.means.shape[1])
+        return mml(log_likelihood, weights, own, n, shared=shared, constants=True)
+
+    def copies(self, means: Any) -> RevisableGaussians:
+        return PrintedGaussians(**vars(super().copies(means)))
+
+
+class PrintedMixture(MMLMixture):
+    """The criterion of Figueiredo and Jain (2002) as it is printed."""
+
+    def _one_component(self, source: Any, row_weights: Any) -> RevisableGaussians:
+        return PrintedGaussians(**vars(super()._one_component(source, row_weights)))
+
 
 # Law (2006), section 4.4.2: error % and number of components, mean (standard deviation) over 20
 # splits: with saliencies, post-processed, with all features.
@@ -210,7 +234,9 @@ def constants_section(runs: int) -> Section:
     for name, draw in sets.items():
         for constants in (True, False):
             found = [
-                MMLMixture(constants=constants, random_state=seed).fit(draw(seed)).n_components_
+                (PrintedMixture if constants else MMLMixture)(random_state=seed)
+                .fit(draw(seed))
+                .n_components_
                 for seed in range(runs)
             ]
             rows.append(

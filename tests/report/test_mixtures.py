@@ -86,7 +86,7 @@ def test_saliency_bars_are_sorted_and_as_long_as_the_saliency(two):
     X, model = two
     run = run_of(model, X)
     told = SimpleNamespace(
-        estimator=SimpleNamespace(feature_saliency_=np.array([0.25, 1.0])),
+        estimator=SimpleNamespace(saliencies_=np.array([0.25, 1.0])),
         feature_names=run.feature_names,
     )
     bars = str(saliency(told)["saliency"])

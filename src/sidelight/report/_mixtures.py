@@ -143,7 +143,7 @@ def _histogram(largest: Array, k: int) -> str:
 
 def saliency(run: Run) -> dict[str, Any]:
     """How much each feature matters, for methods that find out."""
-    saliencies = getattr(run.estimator, "feature_saliency_", None)
+    saliencies = getattr(run.estimator, "saliencies_", None)
     if saliencies is None:
         return {"saliency": None}
     values = np.asarray(saliencies, np.float64)

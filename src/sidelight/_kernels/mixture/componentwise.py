@@ -1,8 +1,9 @@
 """Responsibilities while one component at a time is changed.
 
 ``logs`` of shape (n, k) are log-densities, ``linear`` their exponentials ``exp(logs - shifts)``. A
-new component changes one column; then the totals of the rows are sums of products again, without a
-single logarithm. Rows whose total leaves the range of numbers get a new shift.
+new component changes one column, which is passed by itself: ``log_column`` and ``column`` stand for
+column ``stale`` of the two (-1 for none). Then the totals of the rows are sums of products, without
+a single logarithm. Rows whose total leaves the range of numbers get a new shift.
 """
 
 from __future__ import annotations
@@ -18,47 +19,65 @@ LARGEST_TOTAL = 1e150
 
 
 @kernel
-def _total(logs, linear, shifts, weights, i):  # type: ignore[no-untyped-def]
-    """``Σ_m α_m exp(l_im - shift_i)`` of row ``i``, with a new shift where it needs one."""
+def _row(logs, linear, shifts, stale, log_column, column, weights, i, values):  # type: ignore[no-untyped-def]
+    """Write ``exp(l_im - shift)`` of row ``i`` to ``values``; return ``Σ_m α_m v_m`` and the shift.
+
+    The shift is a new one where the total would leave the range of numbers.
+    """
     k = len(weights)
     total = 0.0
     for m in range(k):
-        total += weights[m] * linear[i, m]
+        values[m] = column[i] if m == stale else linear[i, m]
+        total += weights[m] * values[m]
     if LEAST_TOTAL < total < LARGEST_TOTAL:
-        return total
+        return total, shifts[i]
     shift = -np.inf
     for m in range(k):
+        values[m] = log_column[i] if m == stale else logs[i, m]
         if weights[m] > 0.0:
-            shift = max(shift, logs[i, m])
-    shifts[i] = shift
+            shift = max(shift, values[m])
     total = 0.0
     for m in range(k):
         # A component of weight 0 may lie far above the shift: it must not become infinite.
-        linear[i, m] = math.exp(min(logs[i, m] - shift, 600.0))
-        total += weights[m] * linear[i, m]
-    return total
+        values[m] = math.exp(min(values[m] - shift, 600.0))
+        total += weights[m] * values[m]
+    return total, shift
 
 
 @kernel
-def component_shares(logs, linear, shifts, weights, counts, component, shares, masses):  # type: ignore[no-untyped-def]
-    """Write the responsibilities of one component; add those of all to ``masses``."""
+def component_shares(  # type: ignore[no-untyped-def]
+    logs, linear, shifts, stale, log_column, column, weights, counts, component, new_shifts, masses
+):
+    """Return the responsibilities of one component; add those of all to ``masses``."""
     n, k = logs.shape
+    shares = np.empty(n)
+    values = np.empty(k)
     for i in range(n):
-        scale = counts[i] / _total(logs, linear, shifts, weights, i)
-        for m in range(k):
-            masses[m] += weights[m] * linear[i, m] * scale
-        shares[i] = weights[component] * linear[i, component] * scale
-
-
-@kernel
-def all_shares(logs, linear, shifts, weights, counts, shares):  # type: ignore[no-untyped-def]
-    """Write the responsibilities of all components; return the log-likelihood of the rows."""
-    n, k = logs.shape
-    likelihood = 0.0
-    for i in range(n):
-        total = _total(logs, linear, shifts, weights, i)
-        likelihood += counts[i] * (shifts[i] + math.log(total))
+        total, new_shifts[i] = _row(
+            logs, linear, shifts, stale, log_column, column, weights, i, values
+        )
         scale = counts[i] / total
         for m in range(k):
-            shares[i, m] = weights[m] * linear[i, m] * scale
-    return likelihood
+            masses[m] += weights[m] * values[m] * scale
+        shares[i] = weights[component] * values[component] * scale
+    return shares
+
+
+@kernel
+def all_shares(  # type: ignore[no-untyped-def]
+    logs, linear, shifts, stale, log_column, column, weights, counts, new_shifts
+):
+    """Return the log-likelihood of the rows and the responsibilities of all components."""
+    n, k = logs.shape
+    shares = np.empty((n, k))
+    values = np.empty(k)
+    likelihood = 0.0
+    for i in range(n):
+        total, new_shifts[i] = _row(
+            logs, linear, shifts, stale, log_column, column, weights, i, values
+        )
+        likelihood += counts[i] * (new_shifts[i] + math.log(total))
+        scale = counts[i] / total
+        for m in range(k):
+            shares[i, m] = weights[m] * values[m] * scale
+    return likelihood, shares

@@ -73,7 +73,7 @@ def probability(t):  # type: ignore[no-untyped-def]
 
 
 @fused
-def add_squared_gaps(values, mean, inverse, out):  # type: ignore[no-untyped-def]
+def add_squared_offsets(values, mean, inverse, out):  # type: ignore[no-untyped-def]
     """Add ``-½ Σ_l ((y_l - μ_l) / σ_l)²`` to every row's entry."""
     d, n = values.shape
     for f in range(d):
@@ -111,7 +111,7 @@ def add_log_mixed(values, mean, inverse, common_mean, common_inverse, offset, pr
 def add_relevant_moments(  # type: ignore[no-untyped-def]
     values, mean, inverse, common_mean, common_inverse, offset, shares, mass, first, second
 ):
-    """Add up what is relevant to one component: weights, gaps to its mean, and their squares."""
+    """Add up what is relevant to one component: weights, offsets from its mean, their squares."""
     d, n = values.shape
     for f in range(d):
         m, s, cm, cs, o, y = (
@@ -137,7 +137,7 @@ def add_relevant_moments(  # type: ignore[no-untyped-def]
 
 @sum_kernel
 def add_moments(values, mean, shares, first, second):  # type: ignore[no-untyped-def]
-    """Add up weighted gaps to a mean and their squares."""
+    """Add up weighted offsets from a mean and their squares."""
     d, n = values.shape
     for f in range(d):
         m, y = mean[f], values[f]
@@ -169,7 +169,8 @@ def add_common_moments(  # type: ignore[no-untyped-def]
     """Add up what is relevant to any component, and the moments of the rest.
 
     ``relevant`` are the sums of the posterior probabilities that a feature is relevant; ``mass``,
-    ``first`` and ``second`` the weights of the rest, its gaps to the common mean and their squares.
+    ``first`` and ``second`` the weights of the rest, its offsets from the common mean and their
+    squares.
     ``shares`` has shape (k, n) and adds up to ``counts``; ``of_rows`` is scratch space.
     """
     d, n = values.shape

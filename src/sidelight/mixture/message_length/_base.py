@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from sidelight._fit.checks import check_n_clusters
+from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -21,17 +18,57 @@ from sidelight.mixture.message_length._componentwise import Search, search_compo
 
 
 class MessageLengthMixture(_MixtureBase):
-    """Mixtures that find their number of components by the length of a message.
-
-    Subclasses find a :class:`Search` in ``fit`` and :meth:`_keep_search` it.
-    """
+    """Mixtures that find their number of components by the length of a message."""
 
     n_components: Any
     min_components: int
     n_init: int
 
-    #: Number of components to start from unless told.
+    #: Number of components to start from by default.
     _many: int
+
+    def _one_component(self, source: RowSource, row_weights: Array | None) -> Any:
+        """One component for the data as a whole; ``copies(means)`` of it are a start."""
+        raise NotImplementedError
+
+    def _chosen(
+        self, search: Search, source: RowSource, known: Constraints, row_weights: Array | None
+    ) -> tuple[Any, Array]:
+        """Components and mixing weights that are kept of a search."""
+        raise NotImplementedError
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        source, known = self._validate_fit(X, y, constraints)
+        row_weights = check_weights(sample_weight, source)
+        n = float(source.n_rows if row_weights is None else row_weights.sum())
+        whole = self._one_component(source, row_weights)
+        k = self._start_size(source.n_rows, n, whole.support)
+
+        def run(number: int, rng: np.random.RandomState) -> Search:
+            rows = rng.choice(source.n_rows, size=k, replace=False)
+            start = whole.copies(np.asarray(source.take(rows), dtype=np.float64))
+            return self._search(source, start, row_weights)
+
+        search = self._best_restart(self.n_init, run, source)
+        components, weights = self._chosen(search, source, known, row_weights)
+        self.n_components_ = len(weights)
+        self.search_ = search.table
+        result = EMResult(
+            components=components,
+            log_weights=np.log(np.maximum(weights, LEAST_WEIGHT)),
+            history=-search.history / n,
+            n_iter=search.n_iter,
+            converged=search.best.converged,
+            interrupted=search.interrupted,
+        )
+        return self._set_fitted_attributes(result, source, known)
 
     def _start_size(self, n_rows: int, n: float, support: float) -> int:
         """Number of components to start from, after checks; ``n`` is the weight of all rows.
@@ -50,10 +87,11 @@ class MessageLengthMixture(_MixtureBase):
             )
         if self.n_components is None:
             return max(least, min(self._many, n_rows))
-        k = check_n_clusters(self.n_components, n_rows, name="n_components")
-        if least > k:
-            raise ValueError(f"min_components={least} must not exceed n_components={k}.")
-        return k
+        if least > self.n_components:
+            raise ValueError(
+                f"min_components={least} must not exceed n_components={self.n_components}."
+            )
+        return int(self.n_components)
 
     def _search(
         self,
@@ -64,7 +102,7 @@ class MessageLengthMixture(_MixtureBase):
         weights: Array | None = None,
         min_components: int | None = None,
     ) -> Search:
-        """Search from these components, of equal weights unless told."""
+        """Search from these components, of equal weights by default."""
         k = components.n_components
         return search_components(
             source,
@@ -77,46 +115,3 @@ class MessageLengthMixture(_MixtureBase):
             description=type(self).__name__,
             verbose=self.verbose,
         )
-
-    def _best_search(self, run: Callable[[np.random.RandomState], Search]) -> Search:
-        """Search from several starts and keep the one with the shortest message."""
-        if not isinstance(self.n_init, Integral) or self.n_init < 1:
-            raise ValueError(f"n_init must be a whole number above 0, got {self.n_init!r}.")
-        seeds = check_random_state(self.random_state).randint(
-            np.iinfo(np.int32).max, size=self.n_init
-        )
-        best: Search | None = None
-        for seed in seeds:
-            search = run(np.random.RandomState(seed))
-            if best is None or search.best.length < best.best.length:
-                best = search
-            if search.interrupted:
-                break
-        assert best is not None
-        return best
-
-    def _keep_search(
-        self,
-        search: Search,
-        source: RowSource,
-        constraints: Constraints,
-        n: float,
-        processed: tuple[Any, Array] | None = None,
-    ) -> Self:
-        """Set the fitted attributes; ``processed`` are components and weights to use instead."""
-        stage = search.best
-        components, weights = processed or (stage.components, stage.weights)
-        self.n_components_ = len(weights)
-        self.message_length_ = stage.length
-        self.message_lengths_ = np.array([each.length for each in search.stages])
-        self.n_components_tried_ = np.array([len(each.weights) for each in search.stages])
-        result = EMResult(
-            components=components,
-            log_weights=np.log(np.maximum(weights, LEAST_WEIGHT)),
-            history=-stage.history / n,
-            n_iter=search.n_iter,
-            converged=stage.converged,
-            interrupted=search.interrupted,
-        )
-        self._set_fitted_attributes(result, source, constraints)
-        return self

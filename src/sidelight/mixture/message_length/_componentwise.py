@@ -13,12 +13,18 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from sidelight._fit.alternation import Alternation, alternate
 from sidelight._kernels.mixture.componentwise import all_shares, component_shares
-from sidelight._progress import fit_progress
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 
 Sums = tuple[Array, ...]
+
+#: Densities of components of weight 0 may lie far above all others: they must not become infinite.
+LARGEST_EXPONENT = 600.0
+
+#: In the place of a column of new densities, for the kernels.
+NO_COLUMN = (-1, np.empty(0), np.empty(0))
 
 
 class Revisable(Protocol):
@@ -70,28 +76,22 @@ class Revisable(Protocol):
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Where the search stood still with one number of components.
+class Sweep:
+    """Components and mixing weights after a sweep over all components.
 
     Attributes
     ----------
-    components : Revisable
-        Parameters.
-    weights : ndarray of shape (k,)
-        Mixing weights.
-    length : float
+    parameters : tuple
+        Components and mixing weights.
+    objective : float
         Message length.
-    history : ndarray
-        Message length after every sweep since the structure last changed.
-    converged : bool
-        Whether it fell by less than ``tol`` per row.
+    n_steady : int
+        Number of sweeps since the structure last changed; 0 before the first sweep of a stage.
     """
 
-    components: Any
-    weights: Array
-    length: float
-    history: Array
-    converged: bool
+    parameters: tuple[Any, Array]
+    objective: float
+    n_steady: int
 
 
 @dataclass(frozen=True)
@@ -100,22 +100,44 @@ class Search:
 
     Attributes
     ----------
-    stages : list of Stage
-        One for every number of components where the search stood still.
-    n_iter : int
-        Number of sweeps over all components, in all stages.
-    interrupted : bool
-        Whether Ctrl-C ended it.
+    stages : list of Alternation
+        Sweeps until the message length settles; one for every number of components on the way.
     """
 
-    stages: list[Stage]
-    n_iter: int
-    interrupted: bool
+    stages: list[Alternation[Sweep]]
 
     @property
-    def best(self) -> Stage:
+    def best(self) -> Alternation[Sweep]:
         """The stage of the shortest message; of equals, that with fewer components."""
-        return min(reversed(self.stages), key=lambda stage: stage.length)
+        return min(reversed(self.stages), key=lambda stage: stage.last.objective)
+
+    @property
+    def objective(self) -> float:
+        """Length of the shortest message."""
+        return self.best.last.objective
+
+    @property
+    def history(self) -> Array:
+        """Message length after every sweep of the best stage since the structure last changed."""
+        return self.best.history[-max(self.best.last.n_steady, 1) :]
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps over all components, in all stages."""
+        return sum(stage.n_updates for stage in self.stages)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search."""
+        return self.stages[-1].interrupted
+
+    @property
+    def table(self) -> dict[str, Array]:
+        """Numbers of components on the way, and their message lengths."""
+        return {
+            "n_components": np.array([len(stage.last.parameters[1]) for stage in self.stages]),
+            "message_length": np.array([stage.last.objective for stage in self.stages]),
+        }
 
 
 class ComponentwiseEM:
@@ -130,25 +152,22 @@ class ComponentwiseEM:
         n = source.n_rows
         self._row_weights = np.ones(n) if row_weights is None else np.asarray(row_weights, float)
         self.n = float(self._row_weights.sum())
-        self._stale: int | None = None
-        self._shifts = np.zeros(n)
-        self._logs = np.empty((n, components.n_components))
-        self._linear = np.empty_like(self._logs)
-        self.log_likelihood = self._evaluate()
+        self._evaluate()
 
     @property
     def length(self) -> float:
         """Message length of the present parameters."""
         return float(self.components.message_length(self.log_likelihood, self.weights, self.n))
 
-    def sweep(self, least: int) -> None:
+    def sweep(self, least: int) -> tuple[Any, Array]:
         """Update every component in turn, and remove those that hold too little, down to ``least``.
 
-        A component that holds too little but may not go keeps its share of the rows.
+        A component that holds too little but may not go keeps its share of the rows. The result is
+        the components and their weights.
         """
         j = 0
         while j < self.components.n_components:
-            masses, statistics = self._visit(j)
+            masses, statistics = self._expect(j)
             if masses[j] <= self.components.least_rows and len(self.weights) > least:
                 self.remove(j)
                 continue
@@ -158,98 +177,106 @@ class ComponentwiseEM:
             self._stale = j
             j += 1
         if self.components.has_common:
-            self.components = self.components.with_common(self._visit_all())
-            self.log_likelihood = self._evaluate()
+            self.components = self.components.with_common(self._expect_all()[1])
+            self._evaluate()
         else:
-            self.log_likelihood = self._likelihood()
+            self.log_likelihood = self._expect_all(common=False)[0]
+        return self.components, self.weights
 
     def remove(self, component: int) -> None:
         """Remove a component; the others share its weight as they share the rest."""
         if self._stale is not None:
-            self._likelihood()
+            self._expect_all(common=False)
         self.components = self.components.without(component)
         rest = np.delete(self.weights, component)
         total = rest.sum()
         self.weights = rest / total if total > 0 else np.full(len(rest), 1 / len(rest))
         self._logs = np.ascontiguousarray(np.delete(self._logs, component, axis=1))
         self._linear = np.ascontiguousarray(np.delete(self._linear, component, axis=1))
-        self.log_likelihood = self._likelihood()
+        self.log_likelihood = self._expect_all(common=False)[0]
 
     # ------------------------------------------------------------------ passes over the rows
 
-    def _map(self, function: Callable[..., tuple[Any, ...]]) -> Sums:
-        """Add up ``function(block, logs, linear, shifts, row_weights)``, new columns filled in."""
-        stale, components = self._stale, self.components
+    def _evaluate(self) -> None:
+        """Compute all densities and the log-likelihood anew."""
+        components, weights = self.components, self.weights
 
-        def work(
-            block: Any, logs: Array, linear: Array, shifts: Array, row_weights: Array
-        ) -> tuple[tuple[Any, ...], tuple[()]]:
-            if stale is not None:
-                logs[:, stale] = components.log_density_of(block, stale)
-                with np.errstate(over="ignore"):  # such rows get a new shift
-                    linear[:, stale] = np.exp(logs[:, stale] - shifts)
-            return function(block, logs, linear, shifts, row_weights), ()
+        def work(block: Any, counts: Array) -> tuple[tuple[float], tuple[Array, ...]]:
+            logs = components.log_density(block)
+            shifts = logs.max(axis=1)
+            linear = np.exp(logs - shifts[:, None])
+            new_shifts = np.empty(len(shifts))
+            densities = (logs, linear, shifts, *NO_COLUMN)
+            likelihood, _ = all_shares(*densities, weights, counts, new_shifts)
+            return (likelihood,), (logs, linear, shifts, new_shifts)
 
-        aligned = (self._logs, self._linear, self._shifts, self._row_weights)
-        totals, _ = self.source.map_reduce(work, aligned=aligned)
-        self._stale = None
-        return totals
+        (likelihood,), rows = self.source.map_reduce(work, aligned=(self._row_weights,))
+        self._logs, self._linear, self._shifts, shifts = rows
+        self._move(shifts)
+        self._stale: int | None = None
+        self.log_likelihood = float(likelihood)
 
-    def _visit(self, component: int) -> tuple[Array, Sums]:
+    def _move(self, shifts: Array) -> None:
+        """Use new shifts, where rows have one."""
+        moved = np.flatnonzero(shifts != self._shifts)
+        raised = np.minimum(self._logs[moved] - shifts[moved, None], LARGEST_EXPONENT)
+        self._linear[moved] = np.exp(raised)
+        self._shifts = shifts
+
+    def _expect(self, component: int) -> tuple[Array, Sums]:
         """Responsibilities of all components in sum, and the statistics of one."""
         components, weights = self.components, self.weights
 
-        def work(
-            block: Any, logs: Array, linear: Array, shifts: Array, row_weights: Array
+        def expect(
+            block: Any, densities: tuple[Any, ...], counts: Array, shifts: Array
         ) -> tuple[Any, ...]:
-            shares = np.empty(len(row_weights))
             masses = np.zeros(len(weights))
-            component_shares(logs, linear, shifts, weights, row_weights, component, shares, masses)
+            shares = component_shares(*densities, weights, counts, component, shifts, masses)
             return masses, *components.statistics_of(block, component, shares)
 
-        masses, *statistics = self._map(work)
+        masses, *statistics = self._add_up(expect)
         return masses, tuple(statistics)
 
-    def _visit_all(self) -> Sums:
-        """Statistics of what all components share."""
+    def _expect_all(self, *, common: bool = True) -> tuple[float, Sums]:
+        """Log-likelihood, and the statistics of what all components share (``common``)."""
         components, weights = self.components, self.weights
 
-        def work(
-            block: Any, logs: Array, linear: Array, shifts: Array, row_weights: Array
+        def expect(
+            block: Any, densities: tuple[Any, ...], counts: Array, shifts: Array
         ) -> tuple[Any, ...]:
-            shares = np.empty_like(logs)
-            all_shares(logs, linear, shifts, weights, row_weights, shares)
-            return tuple(components.common_statistics(block, shares))
+            likelihood, shares = all_shares(*densities, weights, counts, shifts)
+            return likelihood, *(components.common_statistics(block, shares) if common else ())
 
-        return self._map(work)
+        likelihood, *statistics = self._add_up(expect)
+        return float(likelihood), tuple(statistics)
 
-    def _evaluate(self) -> float:
-        """Compute all densities anew and return the log-likelihood."""
-        components, weights = self.components, self.weights
+    def _add_up(self, expect: Callable[..., tuple[Any, ...]]) -> Sums:
+        """Add up ``expect(block, densities, row_weights, new_shifts)`` over the blocks.
 
-        def work(
-            block: Any, logs: Array, linear: Array, shifts: Array, row_weights: Array
-        ) -> tuple[Any, ...]:
-            logs[:] = components.log_density(block)
-            shifts[:] = logs.max(axis=1)
-            np.subtract(logs, shifts[:, None], out=linear)
-            np.exp(linear, out=linear)
-            shares = np.empty_like(logs)
-            return (all_shares(logs, linear, shifts, weights, row_weights, shares),)
-
-        return float(self._map(work)[0])
-
-    def _likelihood(self) -> float:
-        """Return the log-likelihood."""
-        weights = self.weights
+        The densities of the component that was changed last are computed on the way, and kept.
+        """
+        stale, components = self._stale, self.components
 
         def work(
-            _: Any, logs: Array, linear: Array, shifts: Array, row_weights: Array
-        ) -> tuple[Any, ...]:
-            shares = np.empty_like(logs)
-            return (all_shares(logs, linear, shifts, weights, row_weights, shares),)
+            block: Any, logs: Array, linear: Array, shifts: Array, counts: Array
+        ) -> tuple[tuple[Any, ...], tuple[Array, ...]]:
+            new_shifts = np.empty(len(shifts))
+            if stale is None:
+                densities = (logs, linear, shifts, *NO_COLUMN)
+                return expect(block, densities, counts, new_shifts), (new_shifts,)
+            log_column = components.log_density_of(block, stale)
+            with np.errstate(over="ignore"):  # such rows get a new shift
+                column = np.exp(log_column - shifts)
+            densities = (logs, linear, shifts, stale, log_column, column)
+            return expect(block, densities, counts, new_shifts), (new_shifts, log_column, column)
 
-        return float(self._map(work)[0])
+        aligned = (self._logs, self._linear, self._shifts, self._row_weights)
+        totals, (shifts, *columns) = self.source.map_reduce(work, aligned=aligned)
+        if stale is not None:
+            self._logs[:, stale], self._linear[:, stale] = columns
+        self._move(shifts)
+        self._stale = None
+        return totals
 
 
 def revised_weight(weight: float, masses: Array, component: int, support: float, n: float) -> float:
@@ -307,40 +334,45 @@ def search_components(
     weights : ndarray of shape (k,)
         Mixing weights to start from.
     row_weights : ndarray of shape (n_rows,), default=None
-        Weights of the rows; 1 unless told.
+        Weights of the rows; 1 by default.
     min_components : int, default=1
         Where to stop.
     max_iter : int, default=500
-        At most this many sweeps per number of components.
+        Largest number of sweeps per number of components.
     tol : float, default=1e-5
         A stage is over when a sweep changes the message length by less than this per row.
     description : str, default="MML"
-        What the progress bar says.
+        Name of the fit in the progress bar.
     verbose : int, default=0
-        Show the bar.
+        Whether to show the progress bar.
     """
     fit = ComponentwiseEM(source, components, weights, row_weights)
-    stages: list[Stage] = []
-    with fit_progress(description, verbose=verbose) as progress:
-        while True:
-            stages.append(_stage(fit, [fit.length], False))
-            history: list[float] = []
-            for _ in range(max_iter):
-                before = fit.components.structure
-                fit.sweep(min_components)
-                if fit.components.structure != before:
-                    history = []
-                history.append(fit.length)
-                converged = len(history) > 1 and abs(history[-2] - history[-1]) < tol * fit.n
-                stages[-1] = _stage(fit, history, converged)
-                progress.step(history[-1])
-                if converged:
-                    break
-            if len(fit.weights) <= min_components:
-                break
+    stages: list[Alternation[Sweep]] = []
+
+    def evaluate(parameters: tuple[Any, Array], before: Sweep | None) -> Sweep:
+        if before is None:
+            return Sweep(parameters, fit.length, 0)
+        steady = parameters[0].structure == before.parameters[0].structure
+        return Sweep(parameters, fit.length, before.n_steady + 1 if steady else 1)
+
+    def update(now: Sweep) -> tuple[Any, Array]:
+        if stages and now.n_steady == 0:  # a new stage begins
             fit.remove(int(np.argmin(fit.weights)))
-    return Search(stages, progress.n_steps, progress.interrupted)
+        return fit.sweep(min_components)
 
+    def stop(before: Sweep, now: Sweep, history: list[float]) -> bool:
+        return now.n_steady > 1 and abs(before.objective - now.objective) < tol * fit.n
 
-def _stage(fit: ComponentwiseEM, history: list[float], converged: bool) -> Stage:
-    return Stage(fit.components, fit.weights, fit.length, np.array(history), converged)
+    while True:
+        stage = alternate(
+            (fit.components, fit.weights),
+            evaluate,
+            update,
+            stop=stop,
+            max_iter=max_iter,
+            description=f"{description}, {len(fit.weights)} components",
+            verbose=verbose,
+        )
+        stages.append(stage)
+        if stage.interrupted or len(fit.weights) <= min_components:
+            return Search(stages)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import Auto, Count, NonNegative, Positive, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -38,15 +38,17 @@ class FeatureSaliencyMixture(MessageLengthMixture):
     Fitted is the model of least message length ``-log p(Y) + (k+d)/2 log n + Σ_lj log(n α_j ρ_l) +
     Σ_l log(n (1-ρ_l))``: components that hold too few rows vanish, and saliencies go to 0 and 1
     (Law 2006, section 4.3.3). Starting from many components the weakest is removed by and by, and
-    the best model on the way is kept. Standardising the features first is not needed: the start
-    and the criterion do not depend on their scales.
+    the best model on the way is kept. Standardizing the features first is not needed: the start
+    and the criterion do not depend on their scales. Known classes, which may consist of several
+    components each, are used in the end (``post_process``). Read more in the
+    :doc:`user guide </mixture/message_length>`.
 
     Parameters
     ----------
-    n_components : int, default=None
-        Number of components to start from, far more than there are clusters; 30 unless told, or
-        as many as there are rows.
-    min_components : int, default=1
+    n_components : int >= 1 or None, default=None
+        Number of components to start from, far more than there are clusters; 30 by
+        default, or as many as there are rows.
+    min_components : int >= 1, default=1
         Fewer components are not tried.
     feature_saliency : bool, default=True
         Whether saliencies are found; without, all features are relevant: the method of Figueiredo
@@ -54,22 +56,23 @@ class FeatureSaliencyMixture(MessageLengthMixture):
     count_features : {"all", "salient"}, default="all"
         Features that count for the ``d`` rows which a component has to hold: all, as published, or
         those whose saliency is not 0; then the message length never rises between removals.
-    post_process : {"auto", True, False}, default="auto"
+    post_process : "auto" or bool, default="auto"
         Whether saliencies are changed in the end such that rows tell the components, or known
         classes of them, apart as clearly as possible (sections 4.3.4 and 4.5.4), which raises their
         contrast. ``"auto"``: if there are labels of two classes or more.
-    tol : float, default=1e-6
+    tol : float >= 0, default=1e-06
         Stop when a sweep over the components changes the message length by less, per row.
-    reg_covar : float, default=1e-6
+    reg_covar : float > 0, default=1e-06
         Variances do not fall below this part of the variance of the feature.
-    max_iter : int, default=500
-        At most this many sweeps per number of components.
-    n_init : int, default=1
-        Number of starts, of which the shortest message is kept.
-    random_state : int, RandomState or None, default=None
-        Source of chance: rows that the first components start from.
-    verbose : int, default=0
-        Show progress.
+    max_iter : int >= 1, default=500
+        Largest number of sweeps per number of components.
+    n_init : int >= 1, default=1
+        Number of restarts; the shortest message is kept.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the rows that the first components start from; pass an int for
+        reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -83,26 +86,19 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         Means and variances of the components; those of all rows where the saliency is 0.
     common_means_, common_variances_ : ndarray of shape (n_features,)
         The common density.
-    message_length_ : float
-        Message length of the model, before post-processing.
-    message_lengths_ : ndarray
-        Message length of the best model for every number of components that was reached.
-    n_components_tried_ : ndarray of int
-        These numbers.
+    search_ : dict of ndarray
+        ``n_components``: numbers of components on the way; ``message_length``: length of the
+        message for each, before post-processing, in nats, up to a constant of the data.
     class_weights_ : ndarray of shape (n_classes, ``n_components_``)
         Probability of every known class in the components, if there are labels and they were used.
     classes_ : ndarray
         The known classes.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Most probable component of every row.
-    objective_, history_ : float, ndarray
-        Message length per row, and its path since the last component or feature was removed.
+    objective_ : float
+        Message length per row of the model that is kept, before post-processing.
+    history_ : ndarray
+        Message length per row after every sweep since the last component or feature was removed.
     n_iter_ : int
         Number of sweeps over the components.
-    converged_ : bool
-        Whether the message length stood still.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
 
     See Also
     --------
@@ -130,18 +126,18 @@ class FeatureSaliencyMixture(MessageLengthMixture):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: Count | None = None,
         *,
-        min_components: int = 1,
+        min_components: Count = 1,
         feature_saliency: bool = True,
-        count_features: str = "all",
-        post_process: Any = "auto",
-        tol: float = 1e-6,
-        reg_covar: float = 1e-6,
-        max_iter: int = 500,
-        n_init: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
+        count_features: Literal["all", "salient"] = "all",
+        post_process: Auto | bool = "auto",
+        tol: NonNegative = 1e-6,
+        reg_covar: Positive = 1e-6,
+        max_iter: Count = 500,
+        n_init: Count = 1,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.min_components = min_components
@@ -166,77 +162,11 @@ class FeatureSaliencyMixture(MessageLengthMixture):
             out_of_core=True,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        """Fit the mixture to the rows.
-
-        Parameters
-        ----------
-        X : array or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown; a class may consist of several components.
-        constraints : Constraints, default=None
-            Labels are used, also where must-links pass them on; other pairs are only counted.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows: a row of weight 2 counts as two.
-
-        Returns
-        -------
-        self : FeatureSaliencyMixture
-            The fitted mixture.
-        """
-        source = self._validate_rows(X, reset=True)
-        row_weights = check_weights(sample_weight, source)
-        known = self._check_constraints(constraints, y, source.n_rows)
-        self._check_choices()
-        n = float(source.n_rows if row_weights is None else row_weights.sum())
-        k = self._start_size(source.n_rows, n, float(source.n_features))
-        whole = self._whole_data(source, row_weights)
-
-        def run(number: int, rng: np.random.RandomState) -> Search:
-            rows = rng.choice(source.n_rows, size=k, replace=False)
-            start = replace(
-                whole,
-                means=np.asarray(source.take(rows), dtype=np.float64),
-                variances=np.repeat(np.maximum(whole.variances / 10, whole.floor), k, axis=0),
-            ).with_saliencies(whole.saliencies)
-            return self._search(source, start, row_weights)
-
-        search = self._best_search(run)
-        labels, classes = known_classes(known, source.n_rows)
-        self.classes_ = classes
-        processed = None
-        if self.post_process is True or (
-            self.post_process == "auto" and self.feature_saliency and len(classes) > 1
-        ):
-            processed = self._post_process(source, search, labels, row_weights)
-        return self._keep_search(search, source, known, n, processed)
-
-    def _check_choices(self) -> None:
-        if self.count_features not in ("all", "salient"):
-            raise ValueError(
-                f"count_features must be 'all' or 'salient', got {self.count_features!r}."
-            )
-        if not (self.post_process == "auto" or isinstance(self.post_process, bool)):
-            raise ValueError(
-                f"post_process must be 'auto', True or False, got {self.post_process!r}."
-            )
+    def _one_component(self, source: RowSource, row_weights: Array | None) -> SaliencyComponents:
         if self.post_process is True and not self.feature_saliency:
             raise ValueError(
                 "post_process=True changes saliencies, and feature_saliency=False has none."
             )
-        if not self.reg_covar > 0:
-            raise ValueError(f"reg_covar must be above 0, got {self.reg_covar!r}.")
-
-    def _whole_data(self, source: RowSource, row_weights: Array | None) -> SaliencyComponents:
-        """One component: the data as a whole."""
         mean, variance = feature_moments(source, row_weights)
         constant = variance <= (CONSTANT * np.abs(mean)) ** 2
         floor = self.reg_covar * np.where(constant, 1.0, variance)
@@ -248,14 +178,13 @@ class FeatureSaliencyMixture(MessageLengthMixture):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        saliencies = np.where(constant, 0.0, 0.5) if self.feature_saliency else np.ones_like(mean)
         return SaliencyComponents(
             means=mean[None],
             variances=variance[None],
             common_means=mean,
             common_variances=variance,
-            saliencies=np.where(constant, 0.0, 0.5)
-            if self.feature_saliency
-            else np.ones_like(mean),
+            saliencies=saliencies,
             whole_means=mean,
             whole_variances=variance,
             floor=floor,
@@ -263,35 +192,40 @@ class FeatureSaliencyMixture(MessageLengthMixture):
             counted=self.count_features,
         )
 
-    def _post_process(
-        self, source: RowSource, search: Search, labels: Array, row_weights: Array | None
+    def _chosen(
+        self, search: Search, source: RowSource, known: Constraints, row_weights: Array | None
     ) -> tuple[SaliencyComponents, Array]:
-        """Saliencies that tell components or classes apart, and the mixture that goes with them."""
-        stage = search.best
-        log_weights = np.log(np.maximum(stage.weights, LEAST_WEIGHT))
-        n_classes = len(self.classes_)
-        if n_classes > 1:
+        labels, self.classes_ = known_classes(known, source.n_rows)
+        components, weights = search.best.last.parameters
+        wanted = self.post_process
+        if wanted == "auto":
+            wanted = self.feature_saliency and len(self.classes_) > 1
+        if not wanted:
+            return components, weights
+        log_weights = np.log(np.maximum(weights, LEAST_WEIGHT))
+        class_weights = np.eye(len(weights))
+        if len(self.classes_) > 1:
             labelled = np.flatnonzero(labels >= 0)
-            joint = stage.components.log_density(source.take(labelled)) + log_weights
-            self.class_weights_ = class_weights_of(
-                softmax(joint, axis=1), labels[labelled], n_classes
+            joint = components.log_density(source.take(labelled)) + log_weights
+            class_weights = self.class_weights_ = class_weights_of(
+                softmax(joint, axis=1), labels[labelled], len(self.classes_)
             )
         else:
             labels = np.full(source.n_rows, -1)
         separation = Separation(
             source,
-            stage.components,
+            components,
             log_weights,
-            self.class_weights_ if n_classes > 1 else np.eye(len(log_weights)),
+            class_weights,
             labels,
             np.ones(source.n_rows) if row_weights is None else row_weights,
         )
-        saliencies, _ = separation.maximize(stage.components.saliencies)
-        fixed = replace(stage.components.with_saliencies(saliencies), learn=False, counted="none")
+        saliencies, _ = separation.maximize(components.saliencies, verbose=self.verbose)
+        fixed = replace(components.with_saliencies(saliencies), learn=False, counted="none")
         refit = self._search(
-            source, fixed, row_weights, weights=stage.weights, min_components=len(stage.weights)
+            source, fixed, row_weights, weights=weights, min_components=len(weights)
         )
-        return refit.best.components, refit.best.weights
+        return refit.best.last.parameters
 
     def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
         self.saliencies_ = components.saliencies.astype(dtype)
@@ -300,13 +234,8 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         self.common_means_ = components.common_means.astype(dtype)
         self.common_variances_ = components.common_variances.astype(dtype)
 
-    @property
-    def feature_saliency_(self) -> Array:
-        """The saliencies, under the name of the parameter."""
-        return self.saliencies_
-
     def get_support(self, threshold: float = 0.5) -> Array:
-        """Say which features are relevant.
+        """Return which features are relevant.
 
         Parameters
         ----------

@@ -11,6 +11,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.mixture._core._criteria import mml
+from sidelight.mixture.gaussian._components import GaussianComponents
 
 Sums = tuple[Array, ...]
 
@@ -42,8 +43,10 @@ class RevisableGaussians:
         ``log |F|``, of shape (k,), or one number for a tied covariance.
     floor : float
         Least variance in any direction.
-    constants : bool
-        Whether the message length counts terms that do not grow with the number of rows.
+    origin : ndarray of shape (d,)
+        Mean of the data.
+    largest_square : float
+        Largest squared distance of a row to the mean of the data.
     """
 
     means: Array
@@ -52,7 +55,8 @@ class RevisableGaussians:
     factors: Array
     normalizers: Array
     floor: float
-    constants: bool
+    origin: Array
+    largest_square: float
 
     @property
     def n_components(self) -> int:
@@ -82,7 +86,28 @@ class RevisableGaussians:
     def message_length(self, log_likelihood: float, weights: Array, n: float) -> float:
         """Message length of Figueiredo and Jain."""
         own, shared = parameters_of(self.kind, self.means.shape[1])
-        return mml(log_likelihood, weights, own, n, shared=shared, constants=self.constants)
+        return mml(log_likelihood, weights, own, n, shared=shared, constants=False)
+
+    def copies(self, means: Array) -> RevisableGaussians:
+        """Round Gaussians at these means, with a tenth of the variance of the only component."""
+        return round_gaussians(
+            means,
+            np.ravel(self.covariances)[0] / 10,
+            self.kind,
+            floor=self.floor,
+            origin=self.origin,
+            largest_square=self.largest_square,
+        )
+
+    def gaussians(self) -> GaussianComponents:
+        """Components that measure new rows."""
+        return GaussianComponents(
+            means=self.means,
+            covariances=self.covariances,
+            kind=self.kind,
+            origin=self.origin,
+            largest_square=self.largest_square,
+        )
 
     # ------------------------------------------------------------------ densities
 
@@ -97,8 +122,8 @@ class RevisableGaussians:
         constant = self.normalizers if tied else self.normalizers[component]
         out = np.empty(len(block))
         for rows, values in _tiles(block):
-            gaps = values - self.means[component]
-            scaled = gaps @ factor if factor.ndim == 2 else gaps * factor
+            offsets = values - self.means[component]
+            scaled = offsets @ factor if factor.ndim == 2 else offsets * factor
             out[rows] = np.einsum("nd,nd->n", scaled, scaled)
         out *= -0.5
         out += constant - 0.5 * LOG_2PI * self.means.shape[1]
@@ -107,7 +132,7 @@ class RevisableGaussians:
     # ------------------------------------------------------------------ one component
 
     def statistics_of(self, block: Array, component: int, shares: Array) -> Sums:
-        """Sum of the shares, of gaps to the mean, and of products of these."""
+        """Sum of the shares, of offsets from the mean, and of products of these."""
         # A covariance that is tied is found after the sweep.
         return _moments(block, shares, self.means[component], products=self.kind == "full")
 
@@ -147,7 +172,7 @@ class RevisableGaussians:
     # ------------------------------------------------------------------ a covariance for all
 
     def common_statistics(self, block: Array, shares: Array) -> Sums:
-        """Sums of the shares, of gaps to the means, and of their products over all components."""
+        """Sums of the shares, of offsets from the means, and of all their products."""
         of_components = [
             _moments(block, shares[:, j], self.means[j], products=True)
             for j in range(len(self.means))
@@ -171,7 +196,7 @@ class RevisableGaussians:
 
 
 def round_gaussians(
-    means: Array, variance: float, kind: str, *, floor: float, constants: bool
+    means: Array, variance: float, kind: str, *, floor: float, origin: Array, largest_square: float
 ) -> RevisableGaussians:
     """Gaussians of the same variance in all directions."""
     k, d = means.shape
@@ -190,7 +215,8 @@ def round_gaussians(
         factors=spread * shapes[kind],
         normalizers=np.asarray(log_factor) if kind == "tied" else np.full(k, log_factor),
         floor=floor,
-        constants=constants,
+        origin=origin,
+        largest_square=largest_square,
     )
 
 
@@ -214,15 +240,15 @@ def _tiles(block: Array) -> Iterator[tuple[slice, Array]]:
 
 
 def _moments(block: Array, shares: Array, mean: Array, *, products: bool) -> Sums:
-    """Sum of the shares, of weighted gaps to the mean, and of their products or squares."""
+    """Sum of the shares, of weighted offsets from the mean, and of their products or squares."""
     d = len(mean)
     first = np.zeros(d)
     second = np.zeros((d, d) if products else d)
     for rows, values in _tiles(block):
-        gaps = values - mean
-        weighted = gaps * shares[rows, None]
+        offsets = values - mean
+        weighted = offsets * shares[rows, None]
         first += weighted.sum(axis=0)
-        second += weighted.T @ gaps if products else np.einsum("nd,nd->d", weighted, gaps)
+        second += weighted.T @ offsets if products else np.einsum("nd,nd->d", weighted, offsets)
     return np.asarray(shares.sum()), first, second
 
 

@@ -21,7 +21,7 @@ from sidelight._kernels.mixture.saliency import (
     add_log_mixed,
     add_moments,
     add_relevant_moments,
-    add_squared_gaps,
+    add_squared_offsets,
 )
 from sidelight._typing import Array
 
@@ -191,7 +191,7 @@ class SaliencyComponents:
         """Values of the sure and of the mixed features, and logarithms of the common density."""
         common = np.zeros(values.shape[1])
         shared = self.shared
-        add_squared_gaps(
+        add_squared_offsets(
             _pick(values, shared), self.common_means[shared], self._common_inverses[shared], common
         )
         return _pick(values, self.sure), _pick(values, self.mixed), common
@@ -201,7 +201,7 @@ class SaliencyComponents:
         sure, mixed, common = parts
         out = common + self._constants[j]
         if len(sure):
-            add_squared_gaps(sure, self.means[j, self.sure], self._inverses[j, self.sure], out)
+            add_squared_offsets(sure, self.means[j, self.sure], self._inverses[j, self.sure], out)
         if len(mixed):
             means, inverses, common_means, common_inverses, offsets = self._mixed_parameters
             add_log_mixed(
@@ -219,7 +219,7 @@ class SaliencyComponents:
     # ------------------------------------------------------------------ one component
 
     def statistics_of(self, block: Array, component: int, shares: Array) -> Sums:
-        """Weights of what is relevant to a component, gaps to its mean, and their squares."""
+        """Weights of what is relevant to a component, offsets from its mean, and their squares."""
         d = self.means.shape[1]
         mass, first, second = np.zeros(d), np.zeros(d), np.zeros(d)
         kept = np.flatnonzero(shares > NEGLIGIBLE)
@@ -255,6 +255,12 @@ class SaliencyComponents:
         means, variances = self.means.copy(), self.variances.copy()
         means[component], variances[component] = mean, variance
         return replace(self, means=means, variances=variances)
+
+    def copies(self, means: Array) -> Self:
+        """Components at these means, with a tenth of the variances of the only component."""
+        variances = np.maximum(self.variances / 10, self.floor)
+        copies = replace(self, means=means, variances=np.repeat(variances, len(means), axis=0))
+        return copies.with_saliencies(self.saliencies)
 
     def without(self, component: int) -> Self:
         """With one component less."""
@@ -343,7 +349,7 @@ def _pick(values: Array, features: Array) -> Array:
 
 
 def _moments(statistics: Sums, means: Array, variances: Array, floor: Array) -> tuple[Array, Array]:
-    """Means and variances from weights, gaps to the old means and their squares.
+    """Means and variances from weights, offsets from the old means and their squares.
 
     Without any weight they stay what they were.
     """

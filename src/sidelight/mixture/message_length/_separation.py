@@ -1,6 +1,6 @@
 """Saliencies that tell the components apart (Law 2006, sections 4.3.4 and 4.5.4).
 
-With all other parameters fixed, maximise over the saliencies
+With all other parameters fixed, maximize over the saliencies
 
     J(ρ) = Σ_i log r_{i,t_i},   r_ic = Σ_j β_cj w_ij,
 
@@ -11,12 +11,14 @@ is its own class.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit, softmax
 
+from sidelight._fit.alternation import alternate
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture.message_length._saliency import SaliencyComponents
@@ -24,8 +26,17 @@ from sidelight.mixture.message_length._saliency import SaliencyComponents
 #: Saliencies stay this far from 0 and 1 while they are searched: slopes are finite there.
 MARGIN = 1e-6
 
-#: So often the classes of the rows are looked at again.
+#: Largest number of times that the classes of the rows are looked at again.
 MAX_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class _Separated:
+    """Saliencies, the class of every row that follows from them, and minus ``J``."""
+
+    parameters: Array
+    classes: Array
+    objective: float
 
 
 class Separation:
@@ -75,7 +86,7 @@ class Separation:
         return self._source.map_reduce(work, aligned=(self._known,))[1][0]
 
     def value_and_slope(self, saliencies: Array, classes: Array) -> tuple[float, Array]:
-        """``J`` and its gradient, with the classes held fixed; 0 for saliencies of 0 or 1.
+        """``J`` and its gradient, with the classes fixed; 0 for saliencies of 0 or 1.
 
         The slope of ``log w_ij`` is that of the log-density of ``j`` minus its mean over ``w_i``;
         the former is ``(σ_ijl - ρ_l) / (ρ_l (1 - ρ_l))``, where ``σ`` is the posterior probability
@@ -98,27 +109,33 @@ class Separation:
         slope[mixed] = relevance / (rho * (1 - rho))
         return float(value), slope
 
-    def maximize(self, saliencies: Array) -> tuple[Array, Array]:
+    def maximize(self, saliencies: Array, *, verbose: int = 0) -> tuple[Array, Array]:
         """Return better saliencies, and ``J`` at the start and after every round.
 
-        Features of saliency 0 have no density of their own in the components and stay at 0.
+        A round climbs with the classes of the rows fixed, and looks at them again. Features of
+        saliency 0 have no density of their own in the components and stay at 0.
         """
         open_features = np.flatnonzero(saliencies > 0)
-        best = saliencies.copy()
-        best[open_features] = np.clip(saliencies[open_features], MARGIN, 1 - MARGIN)
-        classes = self.classes(best)
-        path = [self.value_and_slope(best, classes)[0]]
-        for _ in range(MAX_ROUNDS):
-            best, value = self._ascend(best, open_features, classes)
-            new_classes = self.classes(best)
-            path.append(value)
-            if np.array_equal(new_classes, classes):
-                break
-            classes = new_classes
-        return self._rounded(best, classes), np.array(path)
+        start = saliencies.copy()
+        start[open_features] = np.clip(saliencies[open_features], MARGIN, 1 - MARGIN)
 
-    def _ascend(self, start: Array, features: Array, classes: Array) -> tuple[Array, float]:
-        """Climb with the classes held fixed; log-odds of the saliencies make the slopes even."""
+        def evaluate(saliencies: Array, before: _Separated | None) -> _Separated:
+            classes = self.classes(saliencies)
+            return _Separated(saliencies, classes, -self.value_and_slope(saliencies, classes)[0])
+
+        rounds = alternate(
+            start,
+            evaluate,
+            lambda now: self._ascend(now.parameters, open_features, now.classes),
+            stop=lambda before, now, history: np.array_equal(before.classes, now.classes),
+            max_iter=MAX_ROUNDS,
+            description="Post-processing of saliencies",
+            verbose=verbose,
+        )
+        return self._rounded(rounds.last.parameters, rounds.last.classes), -rounds.history
+
+    def _ascend(self, start: Array, features: Array, classes: Array) -> Array:
+        """Climb with the classes fixed; log-odds of the saliencies make the slopes even."""
 
         def at(log_odds: Array) -> Array:
             saliencies = start.copy()
@@ -138,7 +155,7 @@ class Separation:
             method="L-BFGS-B",
             bounds=[(-farthest, farthest)] * len(features),
         )
-        return at(found.x), -float(found.fun)
+        return at(found.x)
 
     def _rounded(self, saliencies: Array, classes: Array) -> Array:
         """Put saliencies at the bounds to 0 and 1, unless that parts the classes less."""

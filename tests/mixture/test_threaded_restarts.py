@@ -1,0 +1,49 @@
+"""Restarts of mixtures share nothing that changes: any number of threads gives the same bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from sidelight import Constraints, mixture
+from sidelight._fit import restarts
+from sidelight.engine import threads
+
+X, Y = make_blobs(240, n_features=3, centers=4, cluster_std=2.5, random_state=5)
+PAIRS = Constraints.sample(Y, 25, random_state=0)
+
+ESTIMATORS = [
+    (mixture.MMLMixture(10, n_init=3), None),
+    (mixture.MMLMixture(10, covariance_type="tied", n_init=3), None),
+    (mixture.FeatureSaliencyMixture(10, n_init=3), None),
+]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "known"), ESTIMATORS, ids=[repr(estimator) for estimator, _ in ESTIMATORS]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_threads_give_the_same_bits(
+    estimator: Any, known: Constraints | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once, fits = restarts._at_once, []
+
+    def watched(*args: Any) -> Any:
+        fits.append(len(args[1]))
+        return at_once(*args)
+
+    monkeypatch.setattr(restarts, "FEW_NUMBERS", 0)
+    monkeypatch.setattr(restarts, "_at_once", watched)
+    results = []
+    for n_threads in (1, 2, 3):
+        with threads(n_threads):
+            model = estimator.set_params(random_state=1).fit(X, constraints=known)
+        results.append([model.labels_, model.weights_, model.history_, model.predict_proba(X)])
+    assert len(fits) >= 2  # not with one thread
+    assert min(fits) >= 3
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)
