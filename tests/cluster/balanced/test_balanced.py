@@ -13,8 +13,9 @@ from sklearn.datasets import load_digits, make_blobs
 
 from sidelight import Constraints
 from sidelight.assignment import assign_sized
-from sidelight.cluster import BalancedKMeans, KMeans, SphericalKMeans, sample_size
+from sidelight.cluster import BalancedKMeans, KMeans, SphericalKMeans
 from sidelight.cluster.balanced._populate import populate, refine
+from sidelight.cluster.balanced._sample_size import sample_size
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
 # ------------------------------------------------------------------ how many rows to sample
@@ -300,18 +301,18 @@ def test_new_rows_without_and_with_balance(uneven, assignment):
     new = np.random.default_rng(0).normal(size=(40, 3))
     nearest = np.argmin(model.transform(new), axis=1)
     np.testing.assert_array_equal(model.predict(new), nearest)
-    assert list(np.bincount(model.predict(new, balanced=True))) == [10, 10, 10, 10]
+    assert list(np.bincount(model.predict_sized(new))) == [10, 10, 10, 10]
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
         ({"min_size": 101}, "add up to 303, more than the 300 rows: ask for at most 100"),
-        ({"min_size": [1, 2, 3]}, "one number for all clusters; SizeConstrainedKMeans"),
-        ({"min_size": -1}, "not negative"),
-        ({"balance": 1.2}, "balance must lie between 0 and 1"),
-        ({"balance": "much"}, "balance must lie between 0 and 1"),
-        ({"sample_size": 2}, "sample_size must be a whole number of at least"),
+        ({"min_size": [1, 2, 3]}, "min_size must be a number"),
+        ({"min_size": -1}, "min_size must be a number of at least 0"),
+        ({"balance": 1.2}, "balance must be a number of at least 0 and at most 1"),
+        ({"balance": "much"}, "balance must be a number of at least 0 and at most 1"),
+        ({"sample_size": 2}, "sample_size must be at least n_clusters"),
         ({"confidence": 0}, "confidence"),
         ({"geometry": "manhattan"}, "geometry"),
         ({"assignment": "greedy"}, "assignment"),

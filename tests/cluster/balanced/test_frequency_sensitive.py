@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight import Constraints
 from sidelight.cluster import FrequencySensitiveKMeans, SphericalKMeans
 from sidelight.cluster.balanced._competition import Rule, Stream
-from sidelight.cluster.balanced._competition_passes import Batch, Incremental, Partial
+from sidelight.cluster.balanced._competition_passes import Batch, Incremental, Partial, State
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
@@ -115,7 +115,7 @@ def test_a_long_stream_with_a_short_memory_stays_in_range():
 def test_without_sizes_it_is_spherical_kmeans(topics, mode):
     X, _ = topics
     plain = SphericalKMeans(6, init=X[:6], tol=0).fit(X)
-    ours = FrequencySensitiveKMeans(6, mode=mode, gamma=0, init=X[:6]).fit(X)
+    ours = FrequencySensitiveKMeans(6, mode=mode, penalty=0, init=X[:6]).fit(X)
     np.testing.assert_array_equal(ours.labels_, plain.labels_)
     np.testing.assert_allclose(ours.cluster_centers_, plain.cluster_centers_, atol=1e-12)
     assert ours.mean_cosine_ == pytest.approx(plain.mean_cosine_)
@@ -126,8 +126,10 @@ def test_without_sizes_a_pass_is_a_step_of_spherical_kmeans(topics):
     X = unit(topics[0])
     source = as_rows(X)
     rule = Rule(0.0, float(len(X)), X.shape[1])
-    step = Batch(source, rule, X[:6], np.full(6, 100.0), 0.1)
-    after_three = [step() for _ in range(3)][-1]
+    step = Batch(source, rule, 0.1)
+    after_three = step(State(X[:6], np.full(6, 100.0)))
+    for _ in range(2):
+        after_three = step(after_three.following)
     plain = SphericalKMeans(6, init=X[:6], tol=0, max_iter=2).fit(X)
     np.testing.assert_array_equal(after_three.labels, plain.labels_)
     np.testing.assert_allclose(after_three.centers, plain.cluster_centers_, atol=1e-12)
@@ -184,7 +186,7 @@ def test_sparse_equals_dense(topics, mode):
 def test_the_literal_batch_rule_goes_around_in_circles(topics):
     X, _ = topics
     model = FrequencySensitiveKMeans(
-        10, gamma=1.0, damping=1.0, n_init=1, max_iter=200, random_state=0
+        10, penalty=1.0, damping=1.0, n_init=1, max_iter=200, random_state=0
     )
     with pytest.warns(ConvergenceWarning, match="go around in circles"):
         model.fit(X)
@@ -206,7 +208,7 @@ def test_predict_by_cosine_or_by_competition(topics):
     np.testing.assert_array_equal(
         model.predict(X), np.argmax(unit(X) @ model.cluster_centers_.T, axis=1)
     )
-    np.testing.assert_array_equal(model.predict(X, balanced=True), model.labels_)
+    np.testing.assert_array_equal(model.predict_sized(X), model.labels_)
 
 
 # ------------------------------------------------------------------ streams
@@ -250,10 +252,10 @@ def test_with_endless_memory_a_stream_is_one_pass_over_the_batch(topics):
     # In its limit: L = inf, and the same start, labels and sums as one incremental pass.
     X = unit(topics[0])
     rule = Rule(1.0, np.inf, X.shape[1])
-    visit = Incremental(as_rows(X), rule, Stream.of(X[:5], np.ones(5)))()
+    one_pass = Incremental(as_rows(X), rule)(Stream.of(X[:5], np.ones(5)))
     model = FrequencySensitiveKMeans(5, memory=np.inf, init=X[:5], mode="streaming").partial_fit(X)
-    np.testing.assert_array_equal(model.labels_, visit.labels)
-    sums = np.array([X[:5][h] + X[visit.labels == h].sum(axis=0) for h in range(5)])
+    np.testing.assert_array_equal(model.labels_, one_pass.labels)
+    sums = np.array([X[:5][h] + X[one_pass.labels == h].sum(axis=0) for h in range(5)])
     np.testing.assert_allclose(model.cluster_centers_, unit(sums), atol=1e-12)
 
 
@@ -293,8 +295,9 @@ def test_partial_passes_change_counts_only_within_a_pass(topics):
     X = unit(topics[0])
     source, order = as_rows(X), np.arange(len(X))
     rule = Rule(1.0, float(len(X)), X.shape[1])
-    step = Partial(source, rule, X[:5], np.full(5, 120.0), order)
-    first, second = step(), step()
+    step = Partial(source, rule, order)
+    first = step(State(X[:5], np.full(5, 120.0)))
+    second = step(first.following)
     np.testing.assert_array_equal(first.centers, X[:5])
     sums = np.array([X[first.labels == h].sum(axis=0) for h in range(5)])
     np.testing.assert_allclose(second.centers, unit(sums), atol=1e-12)
@@ -307,8 +310,8 @@ def test_partial_passes_change_counts_only_within_a_pass(topics):
     ("params", "message"),
     [
         ({"mode": "online"}, "mode must be one of"),
-        ({"gamma": -1.0}, "gamma"),
-        ({"gamma": np.inf}, "gamma"),
+        ({"penalty": -1.0}, "penalty"),
+        ({"penalty": np.inf}, "penalty"),
         ({"damping": 0.0}, "damping"),
         ({"memory": 0.5}, "memory"),
     ],

@@ -241,15 +241,15 @@ def test_new_rows_without_and_with_multipliers(uneven):
     X, _ = uneven
     model = SoftBalancedKMeans(4, random_state=0).fit(X)
     np.testing.assert_array_equal(model.predict(X), np.argmin(model.transform(X), axis=1))
-    np.testing.assert_array_equal(model.predict(X, balanced=True), model.labels_)
+    np.testing.assert_array_equal(model.predict_sized(X), model.labels_)
     assert np.any(model.predict(X) != model.labels_)
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"temperature": 0.0}, "limit of temperature 0"),
-        ({"start_temperature": -1.0}, "must be above 0"),
+        ({"temperature": 0.0}, "temperature must be a finite number above 0"),
+        ({"start_temperature": -1.0}, "must be a finite number above 0"),
         ({"target_sizes": [1, 2]}, "for each of the 3 clusters"),
         ({"target_sizes": [1, 0, 2]}, "above 0"),
         ({"geometry": "manhattan"}, "geometry"),

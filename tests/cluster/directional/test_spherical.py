@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sidelight import Constraints
-from sidelight.cluster import KMeans, SphericalKMeans
-from sidelight.cluster.directional._directions import UnitRows, onto_sphere, row_lengths
+from sidelight._fit.views import UnitRows, row_lengths
+from sidelight.cluster import SphericalKMeans
+from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
@@ -118,13 +119,17 @@ def test_transform_predict_and_score(directions):
 
 
 def test_perturbed_mean_start(directions):
+    # The start of the chapter: small random steps from the mean direction (section 8.3.2).
     X, _ = directions
-    model = SphericalKMeans(5, init="perturb", n_init=10, random_state=0).fit(X)
+    steps = unit(np.random.RandomState(0).standard_normal((50, X.shape[1]))).reshape(10, 5, -1)
+    starts = unit(X).mean(axis=0) / np.linalg.norm(unit(X).mean(axis=0)) + 0.1 * steps
+    models = [SphericalKMeans(5, init=start).fit(X) for start in starts]
+    model = min(models, key=lambda model: model.objective_)
     best = SphericalKMeans(5, n_init=10, random_state=0).fit(X)
     assert model.objective_ <= 1.2 * best.objective_
     assert len(np.unique(model.labels_)) == 5
     with pytest.raises(ValueError, match="init must be"):
-        KMeans(5, init="perturb").fit(X)
+        SphericalKMeans(5, init="perturb").fit(X)
 
 
 def test_rows_that_cancel_leave_the_centre_where_it_was():
@@ -156,7 +161,7 @@ def test_zero_rows_are_named(directions, kind):
     model = SphericalKMeans(3, random_state=0).fit(directions[0])
     with pytest.raises(SidelightError, match="Row 17"):
         model.predict(kind(X))
-    with pytest.raises(SidelightError, match="Centre 1 of init"):
+    with pytest.raises(SidelightError, match="Center 1 of init"):
         SphericalKMeans(2, init=[[1.0] * 8, [0.0] * 8]).fit(directions[0])
 
 

@@ -1,8 +1,13 @@
-"""Passes over the rows in which clusters compete: counts and centres follow sooner or later."""
+"""Passes over the rows in which clusters compete: counts and centers follow sooner or later.
+
+Each kind of pass is the evaluation of an alternation (:mod:`sidelight._fit.alternation`): it labels
+the rows at the state it is given, and says with which state the next pass begins.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,25 +20,45 @@ from sidelight.engine import RowSource
 CHUNK_ROWS = 2000
 
 
-@dataclass(frozen=True)
-class Visit:
-    """Labels after a pass, the centres they are measured at, and the state of the competition."""
+class State(NamedTuple):
+    """Centers and counts that a pass begins with."""
 
+    centers: Array
+    counts: Array
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Labels of a pass, the centers they are measured at, and the competition after it.
+
+    Attributes
+    ----------
+    parameters : State or Stream
+        State that the pass began with.
+    labels : ndarray of int32, shape (n_rows,)
+        Winners of the rows.
+    centers : ndarray of shape (k, n_features)
+        Centers that the objective is measured at.
+    clusters : Clusters
+        Sums over the clusters of these labels.
+    stream : Stream
+        Fading sums and counts after the pass.
+    following : State or Stream
+        State that the next pass begins with.
+    objective : float
+        ``Σ_i log(2 / (1 + cos_i)) + γ Σ_h n_h log(k n_h / n)``.
+    best : Pass or None
+        The best of the passes before, if it is at least as good as this one.
+    """
+
+    parameters: Any
     labels: Array
     centers: Array
     clusters: Clusters
     stream: Stream
-
-    def objective(self, gamma: float) -> float:
-        """``Σ_i log(2 / (1 + cos_i)) + γ Σ_h n_h log(k n_h / n)``."""
-        sizes = self.clusters.sizes
-        filled = sizes[sizes > 0]
-        uneven = float(filled @ np.log(filled * len(sizes) / len(self.labels)))
-        return self.clusters.divergence + gamma * uneven
-
-    def n_changed(self, before: Visit) -> int:
-        """Return how many labels are not as before."""
-        return int(np.count_nonzero(self.labels != before.labels))
+    following: Any
+    objective: float
+    best: Pass | None
 
     def counts_near(self, counts: Array, most: float) -> bool:
         """Whether the counts of all clusters are nearly these."""
@@ -41,68 +66,126 @@ class Visit:
         return len(ours) == len(counts) and bool(np.all(np.abs(ours - counts) <= most))
 
 
-class Batch:
-    """Counts and centres follow once per pass (fs); the order of the rows does not matter."""
+class _Competition:
+    """Rows with the rule by which clusters compete for them."""
 
-    def __init__(
-        self, source: RowSource, rule: Rule, centers: Array, counts: Array, damping: float
-    ) -> None:
+    def __init__(self, source: RowSource, rule: Rule) -> None:
         self.source = source
         self.rule = rule
+
+    def _measured(
+        self, begin: Any, labels: Array, centers: Array, found: Clusters, before: Pass | None
+    ) -> dict[str, Any]:
+        """Fields of a pass that all kinds share."""
+        filled = found.sizes[found.sizes > 0]
+        uneven = float(filled @ np.log(filled * len(found.sizes) / len(labels)))
+        objective = found.divergence + self.rule.gamma * uneven
+        best = None if before is None else before.best or before
+        return {
+            "parameters": begin,
+            "labels": labels,
+            "centers": centers,
+            "clusters": found,
+            "objective": objective,
+            "best": best if best is not None and best.objective <= objective else None,
+        }
+
+
+class Batch(_Competition):
+    """Counts and centers follow once per pass (fs); the order of the rows does not matter."""
+
+    def __init__(self, source: RowSource, rule: Rule, damping: float) -> None:
+        super().__init__(source, rule)
         self.damping = damping
-        self.centers = centers
-        self.counts = counts.astype(np.float64)
 
-    def __call__(self) -> Visit:
+    def __call__(self, begin: State, before: Pass | None = None) -> Pass:
         """Label all rows at once, then move."""
-        labels = self.rule.label(self.source, self.centers, self.counts)
-        found = add_up_clusters(self.source, self.centers, labels)
-        visit = Visit(labels, self.centers, found, _as_stream(self.centers, self.counts, found))
-        self.counts = (1 - self.damping) * self.counts + self.damping * found.sizes
-        self.centers = _moved(found.sums, self.centers)
-        return visit
-
-
-class Partial:
-    """Counts follow after every row, centres once per pass (pifs)."""
-
-    def __init__(
-        self, source: RowSource, rule: Rule, centers: Array, counts: Array, order: Array
-    ) -> None:
-        self.source = source
-        self.rule = rule
-        self.order = order
-        self.centers = centers
-        self.counts = counts.astype(np.float64)
-
-    def __call__(self) -> Visit:
-        """Label the rows in order, then move."""
-        labels, self.counts = self.rule.label_in_order(
-            self.source, self.centers, self.counts, self.order
-        )
-        found = add_up_clusters(self.source, self.centers, labels)
-        visit = Visit(labels, self.centers, found, _as_stream(self.centers, self.counts, found))
-        self.centers = _moved(found.sums, self.centers)
-        return visit
-
-
-class Incremental:
-    """Counts and centres follow after every row (fifs), in a given order or as they come (sfs)."""
-
-    def __init__(
-        self, source: RowSource, rule: Rule, start: Stream, order: Array | None = None
-    ) -> None:
-        self.source = source
-        self.rule = rule
-        self.order = order
-        self.stream = start.copy()
-
-    def __call__(self) -> Visit:
-        """Let the clusters compete for all rows in order."""
-        labels = feed(self.stream, self.source, self.rule, self.order)
-        centers = self.stream.centers(self.source.dtype)
+        centers, counts = begin
+        labels = self.rule.label(self.source, centers, counts)
         found = add_up_clusters(self.source, centers, labels)
-        return Visit(labels, centers, found, self.stream.copy())
+        damped = (1 - self.damping) * counts + self.damping * found.sizes
+        return Pass(
+            **self._measured(begin, labels, centers, found, before),
+            stream=_as_stream(centers, counts, found),
+            following=State(_moved(found.sums, centers), damped),
+        )
+
+
+class Partial(_Competition):
+    """Counts follow after every row, centers once per pass (pifs)."""
+
+    def __init__(self, source: RowSource, rule: Rule, order: Array) -> None:
+        super().__init__(source, rule)
+        self.order = order
+
+    def __call__(self, begin: State, before: Pass | None = None) -> Pass:
+        """Label the rows in order, then move."""
+        centers, counts = begin
+        labels, counts = self.rule.label_in_order(self.source, centers, counts, self.order)
+        found = add_up_clusters(self.source, centers, labels)
+        return Pass(
+            **self._measured(begin, labels, centers, found, before),
+            stream=_as_stream(centers, counts, found),
+            following=State(_moved(found.sums, centers), counts),
+        )
+
+
+class Incremental(_Competition):
+    """Counts and centers follow after every row (fifs), in a given order or as they come (sfs)."""
+
+    def __init__(self, source: RowSource, rule: Rule, order: Array | None = None) -> None:
+        super().__init__(source, rule)
+        self.order = order
+
+    def __call__(self, begin: Stream, before: Pass | None = None) -> Pass:
+        """Let the clusters compete for all rows in order."""
+        stream = begin.copy()
+        labels = feed(stream, self.source, self.rule, self.order)
+        centers = stream.centers(self.source.dtype)
+        found = add_up_clusters(self.source, centers, labels)
+        return Pass(
+            **self._measured(begin, labels, centers, found, before),
+            stream=stream,
+            following=stream,
+        )
+
+
+class Cycles:
+    """Stopping rule of the passes of one restart: labels that stand still or come back.
+
+    Parameters
+    ----------
+    tol : float
+        Share of the labels that may still change.
+
+    Attributes
+    ----------
+    oscillates : bool
+        Whether a notable share of the labels goes around in circles.
+    """
+
+    #: A cycle in which more than this share of the labels changes is worth a warning.
+    NOTABLE = 0.01
+
+    def __init__(self, tol: float) -> None:
+        self.tol = tol
+        self.oscillates = False
+        self._seen: dict[int, Array] = {}
+
+    def __call__(self, before: Pass, now: Pass, history: list[float]) -> bool:
+        """Whether the passes have come to an end."""
+        self._seen[hash(before.labels.tobytes())] = before.stream.counts
+        n_rows = len(now.labels)
+        n_changed = int(np.count_nonzero(now.labels != before.labels))
+        converged = n_changed <= self.tol * n_rows and now.counts_near(
+            before.stream.counts, max(0.1, self.tol * n_rows)
+        )
+        again = self._seen.get(hash(now.labels.tobytes()))
+        if n_changed > 0 and again is not None and now.counts_near(again, 0.5):
+            # Been here before: a few rows between two clusters, or whole clusters.
+            self.oscillates = n_changed > self.NOTABLE * n_rows
+            return True
+        return converged
 
 
 def feed(stream: Stream, source: RowSource, rule: Rule, order: Array | None = None) -> Array:
@@ -122,7 +205,7 @@ def _moved(sums: Array, centers: Array) -> Array:
 
 
 def _as_stream(centers: Array, counts: Array, found: Clusters) -> Stream:
-    """Fading sums in the direction of the centres, as long as the rows of the clusters agree."""
+    """Fading sums in the direction of the centers, as long as the rows of the clusters agree."""
     agreement = np.linalg.norm(found.sums, axis=1) / np.maximum(found.sizes, 1)
     length = counts * np.where(found.sizes > 0, agreement, 1.0)
     return Stream.of(centers * length[:, None], counts)

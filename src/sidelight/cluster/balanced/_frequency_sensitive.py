@@ -5,31 +5,44 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.checks import check_n_clusters
-from sidelight._fit.restarts import fit_progress
+from sidelight._fit.alternation import alternate
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    Count,
+    FiniteNonNegative,
+    Interval,
+    NonNegative,
+    Seed,
+    Verbosity,
+    check_parameters,
+)
+from sidelight._fit.views import UnitRows
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster.balanced._competition import Clusters, Rule, Stream, add_up_clusters
-from sidelight.cluster.balanced._competition_passes import Batch, Incremental, Partial, Visit, feed
+from sidelight.cluster.balanced._competition_passes import (
+    Batch,
+    Cycles,
+    Incremental,
+    Partial,
+    Pass,
+    State,
+    feed,
+)
 from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
-from sidelight.engine import RowSource
+from sidelight.engine import RowSource, as_rows
 from sidelight.tags import MethodTags
 
-MODES = ("batch", "partial", "full", "streaming")
-
-#: The literal rule (1) makes whole clusters flee at once when all rows decide at the same time.
-BATCH_GAMMA = 0.1
-
-#: A cycle in which more than this share of the labels changes is worth a warning.
-NOTABLE = 0.01
+#: The published penalty of 1 makes whole clusters flee at once when all rows are labeled together.
+BATCH_PENALTY = 0.1
 
 
 class FrequencySensitiveKMeans(_DirectionsBase):
@@ -41,72 +54,67 @@ class FrequencySensitiveKMeans(_DirectionsBase):
 
     where ``n_h`` counts the rows of cluster ``h`` (Constrained Clustering, equation 8.10 with
     ``γ = 1``): the concentration of a cluster falls with its size, and at equal cosine the smaller
-    cluster wins. Centres are normalised sums. What the rule pulls down, and what is reported, is::
+    cluster wins. Centers are normalized sums. The rule lowers, without a guarantee::
 
         J = Σ_i log(2 / (1 + x_i·μ_{l_i}))  +  γ Σ_h n_h log(k n_h / n)
 
-    the second term being the divergence of the sizes from equal ones; there is no guarantee.
+    the second term being the divergence of the sizes from equal ones; the pass with the smallest
+    ``J`` is kept. Read more in the :doc:`user guide </cluster/sizes>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``.
     mode : {"batch", "partial", "full", "streaming"}, default="batch"
-        When counts and centres follow the rows. ``"batch"`` (fs): both once per pass over the rows.
-        ``"partial"`` (pifs): counts after every row, centres once per pass. ``"full"`` (fifs): both
-        after every row. These start from spherical k-means; the two last take the rows in a random
-        order, and counts fade so that they always add up to ``n``. ``"streaming"`` (sfs): both
-        after every row, in the given order, from the first ``k`` different directions on, with
+        When counts and centers follow the rows. ``"batch"`` (fs): both once per pass over the rows.
+        ``"partial"`` (pifs): counts after every row, centers once per pass. ``"full"`` (fifs): both
+        after every row. These three start from spherical k-means; the last two take the rows in a
+        random order, and counts fade so that they always add up to ``n``. ``"streaming"`` (sfs):
+        both after every row, in the given order, from the first ``k`` different directions on, with
         counts and sums that fade with memory ``L``.
-    gamma : float, default=None
-        How much sizes count: 0 is spherical k-means. Unless told, 0.1 in batch mode, where more
-        makes whole clusters flee at once, and 1 in the others.
-    damping : float, default=0.1
+    penalty : float >= 0, finite or "auto", default="auto"
+        Exponent ``γ`` of the sizes: 0 is spherical k-means. ``"auto"`` is 0.1 in batch mode, where
+        more makes whole clusters flee at once, and 1 (as published) in the other modes.
+    damping : float in (0, 1], default=0.1
         In batch mode, ``n_h`` goes this part of the way to the new size with every pass; 1 takes
         the new sizes as they are.
-    memory : float, default=1000.0
-        ``L``: in a stream the last ``L`` rows count, older ones fade; infinite for all rows.
-    init : {"k-means++", "random", "perturb"} or array of shape (n_clusters, n_features), \
-default="k-means++"
-        Where the spherical k-means starts that is the start; see :class:`SphericalKMeans`. A stream
-        uses an array only.
-    n_init : int, default=5
-        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
-    max_iter : int, default=100
-        At most this many passes.
-    tol : float, default=1e-4
-        Stop when at most this share of the labels changes in a pass.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    memory : float >= 1, default=1000.0
+        Number ``L`` of the last rows that count in a stream; older ones fade. Infinite for all.
+    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
+        Initial centers of the spherical k-means that the passes start from: greedy D² sampling,
+        directions far from each other, random rows, or an array of shape (n_clusters, n_features).
+        A stream uses an array only.
+    n_init : int >= 1, default=5
+        Number of restarts with different seeds; the best is kept. An array as ``init`` and a stream
+        are run once.
+    max_iter : int >= 1, default=100
+        Largest number of passes over the rows of a restart.
+    tol : float >= 0, default=0.0001
+        Stop when at most this share of the labels changes in a pass and the counts have settled.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Unit centres, in the element type of the rows.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of every row; after ``partial_fit`` of its rows.
-    cluster_sizes_ : ndarray of int64, shape (n_clusters,)
-        Number of rows of every cluster.
+        Unit centers, in the element type of the rows.
     effective_counts_ : ndarray of shape (n_clusters,)
-        ``n_h``: what new rows compete by. They add up to ``n``, in a stream to ``L`` in time.
+        Counts ``n_h`` by which clusters compete for new rows. They add up to ``n``, in a stream to
+        ``L`` in time.
+    penalty_ : float
+        Exponent ``γ`` that was used.
     n_seen_ : int
         Number of rows that ``fit`` and ``partial_fit`` have seen.
     mean_cosine_ : float
-        Mean cosine of the rows with their centres (SOF).
+        Mean cosine of the rows with their centers (SOF).
     inertia_ : float
         First part of ``J``.
     objective_ : float
         ``J`` of the best pass, which is the result.
     history_ : ndarray
         ``J`` after every pass.
-    n_iter_ : int
-        Number of passes of the best start.
-    converged_ : bool
-        Whether the labels stood still before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
 
     See Also
     --------
@@ -115,9 +123,9 @@ default="k-means++"
     Notes
     -----
     Banerjee, Ghosh (2004), Frequency-sensitive competitive learning for scalable balanced
-    clustering on high-dimensional hyperspheres. Centres are directions of the fading sums
-    themselves, so that with ``L = inf`` a centre is the direction of the mean of its rows; the
-    chapter normalises after every row, which forgets how long the mean was.
+    clustering on high-dimensional hyperspheres. Centers are directions of the fading sums
+    themselves, so that with ``L = inf`` a center is the direction of the mean of its rows; the
+    chapter normalizes after every row, which forgets how long the mean was.
 
     Examples
     --------
@@ -137,22 +145,22 @@ default="k-means++"
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Count = 8,
         *,
-        mode: str = "batch",
-        gamma: float | None = None,
-        damping: float = 0.1,
-        memory: float = 1000.0,
-        init: Any = "k-means++",
-        n_init: int = 5,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
+        mode: Literal["batch", "partial", "full", "streaming"] = "batch",
+        penalty: FiniteNonNegative | Auto = "auto",
+        damping: Annotated[float, Interval(0, 1, open_low=True)] = 0.1,
+        memory: Annotated[float, Interval(1)] = 1000.0,
+        init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++",
+        n_init: Count = 5,
+        max_iter: Count = 100,
+        tol: NonNegative = 1e-4,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.mode = mode
-        self.gamma = gamma
+        self.penalty = penalty
         self.damping = damping
         self.memory = memory
         self.init = init
@@ -174,64 +182,42 @@ default="k-means++"
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Cluster the rows by their directions.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows; none may be all zeros.
-        y : object
-            Ignored.
-        constraints : Constraints, default=None
-            Not used in fitting; ``n_violations_`` counts what the result violates.
-
-        Returns
-        -------
-        self : FrequencySensitiveKMeans
-            The fitted clusterer.
-        """
-        source, known = self._check_fit(X, constraints)
-        check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_rule()
-        self._warn_of_unused(known, "HMRFKMeans uses them for directions.")
+        source, known = self._validate_fit(X, None, constraints)
         streaming = self.mode == "streaming"
         rule = self._rule(self.memory if streaming else source.n_rows)
 
         def run(number: int, random_state: np.random.RandomState) -> _Passes:
             if streaming:
-                return self._passes(rule, Incremental(source, rule, self._first_stream(source)))
+                return self._passes(Incremental(source, rule), self._first_stream(source))
             centers, found = self._spherical(source, random_state)
-            counts = np.maximum(found.sizes, 1)
+            counts = np.maximum(found.sizes, 1).astype(np.float64)
             order = random_state.permutation(source.n_rows)
             if self.mode == "batch":
-                return self._passes(rule, Batch(source, rule, centers, counts, self.damping))
+                return self._passes(Batch(source, rule, self.damping), State(centers, counts))
             if self.mode == "partial":
-                return self._passes(rule, Partial(source, rule, centers, counts, order))
+                return self._passes(Partial(source, rule, order), State(centers, counts))
             sums = np.where(found.sizes[:, None] > 0, found.sums, centers)
-            return self._passes(rule, Incremental(source, rule, Stream.of(sums, counts), order))
+            return self._passes(Incremental(source, rule, order), Stream.of(sums, counts))
 
         starts = self.n_init if isinstance(self.init, str) and not streaming else 1
         best = self._best_restart(starts, run, source)
-        assert isinstance(best, _Passes)
         if best.oscillates and self.mode == "batch":  # rows that come one by one unsettle some
             warnings.warn(
                 f"The labels of {type(self).__name__} go around in circles; the best pass is kept. "
-                "A smaller gamma or damping, or mode='partial', avoids it.",
+                "A smaller penalty or damping, or mode='partial', avoids it.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._set_fitted_attributes(best, known)
-        self._rule_, self._stream = rule, best.stream
-        self.cluster_sizes_ = np.bincount(self.labels_, minlength=len(best.centers))
-        self.effective_counts_ = best.stream.counts
+        self.mean_cosine_ = best.mean_cosine
         self.n_seen_ = source.n_rows
-        return self
+        self._set_competition(rule, best.stream)
+        return self._set_fitted_attributes(best, known)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Let the clusters compete for the next rows of a stream, one after the other.
 
         Counts and sums fade with memory ``L``, whatever the mode; after ``fit`` the stream goes on
-        from its result. Pieces of a stream give what the stream would give at once.
+        from its result. Pieces of a stream give the same result as the whole stream at once.
 
         Parameters
         ----------
@@ -245,70 +231,49 @@ default="k-means++"
         self : FrequencySensitiveKMeans
             The clusterer.
         """
+        check_parameters(self)
         first = not hasattr(self, "_stream")
-        source = self._validate_rows(X, reset=first)
-        self._check_rule()
+        source = UnitRows(as_rows(self._check_rows(X, reset=first)))
         if first:
-            check_n_clusters(self.n_clusters, self.n_clusters)
             self.n_seen_ = 0
             self._stream = self._first_stream(source)
-        self._rule_ = self._rule(self.memory)
-        self.labels_ = feed(self._stream, source, self._rule_)
+        rule = self._rule(self.memory)
+        self.labels_ = feed(self._stream, source, rule)
         self.cluster_centers_ = self._stream.centers(source.dtype)
-        self.cluster_sizes_ = np.bincount(self.labels_, minlength=len(self.cluster_centers_))
-        self.effective_counts_ = self._stream.counts
         self.n_seen_ += source.n_rows
         self._n_features_out = len(self.cluster_centers_)
+        self._set_competition(rule, self._stream)
         return self
 
-    def predict(self, X: Any, *, balanced: bool = False) -> Array:
-        """Return the clusters of new rows.
+    def predict_sized(self, X: Any) -> Array:
+        """Return the clusters that win new rows with the counts they have.
 
         Parameters
         ----------
         X : array, CSR matrix or RowSource of shape (n_samples, n_features)
             New rows.
-        balanced : bool, default=False
-            Whether clusters compete for the rows with the counts they have, instead of by the
-            cosine alone.
 
         Returns
         -------
         labels : ndarray of int32, shape (n_samples,)
             Cluster of every row.
         """
-        if not balanced:
-            return super().predict(X)
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
-        return self._rule_.label(source, self.cluster_centers_, self.effective_counts_)
+        return self._competition.label(source, self.cluster_centers_, self.effective_counts_)
 
-    def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
-        super()._set_fitted_attributes(result, constraints)
-        assert isinstance(result, _Passes)
-        self.mean_cosine_ = result.mean_cosine
-        return self
-
-    def _check_rule(self) -> None:
-        if self.mode not in MODES:
-            raise ValueError(f"mode must be one of {MODES}, got {self.mode!r}.")
-        if self.gamma is not None and not (
-            isinstance(self.gamma, Real) and 0 <= float(self.gamma) < np.inf
-        ):
-            raise ValueError(f"gamma must be finite and not negative, got {self.gamma!r}.")
-        if not 0 < self.damping <= 1:
-            raise ValueError(f"damping must be above 0 and at most 1, got {self.damping!r}.")
-        if not self.memory >= 1:
-            raise ValueError(f"memory must be at least 1 row, got {self.memory!r}.")
+    def _set_competition(self, rule: Rule, stream: Stream) -> None:
+        self._competition, self._stream = rule, stream
+        self.penalty_, self.effective_counts_ = rule.gamma, stream.counts
 
     def _rule(self, memory: float) -> Rule:
-        gamma = self.gamma
-        if gamma is None:
-            gamma = BATCH_GAMMA if self.mode == "batch" else 1.0
-        return Rule(float(gamma), float(memory), self.n_features_in_)
+        penalty = self.penalty
+        if isinstance(penalty, str):
+            penalty = BATCH_PENALTY if self.mode == "batch" else 1.0
+        return Rule(float(penalty), float(memory), self.n_features_in_)
 
     def _first_stream(self, source: RowSource) -> Stream:
-        """Where a stream begins: at given centres, or at the first different directions."""
+        """Where a stream begins: at given centers, or at the first different directions."""
         if isinstance(self.init, str):
             return Stream.empty(self.n_clusters, source.n_features)
         centers = self._start(source, self.init, np.random.RandomState(0), None)
@@ -329,44 +294,30 @@ default="k-means++"
         )
         return found.centers, add_up_clusters(source, found.centers, found.labels)
 
-    def _passes(self, rule: Rule, step: Callable[[], Visit]) -> _Passes:
+    def _passes(self, one_pass: Callable[[Any, Pass | None], Pass], begin: Any) -> _Passes:
         """Pass over the rows until labels stand still or come back; keep the best pass."""
-        history: list[float] = []
-        best: Visit | None = None
-        before: Visit | None = None
-        seen: dict[int, Array] = {}
-        converged = oscillates = False
-        with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
-            for _ in range(self.max_iter):
-                visit = step()
-                n_rows = len(visit.labels)
-                history.append(visit.objective(rule.gamma))
-                progress.step(history[-1])
-                if best is None or history[-1] < best.objective(rule.gamma):
-                    best = visit
-                n_changed = n_rows if before is None else visit.n_changed(before)
-                if before is not None and n_changed <= self.tol * n_rows:
-                    converged = visit.counts_near(before.stream.counts, max(0.1, self.tol * n_rows))
-                mark = hash(visit.labels.tobytes())
-                if n_changed > 0 and mark in seen and visit.counts_near(seen[mark], 0.5):
-                    # Been here before: a few rows that cannot decide, or whole clusters.
-                    oscillates = n_changed > NOTABLE * n_rows
-                    converged = not oscillates
-                if converged or oscillates:
-                    break
-                seen[mark], before = visit.stream.counts, visit
-        assert best is not None  # an interruption before the first pass is raised
+        cycles = Cycles(self.tol)
+        found = alternate(
+            begin,
+            one_pass,
+            lambda now: now.following,
+            stop=cycles,
+            max_iter=self.max_iter - 1,  # and one pass at the end
+            description=type(self).__name__,
+            verbose=self.verbose,
+        )
+        best = found.last.best or found.last
         return _Passes(
             centers=best.centers,
             labels=best.labels,
             inertia=best.clusters.divergence,
-            penalty=best.objective(rule.gamma) - best.clusters.divergence,
-            history=np.array(history),
-            n_iter=progress.n_steps,
-            converged=converged and not progress.interrupted,
-            interrupted=progress.interrupted,
+            penalty=best.objective - best.clusters.divergence,
+            history=found.history,
+            n_iter=len(found.history),
+            converged=found.converged and not cycles.oscillates,
+            interrupted=found.interrupted,
             stream=best.stream,
-            oscillates=oscillates,
+            oscillates=cycles.oscillates,
             mean_cosine=best.clusters.mean_cosine,
         )
 

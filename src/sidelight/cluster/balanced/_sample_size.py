@@ -39,10 +39,10 @@ def sample_size(
     n_clusters : int
         Number of clusters ``k``.
     per_cluster : int
-        Number ``s`` of rows that are wanted from every cluster.
+        Number ``s`` of rows from every cluster.
     spread : float, default=None
-        ``l``: the smallest cluster holds at least one row in ``l``. ``k``, for clusters of equal
-        size, unless told.
+        ``l``: the smallest cluster holds at least one row in ``l``. By default ``k``, for clusters
+        of equal size.
     confidence : float, default=0.99
         ``1 - δ``.
     method : {"exact", "bound"}, default="exact"
@@ -55,7 +55,7 @@ def sample_size(
 
     Examples
     --------
-    >>> from sidelight.cluster import sample_size
+    >>> from sidelight.cluster.balanced._sample_size import sample_size
     >>> sample_size(10, 50, confidence=0.99)
     735
     >>> sample_size(10, 50, confidence=0.99, method="bound")

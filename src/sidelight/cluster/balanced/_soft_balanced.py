@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.alternation import alternate
+from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
-from sidelight._fit.restarts import fit_progress
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Count,
+    FinitePositive,
+    NonNegative,
+    Seed,
+    Verbosity,
+)
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
-from sidelight.cluster._core._lloyd import LloydResult
+from sidelight.cluster._core._lloyd import LloydResult, Project
 from sidelight.cluster.balanced._sinkhorn import Balance, balance, memberships
-from sidelight.cluster.directional._directions import _DirectionsBase
+from sidelight.cluster.directional._directions import Geometry, _DirectionsBase, row_costs
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
@@ -31,71 +39,69 @@ ITERATIONS_ON_THE_WAY = 5
 class SoftBalancedKMeans(_DirectionsBase):
     """k-means with memberships in which every cluster gets exactly its share of the rows.
 
-    Minimises over memberships ``P`` (rows sum to 1) and centres ``μ``::
+    Minimizes over memberships ``P`` (rows sum to 1) and centers ``μ``::
 
         J = Σ_ih w_i P_ih d(x_i, μ_h)  +  T Σ_ih w_i P_ih log(P_ih / π_h)
             subject to   Σ_i w_i P_ih = π_h Σ_i w_i   for all h
 
     with ``d`` the squared distance or 1 minus the cosine, and ``π_h = 1/k`` for equal sizes: the
     mean log-likelihood minus ``T`` times the information that a row has about its cluster, under
-    balance (Constrained Clustering, section 8.4.2). One temperature ``T`` is the knob for
-    fuzziness. Memberships are ``P_ih ∝ π_h exp((b_h - d_ih) / T)``; the multipliers ``b`` that
-    balance them are found exactly, in log space. The temperature is lowered in steps.
+    balance (Constrained Clustering, section 8.4.2). The temperature ``T`` sets how fuzzy the
+    memberships ``P_ih ∝ π_h exp((b_h - d_ih) / T)`` are; the multipliers ``b`` that balance them
+    are found exactly, in log space. The temperature is lowered in steps. Read more in the
+    :doc:`user guide </cluster/sizes>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``.
-    temperature : float, default=0.01
+    temperature : float > 0, finite, default=0.01
         Last temperature: times the mean squared distance of the rows to their mean for Euclidean
         geometry, so that units do not matter, and as it is for directions. Towards 0 memberships
-        become 0 or 1, the cheapest assignment of equal size; towards infinity all are equal.
-    start_temperature : float, default=0.1
-        First temperature, in the same units; halved until the last one is reached.
-    target_sizes : array-like of shape (n_clusters,), default=None
-        Sizes that clusters should have, as numbers or shares (they are scaled to the rows); equal
-        unless told.
+        become 0 or 1, the cheapest assignment of equal size (:class:`SizeConstrainedKMeans` is the
+        limit); towards infinity all are equal.
+    start_temperature : float > 0, finite, default=0.1
+        First temperature, in the units of ``temperature``; halved until that is reached.
+    target_sizes : array or None, default=None
+        Sizes that clusters should have, one each, as numbers or shares (they are scaled to the
+        rows); equal by default.
     geometry : {"euclidean", "cosine"}, default="euclidean"
         Squared distances and means, or directions as in :class:`SphericalKMeans`.
-    init : {"k-means++", "random", "perturb"} or array of shape (n_clusters, n_features), \
-default="k-means++"
-        Where to start; ``"perturb"`` for directions only.
-    n_init : int, default=5
-        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
-    max_iter : int, default=300
-        At most this many iterations at the last temperature.
-    tol : float, default=1e-4
-        Stop when the squared move of the centres is at most ``tol`` times the mean variance of the
+    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
+        Initial centers: greedy D² sampling, rows far from each other, random rows, or an array of
+        shape (n_clusters, n_features).
+    n_init : int >= 1, default=5
+        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
+    max_iter : int >= 1, default=300
+        Largest number of iterations at the last temperature.
+    tol : float >= 0, default=0.0001
+        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
         features.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres, in the element type of the rows.
+        Centers, in the element type of the rows.
     memberships_ : ndarray of shape (n_samples, n_clusters)
-        ``P``: the sums over the rows are the target sizes.
+        Memberships ``P``: their sums over the rows are the target sizes.
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of largest membership.
     multipliers_ : ndarray of shape (n_clusters,)
-        ``b``, with ``Σ_h π_h b_h = 0``: what balance costs a row in each cluster.
+        Price ``b`` of balance for a row in each cluster, with ``Σ_h π_h b_h = 0``.
     temperature_ : float
         ``T`` in the units of ``d``.
     inertia_ : float
         First part of ``J``.
-    objective_ : float
-        ``J`` at the end.
     history_ : ndarray
         ``J`` at every iteration at the last temperature; never rises.
     n_iter_ : int
-        Number of iterations of the best start, at all temperatures.
+        Number of iterations of the best restart, at all temperatures.
     converged_ : bool
-        Whether the centres stood still before ``max_iter``, and the sums are as they should be.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
+        Whether the centers stood still before ``max_iter``, and the memberships are balanced.
 
     See Also
     --------
@@ -118,20 +124,22 @@ default="k-means++"
     array([3., 3.])
     """
 
+    _uses_pairs = "SizeConstrainedKMeans uses sizes and pairs together."
+
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Count = 8,
         *,
-        temperature: float = 0.01,
-        start_temperature: float = 0.1,
-        target_sizes: Any = None,
-        geometry: str = "euclidean",
-        init: Any = "k-means++",
-        n_init: int = 5,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
+        temperature: FinitePositive = 0.01,
+        start_temperature: FinitePositive = 0.1,
+        target_sizes: ArrayLike | None = None,
+        geometry: Geometry = "euclidean",
+        init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++",
+        n_init: Count = 5,
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-4,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.temperature = temperature
@@ -165,41 +173,19 @@ default="k-means++"
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Cluster the rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows; for directions none may be all zeros.
-        y : object
-            Ignored.
-        constraints : Constraints, default=None
-            Not used in fitting; ``n_violations_`` counts what the result violates.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows: they count in sizes and costs alike.
-
-        Returns
-        -------
-        self : SoftBalancedKMeans
-            The fitted clusterer.
-        """
-        self._check_geometry()
-        source, known = self._check_fit(X, constraints)
+        source, known = self._validate_fit(X, None, constraints)
         weights = check_weights(sample_weight, source)
-        check_n_clusters(self.n_clusters, source.n_rows)
         shares = self._shares()
-        temperatures, variance = self._temperatures(source, weights)
-        self._warn_of_unused(known, "SizeConstrainedKMeans uses sizes and pairs together.")
-
-        problem = _Problem(self, source, weights, shares)
+        variance = moments(source, weights).mean_variance
+        temperatures = self._temperatures(source.n_features * variance)
+        problem = _Problem(source, weights, shares, self.geometry, self._project)
 
         def run(number: int, random_state: np.random.RandomState) -> _SoftResult:
             centers = self._start(source, self.init, random_state, weights)
-            return self._anneal(problem, centers, temperatures, variance)
+            return self._anneal(problem, centers, temperatures, self.tol * variance)
 
         starts = self.n_init if isinstance(self.init, str) else 1
         best = self._best_restart(starts, run, source)
-        assert isinstance(best, _SoftResult)
         self._set_fitted_attributes(best, known)
         self.temperature_, self.multipliers_ = best.temperature, best.balance.multipliers
         self._shares_ = shares
@@ -215,24 +201,19 @@ default="k-means++"
             )
         return self
 
-    def predict(self, X: Any, *, balanced: bool = False) -> Array:
-        """Return the clusters of new rows.
+    def predict_sized(self, X: Any) -> Array:
+        """Return the clusters of largest membership of new rows, at the multipliers of the fit.
 
         Parameters
         ----------
         X : array, CSR matrix or RowSource of shape (n_samples, n_features)
             New rows.
-        balanced : bool, default=False
-            Whether the multipliers of the clusters count, as they do for ``labels_``; if not, rows
-            go to the nearest centre.
 
         Returns
         -------
         labels : ndarray of int32, shape (n_samples,)
             Cluster of every row.
         """
-        if not balanced:
-            return super().predict(X)
         check_is_fitted(self)
         found = self._memberships(self._validate_rows(X, reset=False))
         return np.argmax(found, axis=1).astype(np.int32)
@@ -249,62 +230,65 @@ default="k-means++"
             )
         return sizes / sizes.sum()
 
-    def _temperatures(self, source: RowSource, weights: Array | None) -> tuple[list[float], float]:
-        """Return the temperatures from first to last, and the mean variance of the features."""
+    def _temperatures(self, spread: float) -> list[float]:
+        """Return the temperatures from first to last, in the units of the costs."""
         last, first = self.temperature, self.start_temperature
-        if not 0 < last < np.inf or not 0 < first < np.inf:
-            raise ValueError(
-                "temperature and start_temperature must be above 0 and finite, got "
-                f"{last!r} and {first!r}; SizeConstrainedKMeans is the limit of temperature 0."
-            )
-        variance = moments(source, weights).mean_variance
-        scale = 1.0 if self._cosine else source.n_features * variance
-        scale = scale if scale > 0 else 1.0  # rows that are all the same have no scale
+        # Rows that are all the same have no scale.
+        scale = spread if self.geometry == "euclidean" and spread > 0 else 1.0
         steps = [first * COOLING**-j for j in range(int(np.log2(max(first / last, 1))) + 1)]
-        return [scale * t for t in steps if t > last] + [scale * last], variance
+        return [scale * t for t in steps if t > last] + [scale * last]
 
     def _anneal(
-        self,
-        problem: _Problem,
-        centers: Array,
-        temperatures: list[float],
-        variance: float,
+        self, problem: _Problem, centers: Array, temperatures: list[float], largest_move: float
     ) -> _SoftResult:
-        """Lower the temperature; at each, balance the memberships and move the centres by turns."""
-        trail: list[tuple[float, float]] = []
-        visit: _Visit | None = None
-        still = False
-        with fit_progress(type(self).__name__, None, verbose=self.verbose) as progress:
-            for temperature in temperatures:
-                last = temperature == temperatures[-1]
-                for _ in range(self.max_iter if last else ITERATIONS_ON_THE_WAY):
-                    visit = problem.visit(centers, temperature, visit)
-                    trail.append((temperature, visit.balance.value))
-                    progress.step(visit.balance.value)
-                    moved = problem.means(visit)
-                    move = float(np.sum((moved - centers).astype(np.float64) ** 2))
-                    still = move <= self.tol * variance
-                    if still:
-                        break
-                    centers = moved
-        assert visit is not None  # an interruption before the first iteration is raised
-        labels, inertia = problem.labels(visit)
+        """Lower the temperature; at each, balance the memberships and move the centers by turns."""
+        last = len(temperatures) - 1
+
+        def e_step(at: _Stage, before: _Balanced | None) -> _Balanced:
+            return problem.balance(at, temperatures[at.number], before)
+
+        def m_step(now: _Balanced) -> _Stage:
+            at, moved = now.parameters, problem.means(now)
+            move = float(np.sum((moved - at.centers).astype(np.float64) ** 2))
+            if move <= largest_move:
+                return at if at.number == last else _Stage(at.centers, at.number + 1, 1)
+            if at.number < last and at.n_iter == ITERATIONS_ON_THE_WAY:
+                return _Stage(moved, at.number + 1, 1)
+            return _Stage(moved, at.number, at.n_iter + 1)
+
+        def out_of_iterations(before: _Balanced, now: _Balanced, history: list[float]) -> bool:
+            return now.parameters.number == last and now.parameters.n_iter >= self.max_iter
+
+        found = alternate(
+            _Stage(centers, 0, 1),
+            e_step,
+            m_step,
+            stop=out_of_iterations,
+            stands_still=lambda old, new: new is old,
+            max_iter=ITERATIONS_ON_THE_WAY * last + self.max_iter,
+            description=type(self).__name__,
+            verbose=self.verbose,
+        )
+        end = found.last
+        at = end.parameters
+        labels, inertia = problem.labels(end)
+        still = found.converged and at.n_iter < self.max_iter
         return _SoftResult(
-            centers=visit.centers,
+            centers=at.centers,
             labels=labels,
             inertia=inertia,
-            penalty=visit.balance.value - inertia,
-            history=np.array([value for at, value in trail if at == visit.temperature]),
-            n_iter=progress.n_steps,
-            converged=still and visit.balance.balanced and not progress.interrupted,
-            interrupted=progress.interrupted,
-            balance=visit.balance,
-            temperature=visit.temperature,
+            penalty=end.objective - inertia,
+            history=found.history[-at.n_iter :],
+            n_iter=found.n_iter,
+            converged=still and end.balance.balanced,
+            interrupted=found.interrupted,
+            balance=end.balance,
+            temperature=end.temperature,
         )
 
     def _memberships(self, source: RowSource) -> Array:
         """Return the memberships of rows, in their element type."""
-        costs = as_rows(self._costs(source, self.cluster_centers_))
+        costs = as_rows(row_costs(source, self.cluster_centers_, self.geometry))
 
         def share_out(costs: Array) -> tuple[tuple[()], tuple[Array]]:
             found = np.empty(costs.shape, dtype=source.dtype)
@@ -319,79 +303,90 @@ default="k-means++"
 
 @dataclass(frozen=True)
 class _SoftResult(LloydResult):
-    """Where the alternation ended, with what balances the memberships there."""
+    """Where the alternation ended, with the multipliers and the temperature there."""
 
     balance: Balance
     temperature: float
 
 
-@dataclass(frozen=True)
-class _Visit:
-    """Centres with the costs of the rows and the multipliers at a temperature."""
+class _Stage(NamedTuple):
+    """Centers, the number of the temperature, and the number of the iteration at it (from 1)."""
 
     centers: Array
+    number: int
+    n_iter: int
+
+
+@dataclass(frozen=True)
+class _Balanced:
+    """Balanced memberships at given centers and temperature."""
+
+    parameters: _Stage
     costs: Array
     balance: Balance
     temperature: float
 
+    @property
+    def objective(self) -> float:
+        return self.balance.value
 
+
+@dataclass(frozen=True)
 class _Problem:
-    """The two halves of an iteration: balance the memberships, move the centres."""
+    """The two halves of an iteration: balance the memberships, move the centers."""
 
-    def __init__(
-        self, model: SoftBalancedKMeans, source: RowSource, weights: Array | None, shares: Array
-    ) -> None:
-        self._model = model
-        self._source = source
-        self._weights = weights
-        self._shares = shares
+    source: RowSource
+    weights: Array | None
+    shares: Array
+    geometry: Geometry
+    project: Project | None
 
-    def visit(self, centers: Array, temperature: float, before: _Visit | None) -> _Visit:
-        """Balance the memberships at these centres."""
-        costs = self._model._costs(self._source, centers)
+    def balance(self, at: _Stage, temperature: float, before: _Balanced | None) -> _Balanced:
+        """Balance the memberships at these centers."""
+        costs = row_costs(self.source, at.centers, self.geometry)
         start = None if before is None else before.balance.multipliers
-        found = balance(costs, self._shares, temperature, weights=self._weights, start=start)
-        return _Visit(centers, costs, found, temperature)
+        found = balance(costs, self.shares, temperature, weights=self.weights, start=start)
+        return _Balanced(at, costs, found, temperature)
 
-    def means(self, visit: _Visit) -> Array:
+    def means(self, now: _Balanced) -> Array:
         """Return the means of the rows by their memberships, as directions if they are such."""
-        centers = visit.centers.astype(np.float64)
-        middle = np.zeros(centers.shape[1]) if self._source.is_sparse else centers.mean(axis=0)
-        near = middle.astype(self._source.dtype)
+        centers = now.parameters.centers.astype(np.float64)
+        middle = np.zeros(centers.shape[1]) if self.source.is_sparse else centers.mean(axis=0)
+        near = middle.astype(self.source.dtype)
 
         def add_up(
             block: Any, costs: Array, weights: Array
         ) -> tuple[tuple[Array, Array], tuple[()]]:
             sums, mass = np.zeros(centers.shape), np.zeros(len(centers))
             for tile in tiles(len(costs)):
-                P = self._of(visit, costs[tile]) * weights[tile, None]
-                rows = block[tile] if self._source.is_sparse else block[tile] - near
+                P = self._memberships(now, costs[tile]) * weights[tile, None]
+                rows = block[tile] if self.source.is_sparse else block[tile] - near
                 sums += (rows.T @ P.astype(rows.dtype)).T
                 mass += P.sum(axis=0)
             return (sums, mass), ()
 
-        weights = EqualWeights(self._source) if self._weights is None else self._weights
-        (sums, mass), _ = self._source.map_reduce(add_up, aligned=(visit.costs, weights))
+        weights = EqualWeights(self.source) if self.weights is None else self.weights
+        (sums, mass), _ = self.source.map_reduce(add_up, aligned=(now.costs, weights))
         moved = near + sums / mass[:, None]
-        if self._model._project is not None:
-            moved = self._model._project(moved, centers)
-        return moved.astype(visit.centers.dtype)
+        if self.project is not None:
+            moved = self.project(moved, centers)
+        return moved.astype(now.parameters.centers.dtype)
 
-    def labels(self, visit: _Visit) -> tuple[Array, float]:
-        """Return the clusters of largest membership, and the mean costs by memberships added up."""
+    def labels(self, now: _Balanced) -> tuple[Array, float]:
+        """Return the clusters of largest membership, and the sum of the expected costs."""
 
         def choose(costs: Array, weights: Array) -> tuple[tuple[float], tuple[Array]]:
             labels, inertia = np.empty(len(costs), dtype=np.int32), 0.0
             for tile in tiles(len(costs)):
-                P = self._of(visit, costs[tile])
+                P = self._memberships(now, costs[tile])
                 labels[tile] = np.argmax(P, axis=1)
                 inertia += float(weights[tile] @ np.einsum("ij,ij->i", P, costs[tile]))
             return (inertia,), (labels,)
 
-        rows = as_rows(visit.costs)
-        weights = EqualWeights(rows) if self._weights is None else self._weights
+        rows = as_rows(now.costs)
+        weights = EqualWeights(rows) if self.weights is None else self.weights
         (inertia,), (labels,) = rows.map_reduce(choose, aligned=(weights,))
         return labels, float(inertia)
 
-    def _of(self, visit: _Visit, costs: Array) -> Array:
-        return memberships(costs, visit.balance.multipliers, self._shares, visit.temperature)
+    def _memberships(self, now: _Balanced, costs: Array) -> Array:
+        return memberships(costs, now.balance.multipliers, self.shares, now.temperature)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
@@ -14,57 +15,45 @@ from sidelight.tags import MethodTags
 
 
 class SphericalKMeans(_DirectionsBase):
-    """k-means on directions: rows are compared by their cosine with unit centres.
+    """k-means on directions: rows are compared by their cosine with unit centers.
 
-    Minimises::
+    Minimizes::
 
         J = Σ_i w_i (1 - x_i·μ_{l_i} / ‖x_i‖),   ‖μ_h‖ = 1
 
-    by turns: every row to the centre of largest cosine, every centre to the normalised sum of its
+    by turns: every row to the center of largest cosine, every center to the normalized sum of its
     unit rows (Constrained Clustering, section 8.3.2: hard EM of von Mises-Fisher distributions that
-    share one concentration). That maximises the mean cosine, the chapter's SOF. Rows of any length
-    are taken; they are divided by it as they are read, so that CSR stays CSR.
+    share one concentration). That maximizes the mean cosine, the chapter's SOF. Rows of any length
+    except zero are taken; they are divided by it as they are read, so that CSR stays CSR. Read more
+    in the :doc:`user guide </cluster/directional>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``.
-    init : {"k-means++", "random", "perturb"} or array of shape (n_clusters, n_features), \
-default="k-means++"
-        Where to start: greedy D² sampling of directions, random rows, the chapter's small random
-        steps from the mean direction, or these centres.
-    n_init : int, default=5
-        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
-    max_iter : int, default=300
-        At most this many iterations per start.
-    tol : float, default=1e-4
-        Stop when the squared move of the centres is at most ``tol`` times the mean variance of
-        the features of the unit rows; labels that stand still stop it in any case.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
+        Initial centers: greedy D² sampling of directions, directions far from each other, random
+        rows, or an array of shape (n_clusters, n_features).
+    n_init : int >= 1, default=5
+        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
+    max_iter : int >= 1, default=300
+        Largest number of iterations of a restart.
+    tol : float >= 0, default=0.0001
+        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
+        features of the unit rows. Unchanged labels always stop the loop.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Unit centres, in the element type of the rows.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of every row: the centre of largest cosine.
+        Unit centers, in the element type of the rows.
     mean_cosine_ : float
-        Weighted mean of the cosines of the rows with their centres (SOF); to be large.
+        Weighted mean of the cosines of the rows with their centers (SOF); the larger the better.
     inertia_ : float
-        ``J`` at the end.
-    objective_ : float
-        The same: what was minimised.
-    history_ : ndarray
-        ``J`` at every iteration; never rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether labels or centres stood still before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
+        ``J`` at the end; equals ``objective_``.
 
     See Also
     --------
@@ -85,14 +74,14 @@ default="k-means++"
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Count = 8,
         *,
-        init: Any = "k-means++",
-        n_init: int = 5,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
+        init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++",
+        n_init: Count = 5,
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-4,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -122,28 +111,8 @@ default="k-means++"
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Cluster the rows by their directions.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows; none may be all zeros.
-        y : object
-            Ignored.
-        constraints : Constraints, default=None
-            Not used in fitting; ``n_violations_`` counts what the result violates.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : SphericalKMeans
-            The fitted clusterer.
-        """
-        source, known = self._check_fit(X, constraints)
+        source, known = self._validate_fit(X, None, constraints)
         weights = check_weights(sample_weight, source)
-        check_n_clusters(self.n_clusters, source.n_rows)
-        self._warn_of_unused(known, "HMRFKMeans uses them for directions.")
 
         def run(number: int, random_state: np.random.RandomState) -> LloydResult:
             return lloyd(

@@ -20,8 +20,9 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.tiles import tiles
+from sidelight._fit.views import NameRows, UnitRows
 from sidelight._typing import Array
-from sidelight.cluster.directional._directions import NameRows, UnitRows, onto_sphere
+from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 

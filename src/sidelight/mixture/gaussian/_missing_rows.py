@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sidelight._fit.views import RowView
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
@@ -69,32 +69,15 @@ def known_values(
     return Columns(means, sums_about(means)[2] / totals)
 
 
-class FilledRows(RowSource):
-    """Rows with the mean of the column in the place of what is missing."""
+class FilledRows(RowView):
+    """Rows with the mean of the column in the place of missing values."""
 
     def __init__(self, source: RowSource, means: Array) -> None:
-        self._source = source
+        super().__init__(source)
         self._means = means.astype(source.dtype)
-        self.n_rows, self.n_features = source.shape
-        self.dtype = source.dtype
-        self.max_parallel = source.max_parallel
 
-    @property
-    def blocks(self) -> list[tuple[int, int]]:
-        """Ranges of rows that are worked on together."""
-        return self._source.blocks
-
-    def take(self, rows: npt.ArrayLike) -> Array:
-        """Return the rows at these positions."""
-        return self._filled(self._source.take(rows))
-
-    def read(self, task: tuple[int, ...]) -> Iterator[Array]:
-        return (self._filled(block) for block in self._source.read(task))
-
-    def tasks(self) -> list[tuple[int, ...]]:
-        return self._source.tasks()
-
-    def _filled(self, block: Any) -> Array:
+    def change(self, block: Any, rows: slice | Array) -> Array:
+        """Fill the missing values of a block."""
         return np.where(np.isnan(block), self._means, block)
 
 
