@@ -19,6 +19,9 @@ ESTIMATORS = [
     (mixture.MMLMixture(10, n_init=3), None),
     (mixture.MMLMixture(10, covariance_type="tied", n_init=3), None),
     (mixture.FeatureSaliencyMixture(10, n_init=3), None),
+    (mixture.DiscriminativeMixture(4, n_init=3), PAIRS),
+    (mixture.DiscriminativeMixture(2, n_init=3, penalty="validate", max_iter=20), PAIRS),
+    (mixture.ProjectedDiscriminativeMixture(4, n_init=3), PAIRS),
 ]
 
 

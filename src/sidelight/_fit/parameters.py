@@ -246,7 +246,9 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is tuple:
         return isinstance(value, tuple)
     if origin is Sequence:
-        return isinstance(value, Sequence) and not isinstance(value, str)
+        if not isinstance(value, Sequence) or isinstance(value, str) or len(value) == 0:
+            return False
+        return all(_fits(one, element) for one in value for element in typing.get_args(kind))
     return isinstance(value, origin)
 
 
@@ -271,6 +273,8 @@ def _symbols(hint: Any) -> str:
         )
     if kind is None or kind is type(None):
         return "None"
+    if origin is Sequence and typing.get_args(kind):
+        return f"sequence of {_symbols(typing.get_args(kind)[0])}"
     noun = NOUNS[origin][0] if origin in NOUNS else getattr(origin, "__name__", str(origin))
     return interval.symbols(noun) if interval is not None else noun
 
@@ -284,6 +288,8 @@ def _words(hint: Any) -> str:
         return "None"
     if origin in (int, float):
         return (interval or Interval()).words(NOUNS[origin][1])
+    if origin is Sequence and typing.get_args(kind):
+        return f"a sequence of values that are each {_words(typing.get_args(kind)[0])}"
     return NOUNS[origin][1] if origin in NOUNS else f"a {getattr(origin, '__name__', origin)}"
 
 

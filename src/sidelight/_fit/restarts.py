@@ -84,7 +84,12 @@ def best_restart(
         Whether to show progress: every iteration, or every restart when they run in threads.
     """
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_init)
-    best, *others = run_restarts(run, seeds, source, description=description, verbose=verbose)
+    return best_of(run_restarts(run, seeds, source, description=description, verbose=verbose))
+
+
+def best_of(results: Sequence[Result]) -> Result:
+    """Return the best of several restarts; of those that are equal up to rounding, the first."""
+    best, *others = results
     for result in others:
         if result.objective < best.objective - ROUNDING * abs(best.objective):
             best = result

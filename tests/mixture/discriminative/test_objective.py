@@ -14,8 +14,7 @@ from tests.mixture.discriminative.test_violation_loss import count_by_hand
 from sidelight import Constraints
 from sidelight.engine import as_rows
 from sidelight.mixture.discriminative._base import symmetric_inverse_root
-from sidelight.mixture.discriminative._factor_models import TiedModel
-from sidelight.mixture.discriminative._factor_separate import DiagonalModel, FullModel
+from sidelight.mixture.discriminative._factor_models import DiagonalModel, FullModel, TiedModel
 from sidelight.mixture.discriminative._lost_components import (
     find_lost,
     recover_lost,

@@ -1,4 +1,4 @@
-"""What the discriminative mixtures share: the search from several starts, and its outcome."""
+"""What the discriminative mixtures share: the search from several starts, and its result."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sidelight._fit.checks import check_n_clusters, check_weights
-from sidelight._progress import fit_progress
+from sidelight._fit.checks import check_weights
+from sidelight._fit.restarts import best_of, run_restarts
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import EMResult
 from sidelight.mixture._core._starts import data_moments
-from sidelight.mixture.discriminative._annealing import SOLVERS, Descent, anneal, schedule
+from sidelight.mixture.discriminative._descent import Descent, at, descend_in_stages, schedule
 from sidelight.mixture.discriminative._factor_models import FactorModel
 from sidelight.mixture.discriminative._lost_components import find_lost, recover_lost
 from sidelight.mixture.discriminative._objective import Objective, WhiteRows
-from sidelight.mixture.discriminative._penalty_path import NATS_PER_ROW, choose_penalty
+from sidelight.mixture.discriminative._penalty_search import NATS_PER_ROW, choose_penalty
 from sidelight.mixture.discriminative._violation_loss import statements
 from sidelight.mixture.gaussian._mixture import _GaussianBase
 
@@ -85,13 +84,17 @@ class _DiscriminativeBase(_GaussianBase):
     def _first(self, rows: WhiteRows, model: Any, rng: np.random.RandomState) -> Array:
         """Parameters to start from."""
 
+    def _is_start_random(self) -> bool:
+        """Whether restarts differ from each other."""
+        return True
+
     @abstractmethod
     def _result(self, search: Search, largest_square: float) -> EMResult:
         """Components in the units of the rows, and the path."""
 
-    @abstractmethod
     def _whitener(self, covariance: Array) -> Array:
         """``W`` for rows of this covariance."""
+        return symmetric_inverse_root(covariance)
 
     def fit(
         self,
@@ -101,43 +104,21 @@ class _DiscriminativeBase(_GaussianBase):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Fit the mixture to the rows and to what is known about them.
-
-        Parameters
-        ----------
-        X : array or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known about the rows.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows in the likelihood.
-
-        Returns
-        -------
-        self : object
-            The fitted mixture.
-        """
-        source = self._validate_rows(X, reset=True)
-        k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_choices()
+        source, known = self._validate_fit(X, y, constraints)
         weights = check_weights(sample_weight, source)
-        known = self._check_constraints(constraints, y, source.n_rows)
-        self._warn_of_contradictions(known)
         rows, model, largest = self._problem(source, weights)
         rng = check_random_state(self.random_state)
         seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
 
         def fit_at(constraints: Constraints, penalty: float, before: Search | None) -> Search:
-            told = replace(rows, known=statements(constraints, k))
-            return self._search(Objective(told, model, penalty), seeds, before)
+            informed = replace(rows, known=statements(constraints, self.n_components))
+            return self._search(Objective(informed, model, penalty), seeds, before)
 
         if self.penalty == "validate":
-            choice = choose_penalty(fit_at, known, k, rng)
-            search, self.penalty_, self.penalty_path_ = choice.fit, choice.penalty, choice.path
+            choice = choose_penalty(fit_at, known, self.n_components, rng)
+            search, self.penalty_, self.search_ = choice.fit, choice.penalty, choice.table
         else:
-            self.penalty_ = self._price(known)
+            self.penalty_ = self._penalty_value(known)
             search = fit_at(known, self.penalty_, None)
         self.n_starts_at_best_ = search.n_at_best
         self._warn_of_lost_components(search)
@@ -153,28 +134,6 @@ class _DiscriminativeBase(_GaussianBase):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def _check_choices(self) -> None:
-        if not self.reg_covar >= 0:
-            raise ValueError(f"reg_covar must not be negative, got {self.reg_covar!r}.")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {SOLVERS}, got {self.solver!r}.")
-        if not isinstance(self.n_init, (int, np.integer)) or self.n_init < 1:
-            raise ValueError(f"n_init must be a whole number above 0, got {self.n_init!r}.")
-        if isinstance(self.penalty, str):
-            if self.penalty not in ("auto", "validate"):
-                raise ValueError(
-                    f"penalty must be 'auto', 'validate' or a number, got {self.penalty!r}."
-                )
-        elif not isinstance(self.penalty, Real) or not 0 <= float(self.penalty) < np.inf:
-            raise ValueError(f"penalty must be finite and not negative, got {self.penalty!r}.")
-        for name in ("sharpness", "inverse_temperature"):
-            values = np.asarray(getattr(self, name), dtype=float)
-            if values.ndim != 1 or len(values) == 0 or not np.all((values > 0) & (values < np.inf)):
-                raise ValueError(
-                    f"{name} must hold the positive values of the stages, got "
-                    f"{getattr(self, name)!r}."
-                )
 
     def _problem(
         self, source: RowSource, sample_weight: Array | None
@@ -207,7 +166,7 @@ class _DiscriminativeBase(_GaussianBase):
             )
         return rows.white(given)
 
-    def _price(self, known: Constraints) -> float:
+    def _penalty_value(self, known: Constraints) -> float:
         """``λ``; see ``penalty``."""
         if self.penalty != "auto":
             return float(self.penalty)
@@ -220,46 +179,43 @@ class _DiscriminativeBase(_GaussianBase):
         paid = objective.penalty > 0 and len(objective.rows.known) > 0
         sharpness = self.sharpness if paid else self.sharpness[-1:]
         stages = schedule(sharpness, self.inverse_temperature, self.tol)
-        firsts = [
-            self._first(objective.rows, objective.model, np.random.RandomState(seed))
-            for seed in seeds
-        ]
-        if before is not None:
-            firsts.append(before.theta)
-        best: Descent | None = None
-        ends = []
-        for first in firsts:
-            descent = Descent(first, [])
-            with fit_progress(type(self).__name__, verbose=self.verbose) as progress:
-                anneal(
-                    objective,
-                    first,
-                    stages,
-                    solver=self.solver,
-                    max_iter=self.max_iter,
-                    progress=progress,
-                    repair=recover_lost,
-                    descent=descent,
-                )
-            ends.append(descent.history[-1])
-            if best is None or ends[-1] < best.history[-1]:
-                best = descent
-            if progress.interrupted:
-                break
-        assert best is not None
-        last = stages[-1]
-        gaps = np.array(ends) - best.history[-1]
+        starts = list(seeds if self._is_start_random() else seeds[:1])
+
+        def run(number: int, rng: np.random.RandomState) -> Descent:
+            if number == len(starts) and before is not None:
+                first = before.theta
+            else:
+                first = self._first(objective.rows, objective.model, rng)
+            return descend_in_stages(
+                objective,
+                first,
+                stages,
+                solver=self.solver,
+                max_iter=self.max_iter,
+                repair=recover_lost,
+                description=type(self).__name__,
+                verbose=self.verbose,
+            )
+
+        ends = run_restarts(
+            run,
+            starts if before is None else [*starts, starts[0]],
+            objective.rows.source,
+            description=type(self).__name__,
+            verbose=self.verbose,
+        )
+        best = best_of(ends)
+        interrupted = any(end.interrupted for end in ends)
+        level = best.objective + SAME_PLACE * max(abs(best.objective), 1.0)
         return Search(
             rows=objective.rows,
-            objective=replace(
-                objective, sharpness=last.sharpness, inverse_temperature=last.inverse_temperature
-            ),
+            objective=at(objective, stages[-1]),
             theta=best.theta,
             history=np.array(best.history),
             n_iter=max(best.n_iter, 1),
-            converged=best.converged and not progress.interrupted,
-            interrupted=progress.interrupted,
-            n_at_best=int(np.sum(gaps <= SAME_PLACE * max(abs(best.history[-1]), 1.0))),
+            converged=best.converged and not interrupted,
+            interrupted=interrupted,
+            n_at_best=sum(end.objective <= level for end in ends),
         )
 
 

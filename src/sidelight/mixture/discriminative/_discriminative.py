@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Count,
+    FiniteNonNegative,
+    FinitePositive,
+    NonNegative,
+    Seed,
+    Verbosity,
+)
 from sidelight._typing import Array
 from sidelight.mixture._core._em import EMResult
-from sidelight.mixture.discriminative._base import (
-    Search,
-    _DiscriminativeBase,
-    symmetric_inverse_root,
+from sidelight.mixture.discriminative._base import Search, _DiscriminativeBase
+from sidelight.mixture.discriminative._factor_models import (
+    DiagonalModel,
+    FactorModel,
+    FullModel,
+    TiedModel,
 )
-from sidelight.mixture.discriminative._factor_models import FactorModel, TiedModel
-from sidelight.mixture.discriminative._factor_separate import DiagonalModel, FullModel
 from sidelight.mixture.discriminative._objective import WhiteRows
 from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.tags import MethodTags
-
-COVARIANCE_TYPES = ("tied", "full", "diag")
 
 
 class DiscriminativeMixture(_DiscriminativeBase):
     """Gaussian mixture by likelihood minus constraint violations.
 
-    Maximises over weights, means and precisions::
+    Maximizes over weights, means and precisions::
 
         J(θ) = Σ_i log Σ_j α_j N(x_i; μ_j, Σ_j)  -  λ · violated(θ)
 
@@ -36,47 +43,47 @@ class DiscriminativeMixture(_DiscriminativeBase):
     minus that. Labels are those of the mixture for every row, constrained or not: rows that are
     alike get the same label, and a constraint moves components, not points. Groups of any size and
     classes count like the links that state them. There is no EM for ``J``; exact gradients and
-    Hessians are used.
+    Hessians are used. Read more in the :doc:`user guide </mixture/discriminative>`.
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int >= 1, default=2
         Number of components ``k``.
     covariance_type : {"tied", "full", "diag"}, default="tied"
         One covariance for all components, as in the source (the cheapest: one product of the rows
         with a (d, k) matrix per evaluation), one each, or variances each.
-    penalty : float, "auto" or "validate", default="auto"
+    penalty : float >= 0, finite or {"auto", "validate"}, default="auto"
         ``λ``: log-likelihood (in nats) paid for a violated statement of weight 1. It has to
         outweigh what the likelihood loses when all rows follow the constraints, so it grows with
         the rows per statement: ``"auto"`` is 15 nats per row, ``15 n / m`` for ``m`` pairs, a rule
         of thumb that was settled on four UCI sets; where many constraints stay violated, raise it.
-        ``"validate"`` raises it from 0 until pairs held out are no longer kept better, as the
-        source does; that costs about a dozen fits.
-    solver : {"lbfgs", "cg", "newton"}, default="lbfgs"
-        Quasi-Newton, conjugate gradient, or line-search Newton with the exact Hessian (of few
-        parameters; of many, its products are used).
-    sharpness : sequence of float, default=(0.25, 1.0, 4.0)
+        ``"validate"`` raises it from 0 until pairs that the fit does not see are no longer kept
+        better, as the source does; that costs about a dozen fits.
+    solver : {"lbfgs", "newton"}, default="lbfgs"
+        Quasi-Newton, or line-search Newton with the exact Hessian (of few parameters; of many, its
+        products are used).
+    sharpness : sequence of float > 0, finite, default=(0.25, 1.0, 4.0)
         ``τ`` of the stages: smooth losses first, because a statement violated deep inside a wrong
         component has no slope when posteriors are sharp.
-    inverse_temperature : sequence of float, default=(1.0,)
+    inverse_temperature : sequence of float > 0, finite, default=(1.0,)
         ``γ`` of stages before these: posteriors ``softmax(γ log q)`` in the likelihood, for
         deterministic annealing. 1 at the end is the likelihood.
-    tol : float, default=1e-4
+    tol : float >= 0, default=0.0001
         The last stage ends when the gradient has fallen to this fraction of that at its start;
         stages before it ten times earlier each, at most at 0.01.
-    reg_covar : float, default=1e-6
+    reg_covar : float >= 0, default=1e-06
         Added to the variances.
-    max_iter : int, default=500
-        At most this many iterations per stage.
-    n_init : int, default=5
-        Number of starts, of which the best is kept; the landscape is rugged when ``λ`` is large.
-        The source uses 15.
-    means_init : array of shape (n_components, n_features), default=None
-        Means to start from instead of random rows; one start is then enough.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    max_iter : int >= 1, default=500
+        Largest number of iterations per stage.
+    n_init : int >= 1, default=5
+        Number of restarts; the best is kept. The landscape is rugged when ``λ`` is large; the
+        source uses 15. Given means are run once.
+    means_init : array or None, default=None
+        Means to start from instead of random rows, of shape (n_components, n_features).
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -86,20 +93,18 @@ class DiscriminativeMixture(_DiscriminativeBase):
         Means.
     covariances_, precisions_, precisions_cholesky_ : ndarray
         Covariances, their inverses and factors of these, shaped as in scikit-learn.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Most probable component of every row; the same as ``predict(X)``.
     penalty_ : float
-        The price ``λ`` that was used.
-    penalty_path_ : ndarray of shape (p, 3)
-        For ``penalty="validate"``: prices, violations held out, violations of the fit.
-    objective_, history_ : float, ndarray
-        ``-J`` per row at the end, and along the last stage; never rises.
+        Penalty ``λ`` that was used.
+    search_ : dict of ndarray
+        For ``penalty="validate"``: ``penalty``: the values of ``λ`` that were tried;
+        ``n_violations_validation``, ``n_violations_train``: numbers of violated pairs that each
+        fit did not see, and that it saw.
+    history_ : ndarray
+        ``-J`` per row along the last stage of the best restart; never rises.
     n_starts_at_best_ : int
-        How many starts ended at the best value; few mean that more are worth trying.
+        Number of restarts that ended at the best value; few mean that more are worth trying.
     n_iter_ : int
-        Number of iterations of the best start, all stages together.
-    converged_ : bool
-        Whether the last stage ended before ``max_iter``.
+        Number of iterations of the best restart, all stages together.
     n_violations_ : int
         Number of stated constraints that the labels violate; ``constraints.violations(labels_)``
         tells which. When there are too many, raise ``penalty``.
@@ -111,10 +116,10 @@ class DiscriminativeMixture(_DiscriminativeBase):
     Notes
     -----
     Law (2006), Clustering, Dimensionality Reduction, and Side Information, chapter 5 and
-    appendix B. The divergence is measured in units of its largest value, so prices are on the
+    appendix B. The divergence is measured in units of its largest value, so penalties are on the
     scale on which those of the source make sense. ``J`` includes a ridge: ``reg_covar`` times half
     the trace of the precisions is paid per row. Constraints that say nothing new (must-links
-    between neighbours) do not help, and more constraints are not always better.
+    between neighbors) do not help, and more constraints are not always better.
 
     Examples
     --------
@@ -133,20 +138,20 @@ class DiscriminativeMixture(_DiscriminativeBase):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: Count = 2,
         *,
-        covariance_type: str = "tied",
-        penalty: Any = "auto",
-        solver: str = "lbfgs",
-        sharpness: Sequence[float] = (0.25, 1.0, 4.0),
-        inverse_temperature: Sequence[float] = (1.0,),
-        tol: float = 1e-4,
-        reg_covar: float = 1e-6,
-        max_iter: int = 500,
-        n_init: int = 5,
-        means_init: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
+        covariance_type: Literal["tied", "full", "diag"] = "tied",
+        penalty: FiniteNonNegative | Literal["auto", "validate"] = "auto",
+        solver: Literal["lbfgs", "newton"] = "lbfgs",
+        sharpness: Sequence[FinitePositive] = (0.25, 1.0, 4.0),
+        inverse_temperature: Sequence[FinitePositive] = (1.0,),
+        tol: NonNegative = 1e-4,
+        reg_covar: NonNegative = 1e-6,
+        max_iter: Count = 500,
+        n_init: Count = 5,
+        means_init: ArrayLike | None = None,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -173,19 +178,10 @@ class DiscriminativeMixture(_DiscriminativeBase):
             out_of_core=True,
         )
 
-    def _check_choices(self) -> None:
-        super()._check_choices()
-        if self.covariance_type not in COVARIANCE_TYPES:
-            raise ValueError(
-                f"covariance_type must be one of {', '.join(map(repr, COVARIANCE_TYPES))}, got "
-                f"{self.covariance_type!r}."
-            )
-
     def _whitener(self, covariance: Array) -> Array:
-        """Rows are made white; with diagonal covariances the axes must stay."""
-        if self.covariance_type == "diag":
+        if self.covariance_type == "diag":  # the axes must stay
             return np.diag(1.0 / np.sqrt(np.diagonal(covariance)))
-        return symmetric_inverse_root(covariance)
+        return super()._whitener(covariance)
 
     def _model(self, rows: WhiteRows, added: float) -> FactorModel:
         k, d = self.n_components, len(rows.mean)
@@ -196,6 +192,9 @@ class DiscriminativeMixture(_DiscriminativeBase):
             return FullModel(k, ridge)
         return DiagonalModel(k, np.diagonal(ridge).copy())
 
+    def _is_start_random(self) -> bool:
+        return self.means_init is None
+
     def _first(self, rows: WhiteRows, model: Any, rng: np.random.RandomState) -> Array:
         start: Array = model.start(self._first_means(rows, rng))
         return start
@@ -203,14 +202,14 @@ class DiscriminativeMixture(_DiscriminativeBase):
     def _result(self, search: Search, largest_square: float) -> EMResult:
         rows = search.rows
         log_weights, means, factors = search.objective.model.moments(search.theta)
-        colourer = np.linalg.inv(rows.whitener)
+        inverse = np.linalg.inv(rows.whitener)
         if self.covariance_type == "diag":
-            covariances = (np.diagonal(colourer) / factors) ** 2
+            covariances = (np.diagonal(inverse) / factors) ** 2
         else:
-            halves = np.linalg.inv(factors) @ colourer
+            halves = np.linalg.inv(factors) @ inverse
             covariances = np.swapaxes(halves, -1, -2) @ halves
         components = GaussianComponents(
-            means=rows.mean + means @ colourer,
+            means=rows.mean + means @ inverse,
             covariances=covariances,
             kind=self.covariance_type,
             origin=rows.mean,

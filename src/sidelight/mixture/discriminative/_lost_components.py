@@ -56,8 +56,8 @@ def find_lost(objective: Objective, theta: Array) -> tuple[int, Array] | None:
         return smallest, theta
     own = model.own(theta)
     for first in range(k):
-        gaps = np.max(np.abs(own[first + 1 :] - own[first]), axis=1, initial=0.0)
-        twins = np.flatnonzero(gaps < COINCIDENT)
+        distances = np.max(np.abs(own[first + 1 :] - own[first]), axis=1, initial=0.0)
+        twins = np.flatnonzero(distances < COINCIDENT)
         if len(twins):
             beta, m, factor = model.split(theta.copy())
             beta[first] = np.logaddexp(beta[first], beta[first + 1 + twins[0]])
@@ -72,6 +72,6 @@ def split_component(objective: Objective, theta: Array, component: int, parent: 
     shift = 0.5 * np.sqrt(max(float(lengths[-1]), 0.0)) * axes[:, -1]
     beta, m, factor = model.split(theta.copy())
     beta[parent] -= np.log(2.0)
-    centre = m[parent].copy()
-    m[parent] = centre - shift
-    return model.replace(model.join(beta, m, factor), component, parent, centre + shift)
+    center = m[parent].copy()
+    m[parent] = center - shift
+    return model.replace(model.join(beta, m, factor), component, parent, center + shift)

@@ -74,7 +74,7 @@ class WhiteRows:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """``-J/n`` as a function of the parameters of a model, to be minimised.
+    """``-J/n`` as a function of the parameters of a model, to be minimized.
 
     Attributes
     ----------
@@ -131,9 +131,9 @@ class Objective:
             joint = self.model.features(self.rows.white(block)) @ eta + offset
             joint *= self.inverse_temperature
             posterior_rows(joint, weights)
-            gaps = (block - self.rows.mean) @ inward - m
+            offsets = (block - self.rows.mean) @ inward - m
             share = joint[:, component]
-            return (share.sum(), (gaps * share[:, None]).T @ gaps), ()
+            return (share.sum(), (offsets * share[:, None]).T @ offsets), ()
 
         (mass, scatter), _ = self.rows.source.map_reduce(work, aligned=(self.rows.weights,))
         return np.asarray(scatter / max(float(mass), np.finfo(float).tiny))

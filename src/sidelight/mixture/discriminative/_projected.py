@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Count,
+    FiniteNonNegative,
+    FinitePositive,
+    NonNegative,
+    Seed,
+    Verbosity,
+)
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core._em import EMResult, HeldPosterior
-from sidelight.mixture.discriminative._base import (
-    Search,
-    _DiscriminativeBase,
-    symmetric_inverse_root,
-)
+from sidelight.mixture.discriminative._base import Search, _DiscriminativeBase
 from sidelight.mixture.discriminative._factor_models import FactorModel, TiedModel
 from sidelight.mixture.discriminative._objective import WhiteRows
 from sidelight.mixture.gaussian._components import GaussianComponents
@@ -28,44 +33,45 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
     """Clusters and the few directions that show them, found together from constraints.
 
     The rows are made white and projected, ``z = Fᵀ W (x - mean)``; there they are a mixture of
-    Gaussians with a common precision. Maximises over ``F``, weights and means::
+    Gaussians with a common precision. Maximizes over ``F``, weights and means::
 
         J = Σ_i log Σ_j α_j N(z_i; m_j, I)  +  n/2 log det FᵀF  -  λ · violated
 
     with the smooth count of :class:`DiscriminativeMixture`. The likelihood part looks for
     directions in which the rows are clustered, as discriminant analysis does for known classes; the
-    constraints say which clusters. For clusters of any shape, put kernel PCA in front.
+    constraints say which clusters. For clusters of any shape, put kernel PCA in front. Read more in
+    the :doc:`user guide </mixture/discriminative>`.
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int >= 1, default=2
         Number of clusters ``k``.
-    n_directions : int, default=2
+    n_directions : int >= 1, default=2
         Number of directions; at most that of the features.
-    penalty : float, "auto" or "validate", default="auto"
+    penalty : float >= 0, finite or {"auto", "validate"}, default="auto"
         ``λ``: log-likelihood (in nats) paid for a violated statement of weight 1; see
         :class:`DiscriminativeMixture`.
-    solver : {"lbfgs", "cg", "newton"}, default="lbfgs"
-        Quasi-Newton, conjugate gradient, or line-search Newton with the exact Hessian.
-    sharpness : sequence of float, default=(0.25, 1.0, 4.0)
+    solver : {"lbfgs", "newton"}, default="lbfgs"
+        Quasi-Newton, or line-search Newton with the exact Hessian.
+    sharpness : sequence of float > 0, finite, default=(0.25, 1.0, 4.0)
         ``τ`` of the stages, smooth ones first.
-    inverse_temperature : sequence of float, default=(1.0,)
+    inverse_temperature : sequence of float > 0, finite, default=(1.0,)
         ``γ`` of stages before these.
-    tol : float, default=1e-4
+    tol : float >= 0, default=0.0001
         The last stage ends when the gradient has fallen to this fraction of that at its start.
-    reg_covar : float, default=1e-6
+    reg_covar : float >= 0, default=1e-06
         Added to the variances of the features before they are made white: directions without
         variance do not attract.
-    max_iter : int, default=500
-        At most this many iterations per stage.
-    n_init : int, default=5
-        Number of random starts, of which the best is kept.
-    means_init : array of shape (n_components, n_features), default=None
-        Means to start from, in the space of the rows, instead of random rows.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    max_iter : int >= 1, default=500
+        Largest number of iterations per stage.
+    n_init : int >= 1, default=5
+        Number of restarts; the best is kept.
+    means_init : array or None, default=None
+        Means to start from instead of random rows, of shape (n_components, n_features).
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -80,18 +86,12 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
         Means of the projected clusters.
     covariances_, precisions_, precisions_cholesky_ : ndarray of shape (n_directions, n_directions)
         Their common covariance, which is the identity.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Most probable cluster of every row; the same as ``predict(X)``.
-    penalty_, penalty_path_, n_starts_at_best_ : float, ndarray, int
+    penalty_, search_, n_starts_at_best_ : float, dict of ndarray, int
         As in :class:`DiscriminativeMixture`.
-    objective_, history_ : float, ndarray
-        ``-J`` per row at the end, and along the last stage; never rises.
+    history_ : ndarray
+        ``-J`` per row along the last stage of the best restart; never rises.
     n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether the last stage ended before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
+        Number of iterations of the best restart, all stages together.
 
     Notes
     -----
@@ -116,20 +116,20 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: Count = 2,
         *,
-        n_directions: int = 2,
-        penalty: Any = "auto",
-        solver: str = "lbfgs",
-        sharpness: Sequence[float] = (0.25, 1.0, 4.0),
-        inverse_temperature: Sequence[float] = (1.0,),
-        tol: float = 1e-4,
-        reg_covar: float = 1e-6,
-        max_iter: int = 500,
-        n_init: int = 5,
-        means_init: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
+        n_directions: Count = 2,
+        penalty: FiniteNonNegative | Literal["auto", "validate"] = "auto",
+        solver: Literal["lbfgs", "newton"] = "lbfgs",
+        sharpness: Sequence[FinitePositive] = (0.25, 1.0, 4.0),
+        inverse_temperature: Sequence[FinitePositive] = (1.0,),
+        tol: NonNegative = 1e-4,
+        reg_covar: NonNegative = 1e-6,
+        max_iter: Count = 500,
+        n_init: Count = 5,
+        means_init: ArrayLike | None = None,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.n_directions = n_directions
@@ -155,16 +155,6 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
             monotone=True,
             out_of_core=True,
         )
-
-    def _check_choices(self) -> None:
-        super()._check_choices()
-        if not isinstance(self.n_directions, (int, np.integer)) or self.n_directions < 1:
-            raise ValueError(
-                f"n_directions must be a whole number above 0, got {self.n_directions!r}."
-            )
-
-    def _whitener(self, covariance: Array) -> Array:
-        return symmetric_inverse_root(covariance)
 
     def _model(self, rows: WhiteRows, added: float) -> FactorModel:
         d = len(rows.mean)
@@ -293,8 +283,8 @@ class ProjectedGaussians:
 
 def _main_axes(m: Array, weights: Array) -> Array:
     """Rotation to the axes along which the means differ most, each pointing one way."""
-    gaps = m - weights @ m
-    axes = np.linalg.eigh((gaps * weights[:, None]).T @ gaps)[1][:, ::-1]
-    along = gaps @ axes
+    offsets = m - weights @ m
+    axes = np.linalg.eigh((offsets * weights[:, None]).T @ offsets)[1][:, ::-1]
+    along = offsets @ axes
     largest = along[np.argmax(np.abs(along), axis=0), np.arange(axes.shape[1])]
     return np.asarray(axes * np.where(largest < 0, -1.0, 1.0))

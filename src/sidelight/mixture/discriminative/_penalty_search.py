@@ -1,4 +1,4 @@
-"""Choose the price of a violation by constraints that the fit does not see (Law 2006, 5.6.2.2)."""
+"""Choose the penalty by constraints that the fit does not see (Law 2006, 5.6.2.2)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 
-#: Prices go up by this factor, from the first to the last.
+#: Penalties go up by this factor, from the first to the last.
 FIRST, FACTOR, LAST = 0.1, 10**0.5, 1e6
 
-#: Prices that cost less than this per row, were everything violated, are skipped: nothing moves.
+#: Penalties that cost less than this per row, were everything violated, are skipped: nothing moves.
 LEAST_PER_ROW = 0.03
 
-#: A price that is known to matter: violating everything costs so much log-likelihood per row.
+#: A penalty that is known to matter: violating everything costs so much log-likelihood per row.
 NATS_PER_ROW = 15.0
 
-#: The search ends after so many prices that were no better than the best.
+#: The search ends after so many penalties that were no better than the best.
 PATIENCE = 4
 
 
@@ -37,15 +37,15 @@ Fit = TypeVar("Fit", bound=Labelled)
 
 @dataclass(frozen=True)
 class PenaltyChoice(Generic[Fit]):
-    """The fit that was chosen, its price, and what every price gave.
+    """The fit that was chosen, its penalty, and all penalties that were tried.
 
-    ``path`` has one line per price: the price, the violated constraints among those held out, and
-    among those of the fit.
+    ``table`` holds the penalties, and the numbers of violated constraints for each: among those for
+    validation, and among those of the fit.
     """
 
     fit: Fit
     penalty: float
-    path: Array
+    table: dict[str, Array]
 
 
 def train_and_validate(
@@ -91,30 +91,31 @@ def choose_penalty(
     n_components: int,
     rng: np.random.RandomState,
 ) -> PenaltyChoice[Fit]:
-    """Raise the price until held-out constraints are no longer kept better.
+    """Raise the penalty until constraints for validation are no longer kept better.
 
-    ``fit_at(constraints, penalty, before)`` fits; ``before`` is the fit at the price before, to
-    start from as well. The best price violates the fewest held-out pairs, then the fewest of the
-    fit, then is the lowest; price 0 takes part. It is then used with all constraints, unless the
-    fit to the training pairs alone violates no more of all of them.
+    ``fit_at(constraints, penalty, before)`` fits; ``before`` is the fit at the penalty before, to
+    start from as well. The best penalty violates the fewest validation pairs, then the fewest of
+    the fit, then is the lowest; penalty 0 takes part. It is then used with all constraints, unless
+    the fit to the training pairs alone violates no more of all of them.
     """
     train, validation = train_and_validate(known, n_components, rng)
     best: Fit | None = None
     before: Fit | None = None
     best_penalty, fewest, since = 0.0, (0, 0), 0
-    path: list[tuple[float, int, int]] = []
+    tried: list[tuple[float, int, int]] = []
     rows_per_pair = known.n_samples / max(train.n_pairs, 1)
-    for penalty in prices(LEAST_PER_ROW * rows_per_pair):
+    for penalty in penalties(LEAST_PER_ROW * rows_per_pair):
         before = fit_at(train, penalty, before)
         violated = (validation.violations(before.labels).n, train.violations(before.labels).n)
-        path.append((penalty, *violated))
+        tried.append((penalty, *violated))
         if best is None or violated < fewest:
             best, best_penalty, fewest, since = before, penalty, violated, 0
         else:
             since += 1
-        # Taken by itself the rule of the source ends before prices matter: a price that is small
+        # Taken by itself the rule of the source ends before penalties matter: one that is small
         # beside the log-likelihood that is at stake changes nothing. (On the UCI sets of
-        # ``experiments.discriminative_mixture`` labels often stay the same up to 5 nats per row.)
+        # ``experiments.mixture.discriminative_mixture`` labels often stay the same up to 5 nats
+        # per row.)
         matters = penalty >= NATS_PER_ROW * rows_per_pair
         if fewest == (0, 0) or (since >= PATIENCE and matters):
             break
@@ -122,10 +123,12 @@ def choose_penalty(
     everything = fit_at(known, best_penalty, best)
     if known.violations(everything.labels).n < known.violations(best.labels).n:
         best = everything
-    return PenaltyChoice(best, best_penalty, np.array(path))
+    names = ("penalty", "n_violations_validation", "n_violations_train")
+    table = dict(zip(names, map(np.array, zip(*tried, strict=True)), strict=True))
+    return PenaltyChoice(best, best_penalty, table)
 
 
-def prices(least: float) -> Iterator[float]:
+def penalties(least: float) -> Iterator[float]:
     """0, then 0.1 times powers of √10 from ``least`` on."""
     yield 0.0
     penalty = FIRST

@@ -1,25 +1,24 @@
 """Descent on the objective of a discriminative mixture, from smooth to sharp (Law 2006, 5.4).
 
 A statement that is violated deep inside a wrong component has no slope when posteriors are sharp:
-its derivative falls exponentially in ``τ`` times the log-odds. So a smooth loss is minimised first,
+its derivative falls exponentially in ``τ`` times the log-odds. So a smooth loss is minimized first,
 and each result starts the next, sharper stage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
+from sidelight._fit.restarts import fit_progress
 from sidelight._progress import FitProgress
 from sidelight._typing import Array
 from sidelight.engine._threads import one_thread_blas
 from sidelight.mixture.discriminative._objective import Objective
-
-SOLVERS = ("lbfgs", "cg", "newton")
 
 #: Up to this many parameters Newton's method forms the Hessian; beyond, it multiplies with it.
 SMALL = 300
@@ -59,7 +58,7 @@ def schedule(
 
 @dataclass(eq=False)
 class Descent:
-    """Where a descent stands.
+    """Where a descent stands: always the best of the running stage.
 
     Attributes
     ----------
@@ -71,12 +70,20 @@ class Descent:
         Accepted steps of all stages.
     converged : bool
         Whether the last stage ended by itself.
+    interrupted : bool
+        Whether Ctrl-C ended the descent.
     """
 
     theta: Array
-    history: list[float]
+    history: list[float] = field(default_factory=list)
     n_iter: int = 0
     converged: bool = False
+    interrupted: bool = False
+
+    @property
+    def objective(self) -> float:
+        """Objective at the end."""
+        return self.history[-1]
 
     def accept(self, theta: Array, value: float) -> float:
         """Take a step that lowers the objective; return what it gained."""
@@ -88,36 +95,44 @@ class Descent:
         return gain
 
 
-def anneal(
+def descend_in_stages(
     objective: Objective,
     theta: Array,
     stages: Sequence[Stage],
     *,
     solver: str,
     max_iter: int,
-    progress: FitProgress,
     repair: Callable[[Objective, Array], Array | None],
-    descent: Descent,
-) -> None:
-    """Go through the stages; ``descent`` always holds the best of the running stage.
+    description: str,
+    verbose: int,
+) -> Descent:
+    """Go through the stages, each from the end of the one before.
 
     After a stage ``repair`` may hand out other parameters in which no component is lost; they are
     kept if the objective ends lower from there.
     """
-    descent.theta = theta
-    for stage in stages:
-        at_stage = replace(
-            objective, sharpness=stage.sharpness, inverse_temperature=stage.inverse_temperature
-        )
-        _solve(at_stage, descent, stage.tol, solver, max_iter, progress)
-        repaired = repair(at_stage, descent.theta)
-        if repaired is not None:
-            other = Descent(repaired, [])
-            _solve(at_stage, other, stage.tol, solver, max_iter, progress)
-            other.n_iter += descent.n_iter
-            if other.history[-1] < descent.history[-1]:
-                vars(descent).update(vars(other))
-            descent.n_iter = other.n_iter
+    descent = Descent(theta)
+    with fit_progress(description, verbose=verbose) as progress:
+        for stage in stages:
+            at_stage = at(objective, stage)
+            _solve(at_stage, descent, stage.tol, solver, max_iter, progress)
+            repaired = repair(at_stage, descent.theta)
+            if repaired is not None:
+                other = Descent(repaired)
+                _solve(at_stage, other, stage.tol, solver, max_iter, progress)
+                other.n_iter += descent.n_iter
+                if other.objective < descent.objective:
+                    vars(descent).update(vars(other))
+                descent.n_iter = other.n_iter
+    descent.interrupted = progress.interrupted
+    return descent
+
+
+def at(objective: Objective, stage: Stage) -> Objective:
+    """Return the objective of a stage."""
+    return replace(
+        objective, sharpness=stage.sharpness, inverse_temperature=stage.inverse_temperature
+    )
 
 
 def _solve(
@@ -128,7 +143,7 @@ def _solve(
     max_iter: int,
     progress: FitProgress,
 ) -> None:
-    """Minimise from ``descent.theta`` until the gradient or the gain is small."""
+    """Minimize from ``descent.theta`` until the gradient or the gain is small."""
     value, gradient = objective.value_and_gradient(descent.theta)
     descent.history = [value]
     steepest = float(np.max(np.abs(gradient)))
@@ -151,7 +166,7 @@ def _minimize(
     max_iter: int,
     progress: FitProgress,
 ) -> None:
-    """Minimise by SciPy until no gradient is larger than ``tol`` or a step gains nothing."""
+    """Minimize by SciPy until no gradient is larger than ``tol`` or a step gains nothing."""
 
     def each_step(intermediate_result: Any) -> None:
         gain = descent.accept(intermediate_result.x, float(intermediate_result.fun))
@@ -159,28 +174,16 @@ def _minimize(
         if gain <= LEAST_GAIN * max(abs(descent.history[-1]), 1.0):
             raise StopIteration
 
-    options: dict[str, Any] = {"maxiter": max_iter}
-    extra: dict[str, Any] = {}
+    settings: dict[str, Any]
     if solver == "lbfgs":
-        options |= {"gtol": tol, "ftol": 0.0, "maxcor": 20, "maxfun": 20 * max_iter}
-        method = "L-BFGS-B"
-    elif solver == "cg":
-        options |= {"gtol": tol}
-        method = "CG"
+        options = {"gtol": tol, "ftol": 0.0, "maxcor": 20, "maxfun": 20 * max_iter}
+        settings = {"method": "L-BFGS-B", "options": options}
     else:
-        options |= {"xtol": 1e-10}
-        method = "Newton-CG"
-        extra["hessp"] = lambda at, p: objective.hessian_products(at, p[None])[0]
+        settings = {"method": "Newton-CG", "options": {"xtol": 1e-10}}
+        settings["hessp"] = lambda at, p: objective.hessian_products(at, p[None])[0]
+    settings["options"]["maxiter"] = max_iter
     before = descent.n_iter
-    minimize(
-        objective.value_and_gradient,
-        descent.theta,
-        jac=True,
-        method=method,
-        callback=each_step,
-        options=options,
-        **extra,
-    )
+    minimize(objective.value_and_gradient, descent.theta, jac=True, callback=each_step, **settings)
     # Without a step the line search found nothing lower: that is as far as rounding allows.
     descent.converged = descent.n_iter - before < max_iter
 
