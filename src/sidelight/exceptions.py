@@ -104,7 +104,7 @@ class ConstraintFileError(SidelightError):
 
 
 class ConstraintWarning(UserWarning):
-    """Side information was usable but not all of it meant what it said."""
+    """Some constraints were ignored or changed; the message says which."""
 
 
 def _rebuild(kind: type[SidelightError], message: str, facts: dict[str, Any]) -> SidelightError:

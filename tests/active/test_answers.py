@@ -220,13 +220,13 @@ def test_large_knowledge_is_followed_quickly():
     n = 200_000
     labels = np.where(rng.random(n) < 0.1, rng.integers(0, 5, n), -1)
     answers = Answers(known=Constraints(labels=labels, n_samples=n))
-    labelled = np.flatnonzero(labels >= 0)
+    labeled = np.flatnonzero(labels >= 0)
     for row in range(2000):
-        other = int(labelled[row])
+        other = int(labeled[row])
         if labels[row] < 0 and answers.entailed(row, other) is None:
             answers.add(row, other, True)
-            alike = bool(labels[other] == labels[labelled[0]])
-            assert answers.entailed(row, int(labelled[0])) is alike
+            alike = bool(labels[other] == labels[labeled[0]])
+            assert answers.entailed(row, int(labeled[0])) is alike
 
 
 # ------------------------------------------------------------------ the file

@@ -1,4 +1,4 @@
-"""Normalised point uncertainty, against its definitions written out."""
+"""Normalized point uncertainty, against its definitions written out."""
 
 from itertools import permutations
 
@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from tests.active.conftest import converse
 
 from sidelight.active import NPU
-from sidelight.active._npu import entropy, expected_questions, neighbourhood_probabilities
+from sidelight.active._npu import entropy, expected_questions, neighborhood_probabilities
 from sidelight.cluster import PCKMeans
 
 LEAVES = st.integers(1, 6).flatmap(
@@ -24,7 +24,7 @@ LEAVES = st.integers(1, 6).flatmap(
 def test_looking_up_leaves_is_the_matrix_of_similarities(leaves):
     leaves = np.array(leaves)
     members = [np.array([0, 1]), np.array([2]), np.array([3, 4, 5])]
-    p = neighbourhood_probabilities(leaves.T, members)
+    p = neighborhood_probabilities(leaves.T, members)
     S = (leaves[:, None] == leaves).mean(axis=2)
     mean = np.stack([S[:, rows].mean(axis=1) for rows in members], axis=1)
     total = mean.sum(axis=1, keepdims=True)
@@ -37,13 +37,13 @@ def test_the_same_on_a_real_forest(mixed):
     X, y = mixed
     leaves = RandomForestClassifier(20, random_state=0).fit(X, y).apply(X)
     members = [np.flatnonzero(y == c)[:4] for c in range(3)]
-    p = neighbourhood_probabilities(leaves.T, members)
+    p = neighborhood_probabilities(leaves.T, members)
     S = (leaves[:, None] == leaves).mean(axis=2)
     mean = np.stack([S[:, rows].mean(axis=1) for rows in members], axis=1)
     np.testing.assert_allclose(p * mean.sum(axis=1, keepdims=True), mean, atol=1e-12)
 
 
-def test_a_row_between_two_neighbourhoods_scores_two_thirds():
+def test_a_row_between_two_neighborhoods_scores_two_thirds():
     p = np.array([[0.5, 0.5]])
     assert entropy(p)[0] == pytest.approx(1)
     assert expected_questions(p, last_is_free=False)[0] == pytest.approx(1.5)

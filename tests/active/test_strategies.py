@@ -140,7 +140,7 @@ def test_explore_finds_k_separate_balls_within_its_bound(strategy, balls):
         answers, _ = converse(clone(strategy), X, y, k, budget=k * (k - 1) // 2, seed=seed)
         apart = answers.constraints.closure().conflicts
         rows = np.unique(answers.constraints.cannot_link)
-        assert len(apart) == k * (k - 1) // 2  # all pairs of k neighbourhoods, all different
+        assert len(apart) == k * (k - 1) // 2  # all pairs of k neighborhoods, all different
         assert set(y[rows]) == set(range(k))
 
 

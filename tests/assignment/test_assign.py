@@ -113,7 +113,7 @@ def test_the_reduction_alone_is_exact(problem, visits):
     if dead_end >= 0:
         assert np.isinf(brute_force(cost, edges))
         return
-    # Whatever remains is labelled by brute force with the changed costs, the rest read back.
+    # Whatever remains is labeled by brute force with the changed costs, the rest read back.
     rest = np.setdiff1d(np.arange(len(cost)), left)
     best, least = None, np.inf
     for labels in all_labelings(len(rest), cost.shape[1]):
@@ -271,7 +271,7 @@ def test_without_time_the_best_known_is_returned_and_not_called_optimal():
 
 
 def test_without_time_and_without_any_assignment_that_is_said():
-    # Needs five colours, but the greedy orders do not find them: see how many they use.
+    # Needs five colors, but the greedy orders do not find them: see how many they use.
     edges = random_graph(60, 500, seed=2)
     cost = np.random.default_rng(0).random((60, 5))
     with pytest.raises(SidelightError, match="No assignment to 5 clusters"):

@@ -32,7 +32,7 @@ from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 
 def mycielski(n: int, edges: np.ndarray) -> tuple[int, np.ndarray]:
-    """A graph without larger cliques that needs one colour more."""
+    """A graph without larger cliques that needs one color more."""
     pairs = [tuple(edge) for edge in edges.tolist()]
     for a, b in edges.tolist():
         pairs += [(a, n + b), (b, n + a)]
@@ -142,7 +142,7 @@ def test_even_cycles_and_trees_need_two():
 
 
 def test_a_gap_between_clique_and_colours_is_decided_exactly():
-    # Mycielski's graphs have no triangle but need more and more colours.
+    # Mycielski's graphs have no triangle but need more and more colors.
     n, edges = 5, cycle(5)
     for needed in (4, 5):
         n, edges = mycielski(n, edges)
@@ -153,11 +153,11 @@ def test_a_gap_between_clique_and_colours_is_decided_exactly():
         check_witnesses(found, n, edges)
 
 
-def test_a_hanging_tree_does_not_matter_and_is_coloured_after_the_core():
+def test_a_hanging_tree_does_not_matter_and_is_colored_after_the_core():
     n, edges = mycielski(*mycielski(5, cycle(5)))
     tail = as_edges((n + i - 1, n + i) for i in range(1, 30))
     edges = np.concatenate([edges, [[0, n]], tail])
-    # Colour 5 is what the core needs; the solver is asked because the clique proves 2 only.
+    # Color 5 is what the core needs; the solver is asked because the clique proves 2 only.
     graph = make_graph(n + 30, edges)
     answer, colors = solve_coloring(graph, 5, deadline=np.inf)
     assert answer == "yes"

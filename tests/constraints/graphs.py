@@ -50,7 +50,7 @@ def is_proper(labels: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 def chromatic_number(n: int, edges: np.ndarray) -> int:
     def colorable(k: int) -> bool:
-        # Colours are interchangeable: the first node may as well have the first one.
+        # Colors are interchangeable: the first node may as well have the first one.
         rest = all_labelings(n - 1, k)
         return bool(is_proper(np.column_stack([np.zeros(len(rest), int), rest]), edges).any())
 

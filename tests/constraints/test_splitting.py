@@ -43,9 +43,9 @@ def leaks(train: Constraints, held_out: Constraints) -> list[str]:
             pairs = itertools.combinations(rows.tolist(), 2)
             found += [f"group {i, j}" for i, j in pairs if together[i, j]]
     if held_out.labels is not None and train.labels is not None:
-        labelled = np.flatnonzero(train.labels >= 0)
+        labeled = np.flatnonzero(train.labels >= 0)
         for row in np.flatnonzero(held_out.labels >= 0).tolist():
-            found += [f"label {row}"] * bool(together[row, labelled].any())
+            found += [f"label {row}"] * bool(together[row, labeled].any())
     return found
 
 

@@ -240,9 +240,9 @@ class TestPictures:
             {3},
         ]
 
-    def test_mosaic_neighbours(self):
+    def test_mosaic_neighbors(self):
         made = make_texture_mosaic(6, random_state=0)
-        i, j = made.extras["neighbours"].T
+        i, j = made.extras["neighbors"].T
         step = {tuple(pair) for pair in np.abs(np.array(np.divmod(i, 6)) - np.divmod(j, 6)).T}
         assert step == {(0, 1), (1, 0)}
         assert len(i) == 2 * 6 * 5

@@ -43,7 +43,7 @@ class TestEncoding:
         {
             "Id": ["1", "2", "3", "4"],
             "size": ["1.5", "NA", "-2", "3e1"],
-            "colour": ["red", "green", "?", "blue"],
+            "color": ["red", "green", "?", "blue"],
             "sex": ["m", "f", "m", ""],
             "smokes": ["yes", "no", "No", "YES"],
             "flag": [True, False, True, True],
@@ -58,9 +58,9 @@ class TestEncoding:
         made = self.made()
         assert made.feature_names == (
             "size",
-            "colour=blue",
-            "colour=green",
-            "colour=red",
+            "color=blue",
+            "color=green",
+            "color=red",
             "sex=m",
             "smokes",
             "flag",

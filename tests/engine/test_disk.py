@@ -130,8 +130,8 @@ def test_parquet_columns(tmp_path):
     some = open_rows(path, columns=["single", "small"])
     assert some.dtype == np.float32
     np.testing.assert_array_equal(read_all(some), [[0.5, 1], [1.5, 2]])
-    with pytest.raises(SidelightError, match="no column 'colour'"):
-        open_rows(path, columns=["colour"])
+    with pytest.raises(SidelightError, match="no column 'color'"):
+        open_rows(path, columns=["color"])
     with pytest.raises(SidelightError, match=r"'name'.*not numbers"):
         open_rows(path, columns=["name"])
     pq.write_table(table.select(["name"]), path)

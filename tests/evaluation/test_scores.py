@@ -124,7 +124,7 @@ def test_scores_that_scikit_learn_has(labels):
 
 
 @given(two_labellings())
-def test_normalised_information_lies_between_0_and_1(labels):
+def test_normalized_information_lies_between_0_and_1(labels):
     for name in NORMALIZATIONS:
         assert 0 <= normalized_mutual_information(*labels, name) <= 1
         assert normalized_mutual_information(labels[0], labels[0], name) == pytest.approx(1)

@@ -174,7 +174,7 @@ def _declared(cls: Any) -> Mapping[str, Parameter]:
         {
             name: Parameter(name, hints.get(name, Any), entry.default, sentences.get(name, ""))
             for name, entry in signature.parameters.items()
-            if name != "self"
+            if name != "self" and entry.kind not in (entry.VAR_POSITIONAL, entry.VAR_KEYWORD)
         }
     )
 

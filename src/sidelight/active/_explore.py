@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from sidelight._fit.parameters import Interval
 from sidelight._typing import FloatArray, IntArray
-from sidelight.active._neighbourhoods import NeighbourhoodStrategy
+from sidelight.active._neighborhoods import NeighborhoodStrategy
 from sidelight.active._strategies import BoolArray, mean_row
 from sidelight.engine import RowSource
 
 # Without a number of clusters, exploring ends when so many rows in a row found no new one.
 FRUITLESS = 5
-# A row whose tenth neighbour is far away lies on its own.
-NEIGHBOURS = 10
+# A row whose tenth neighbor is far away lies on its own.
+NEIGHBORS = 10
 
 
-class _Exploring(NeighbourhoodStrategy):
-    """Farthest-first traversal until ``k`` neighbourhoods are found."""
+TrimmedShare: TypeAlias = Annotated[float, Interval(0, 1, open_high=True)]
 
-    def __init__(self, *, trim: float = 0.0) -> None:
+
+class _Exploring(NeighborhoodStrategy):
+    """Farthest-first traversal until ``k`` neighborhoods are found."""
+
+    def __init__(self, *, trim: TrimmedShare = 0.0) -> None:
         self.trim = trim
 
     def _begin(self, X: Any, rows: RowSource, random_state: np.random.RandomState) -> None:
-        if not 0 <= self.trim < 1:
-            raise ValueError(f"trim is a share of the rows, at least 0 and below 1: {self.trim!r}.")
         super()._begin(X, rows, random_state)
         self._lonely = _lonely_rows(X, self.trim) if self.trim else np.zeros(rows.n_rows, bool)
 
@@ -52,16 +54,16 @@ class ExploreConsolidate(_Exploring):
 
         ``x = argmax_x min_{y visited} ‖x - y‖``,
 
-    is compared with every neighbourhood, the nearest first, until there are ``k`` that are mutually
+    is compared with every neighborhood, the nearest first, until there are ``k`` that are mutually
     apart. If every class lies in a ball whose diameter is smaller than the gaps between classes,
     the first k rows are of k classes, and Explore needs at most ``k (k - 1) / 2`` questions.
-    Consolidate: random rows are compared with the neighbourhoods, the nearest mean first, in at
+    Consolidate: random rows are compared with the neighborhoods, the nearest mean first, in at
     most ``k - 1`` questions each. Without ``k``, Explore ends after five rows that opened nothing.
 
     Parameters
     ----------
-    trim : float, default=0.0
-        Share of the rows with the largest distance to their tenth neighbour that Explore passes
+    trim : float in [0, 1), default=0.0
+        Share of the rows with the largest distance to their tenth neighbor that Explore passes
         over: farthest-first is fond of outliers.
 
     References
@@ -95,17 +97,17 @@ class ExploreConsolidate(_Exploring):
 class MinMax(_Exploring):
     """Explore, then ask about the row that is least like all rows known so far.
 
-    With ``Q`` the rows in neighbourhoods and a Gaussian kernel ``K``, the next row is
+    With ``Q`` the rows in neighborhoods and a Gaussian kernel ``K``, the next row is
 
         ``x = argmin_{x ∉ Q} max_{y ∈ Q} K(x, y) = argmax_{x ∉ Q} min_{y ∈ Q} ‖x - y‖``:
 
     since ``K`` falls with the distance, its width does not matter, and Consolidate too is a
-    farthest-first traversal in O(n d) per row. Neighbourhoods are tried by their most similar row.
+    farthest-first traversal in O(n d) per row. Neighborhoods are tried by their most similar row.
 
     Parameters
     ----------
-    trim : float, default=0.0
-        Share of the rows with the largest distance to their tenth neighbour that Explore passes
+    trim : float in [0, 1), default=0.0
+        Share of the rows with the largest distance to their tenth neighbor that Explore passes
         over.
 
     References
@@ -129,10 +131,10 @@ class MinMax(_Exploring):
 
 
 def _lonely_rows(X: Any, share: float) -> BoolArray:
-    """Rows whose distance to their tenth neighbour is among the largest."""
+    """Rows whose distance to their tenth neighbor is among the largest."""
     from sklearn.neighbors import NearestNeighbors
 
-    n_neighbors = min(NEIGHBOURS, X.shape[0] - 1)
+    n_neighbors = min(NEIGHBORS, X.shape[0] - 1)
     if n_neighbors < 1:
         return np.zeros(X.shape[0], bool)
     distances, _ = NearestNeighbors(n_neighbors=n_neighbors).fit(X).kneighbors()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.parameters import Seed, Verbosity, Whole, check_parameters
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
 from sidelight.active._answers import Answers
@@ -38,12 +38,13 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     strategy : str or Strategy, default="explore-consolidate"
         ``"random"``, ``"explore-consolidate"``, ``"min-max"``, ``"npu"``, ``"cobras"``, or a
         strategy with other parameters. NPU and COBRAS use the estimator unless they have one.
-    budget : int, default=100
-        At most this many questions.
-    random_state : int, RandomState or None, default=None
-        Source of chance for the strategy; that of the estimator is its own.
-    verbose : int, default=0
-        Show progress.
+    budget : int >= 0, default=100
+        Largest number of questions.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the strategy; pass an int for reproducible results. The estimator has
+        its own.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -85,10 +86,10 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         self,
         estimator: Any,
         strategy: str | Strategy = "explore-consolidate",
-        budget: int = 100,
+        budget: Whole = 100,
         *,
-        random_state: Any = None,
-        verbose: int = 0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.estimator = estimator
         self.strategy = strategy
@@ -117,8 +118,7 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         self : ActiveClusterer
             The fitted clusterer.
         """
-        if not isinstance(self.budget, Integral) or self.budget < 0:
-            raise ValueError(f"budget must be a whole number, not negative, got {self.budget!r}.")
+        check_parameters(self)
         asked = _as_oracle(oracle)
         X = X if hasattr(X, "shape") else np.asarray(X)
         self.answers_ = Answers(X.shape[0], known=constraints)

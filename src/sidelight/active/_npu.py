@@ -1,4 +1,4 @@
-"""Normalised point uncertainty (Xiong, Azimi, Fern 2014)."""
+"""Normalized point uncertainty (Xiong, Azimi, Fern 2014)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from sidelight._fit.parameters import Count
 from sidelight._typing import FloatArray, IntArray
-from sidelight.active._neighbourhoods import NeighbourhoodStrategy
+from sidelight.active._neighborhoods import NeighborhoodStrategy
 from sidelight.active._strategies import BoolArray
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
@@ -19,21 +20,21 @@ from sidelight.exceptions import SidelightError
 MOST_ROWS_PER_TREE = 10_000
 
 
-class NPU(NeighbourhoodStrategy):
+class NPU(NeighborhoodStrategy):
     """Ask about the row that brings most information per expected question.
 
     The rows are clustered with what is known; a random forest is trained on the clusters; two rows
     are as similar as the share of trees in which they fall into the same leaf, ``S``. With
-    neighbourhoods ``N_1 ... N_l`` and every row x outside them::
+    neighborhoods ``N_1 ... N_l`` and every row x outside them::
 
         p_i(x)  = mean_{j ∈ N_i} S(x, j) / Σ_q mean_{j ∈ N_q} S(x, j)      (uniform if all are 0)
         H(x)    = - Σ_i p_i log2 p_i
         E[q(x)] = Σ_i i p_(i),   p_(1) ≥ p_(2) ≥ ...
         x*      = argmax H(x) / E[q(x)]
 
-    and neighbourhoods are tried by falling ``p``. With ``l = k`` the last question is saved, so
-    that ``p_(l)`` counts ``l - 1`` times. With one neighbourhood there is no uncertainty to
-    measure, and the farthest row is asked about. Means over a neighbourhood are looked up by leaf,
+    and neighborhoods are tried by falling ``p``. With ``l = k`` the last question is saved, so
+    that ``p_(l)`` counts ``l - 1`` times. With one neighborhood there is no uncertainty to
+    measure, and the farthest row is asked about. Means over a neighborhood are looked up by leaf,
     in O(n T l) for T trees; no matrix of similarities is made.
 
     Parameters
@@ -41,9 +42,9 @@ class NPU(NeighbourhoodStrategy):
     estimator : clusterer, default=None
         Clusters the rows with ``fit(X, constraints=...)``;
         :class:`~sidelight.active.ActiveClusterer` gives its own.
-    n_estimators : int, default=50
+    n_estimators : int >= 1, default=50
         Number of trees ``T``.
-    batch : int, default=5
+    batch : int >= 1, default=5
         Number of rows that are asked about between two clusterings.
 
     References
@@ -61,7 +62,9 @@ class NPU(NeighbourhoodStrategy):
     (0, 5)
     """
 
-    def __init__(self, estimator: Any = None, *, n_estimators: int = 50, batch: int = 5) -> None:
+    def __init__(
+        self, estimator: Any = None, *, n_estimators: Count = 50, batch: Count = 5
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.batch = batch
@@ -82,7 +85,7 @@ class NPU(NeighbourhoodStrategy):
         if self._leaves is None or self._n_asked % self.batch == 0:
             self._leaves = self._grow_forest()
         self._n_asked += 1
-        p = neighbourhood_probabilities(self._leaves, self._members)
+        p = neighborhood_probabilities(self._leaves, self._members)
         scores = entropy(p) / expected_questions(p, last_is_free=p.shape[1] == self._k)
         candidates = self._order[free[self._order]]  # chance decides between equals
         return int(candidates[np.argmax(scores[candidates])])
@@ -90,11 +93,11 @@ class NPU(NeighbourhoodStrategy):
     def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
         if self._leaves is None:
             return np.zeros(len(members))
-        # The row itself comes first, its neighbourhoods behind it.
+        # The row itself comes first, its neighborhoods behind it.
         rows = np.concatenate([[point], *members])
         ends = 1 + np.cumsum([0, *map(len, members)])
         places = [np.arange(*span) for span in pairwise(ends.tolist())]
-        return neighbourhood_probabilities(self._leaves[:, rows], places)[0]
+        return neighborhood_probabilities(self._leaves[:, rows], places)[0]
 
     def _grow_forest(self) -> npt.NDArray[np.int64]:
         """Leaf of every row (columns) in every tree (rows) of a forest for the clusters."""
@@ -120,10 +123,10 @@ class NPU(NeighbourhoodStrategy):
         return labels
 
 
-def neighbourhood_probabilities(
+def neighborhood_probabilities(
     leaves: npt.NDArray[np.int64], members: list[IntArray]
 ) -> FloatArray:
-    """Probability of every neighbourhood (columns) for every row, from the leaves per tree."""
+    """Probability of every neighborhood (columns) for every row, from the leaves per tree."""
     similarity = np.zeros((len(members), leaves.shape[1]))
     for leaf in leaves:
         n_leaves = int(leaf.max()) + 1
@@ -142,7 +145,7 @@ def entropy(p: FloatArray) -> FloatArray:
 
 
 def expected_questions(p: FloatArray, *, last_is_free: bool) -> FloatArray:
-    """Expected number of questions until the neighbourhood is found, the likeliest asked first."""
+    """Expected number of questions until the neighborhood is found, the likeliest asked first."""
     n_questions = np.arange(1, p.shape[1] + 1)
     if last_is_free:
         n_questions[-1] -= 1

@@ -1,4 +1,4 @@
-"""Who answers: a labelling, a function, and (in the command line) a person."""
+"""Who answers: a labeling, a function, and (in the command line) a person."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class LabelOracle:
     y : array-like of shape (n_samples,)
         Classes; the oracle does not know about pairs with a row of unknown class (-1).
     noise : float, default=0.0
-        Probability with which a pair is answered wrongly.
+        Probability that a pair is answered wrongly.
     random_state : int, RandomState or None, default=None
-        Source of the errors.
+        Seed or generator for the wrong answers; pass an int for reproducible results.
 
     Attributes
     ----------

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_random_state
 
+from sidelight._fit.parameters import check_parameters
 from sidelight._typing import Array, FloatArray
 from sidelight.active._answers import Answers
 from sidelight.engine import RowSource, as_rows
@@ -69,13 +70,14 @@ class Strategy(BaseEstimator, ABC):
         k : int, optional
             Number of clusters, if it is known.
         random_state : int, RandomState or None, default=None
-            Source of chance.
+            Seed or generator for the random choices.
 
         Returns
         -------
         self : Strategy
             Ready to be asked for pairs.
         """
+        check_parameters(self)
         rows = _check_rows(X)
         if rows.n_rows != answers.n_samples:
             raise SidelightError(

@@ -1,4 +1,4 @@
-"""Exact and bounded assignment, colouring, flows: solvers over arrays."""
+"""Exact and bounded assignment, coloring, flows: solvers over arrays."""
 
 from sidelight._lazy import attach
 

@@ -10,7 +10,7 @@ with the cheapest exact method that fits (specified after Baumann and Hochbaum, 
 
 1. a node without edges takes its cheapest cluster;
 2. two clusters: a part has two labelings;
-3. nodes that can be decided given one neighbour leave (trees are solved by this), and clusters that
+3. nodes that can be decided given one neighbor leave (trees are solved by this), and clusters that
    a node never needs are forbidden, which often takes the rest apart;
 4. a clique is an assignment problem;
 5. a small part is searched by branch and bound;
@@ -91,7 +91,7 @@ def assign(
     edges : array-like of shape (e, 2)
         Pairs of nodes that must differ.
     start : array-like of shape (m,), optional
-        An assignment to begin with, for instance the one before the centres moved. On every
+        An assignment to begin with, for instance the one before the centers moved. On every
         connected part where it satisfies everything the result is no worse, and the same on a tie.
     time_limit : float
         Seconds for the parts that need a general solver.
@@ -145,7 +145,7 @@ def assign(
 def greedy_assign(
     cost: npt.ArrayLike, edges: npt.ArrayLike, order: npt.ArrayLike
 ) -> tuple[IntArray, int]:
-    """Give every node in turn the cheapest cluster that no neighbour has yet (COP-KMEANS).
+    """Give every node in turn the cheapest cluster that no neighbor has yet (COP-KMEANS).
 
     Parameters
     ----------
@@ -372,7 +372,7 @@ def _sum_by(
 
 
 def _explain(cost: FloatArray, graph: Graph) -> InfeasibleConstraints:
-    """Say why there is no assignment: colours, or clusters that are not allowed."""
+    """Say why there is no assignment: colors, or clusters that are not allowed."""
     k = cost.shape[1]
     result = check_coloring(graph.n_nodes, graph.edges, k)
     if result.answer == "no":

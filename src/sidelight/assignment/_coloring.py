@@ -1,7 +1,7 @@
-"""Can the cannot-links be satisfied with k clusters? Colouring of the conflict graph.
+"""Can the cannot-links be satisfied with k clusters? Coloring of the conflict graph.
 
 Nodes are must-link components and edges the cannot-links between them, so that ``k`` clusters
-suffice exactly when the graph has a proper colouring with ``k`` colours (book, section 1.2: hard
+suffice exactly when the graph has a proper coloring with ``k`` colors (book, section 1.2: hard
 in general). Certificates that are cheap come first: a clique needs its size, a graph of degeneracy
 ``d`` never needs more than ``d + 1``, and ``k = 1`` and ``k = 2`` are decided by a search. Only
 what lies between is left to a solver, on the nodes that can matter, for a limited time.
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from sidelight._typing import IntArray
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
-# Nodes times colours, and edges, up to which the better but slower greedy colouring is tried.
+# Nodes times colors, and edges, up to which the better but slower greedy coloring is tried.
 _DSATUR_CELLS = 20_000_000
 _DSATUR_EDGES = 300_000
 _CLIQUE_BUDGET = 20_000_000
@@ -28,7 +28,7 @@ _CLIQUE_BUDGET = 20_000_000
 
 @dataclass(frozen=True)
 class Graph:
-    """A conflict graph: sorted edges (a < b) and, for loops, neighbour lists."""
+    """A conflict graph: sorted edges (a < b) and, for loops, neighbor lists."""
 
     n_nodes: int
     edges: IntArray
@@ -38,7 +38,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class ColorBounds:
-    """Bounds of the chromatic number, with the clique and the colouring that prove them."""
+    """Bounds of the chromatic number, with the clique and the coloring that prove them."""
 
     lower: int
     upper: int
@@ -110,7 +110,7 @@ class Feasibility:
 def check_coloring(
     n_nodes: int, edges: npt.ArrayLike, k: int, *, time_limit: float = 10.0
 ) -> Feasibility:
-    """Decide whether a conflict graph can be coloured with ``k`` colours.
+    """Decide whether a conflict graph can be colored with ``k`` colors.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def check_coloring(
     edges : array-like of shape (e, 2)
         Pairs of nodes that must differ.
     k : int
-        Number of colours (clusters).
+        Number of colors (clusters).
     time_limit : float
         Seconds for the exact search, which is needed only when the fast bounds leave ``k`` open.
 
@@ -132,7 +132,7 @@ def check_coloring(
     Notes
     -----
     Bounds take O(n + e) time. The exact search runs on the ``k``-core (a node with fewer than ``k``
-    neighbours can always be coloured last), one connected part at a time, with the colours of a
+    neighbors can always be colored last), one connected part at a time, with the colors of a
     clique fixed to break the symmetry.
 
     References
@@ -177,7 +177,7 @@ def infeasible(result: Feasibility, name: Callable[[int], str] = str) -> Infeasi
 
 
 def make_graph(n_nodes: int, edges: npt.ArrayLike) -> Graph:
-    """Sort the edges, drop repeated ones, and list every node's neighbours."""
+    """Sort the edges, drop repeated ones, and list every node's neighbors."""
     from sidelight._kernels.assignment.coloring import compress_edges
 
     # A copy: the loops are compiled for arrays that may be written to.
@@ -198,7 +198,7 @@ def make_graph(n_nodes: int, edges: npt.ArrayLike) -> Graph:
 
 
 def color_bounds(graph: Graph) -> ColorBounds:
-    """Bound the chromatic number from below by a clique and from above by a greedy colouring."""
+    """Bound the chromatic number from below by a clique and from above by a greedy coloring."""
     from sidelight._kernels.assignment import coloring as kernels
 
     indptr, neighbors = graph.indptr, graph.neighbors
@@ -209,7 +209,7 @@ def color_bounds(graph: Graph) -> ColorBounds:
     lower, upper = len(clique), _n_colors(colors)
     small = graph.n_nodes * upper <= _DSATUR_CELLS and len(graph.edges) <= _DSATUR_EDGES
     if lower < upper and small:
-        # Only a colouring with fewer colours is of any use, so the search may give up early.
+        # Only a coloring with fewer colors is of any use, so the search may give up early.
         better, found = kernels.dsatur(indptr, neighbors, upper - 1)
         if found:
             colors, upper = better, _n_colors(better)
@@ -217,7 +217,7 @@ def color_bounds(graph: Graph) -> ColorBounds:
 
 
 def find_odd_cycle(graph: Graph) -> tuple[int, ...] | None:
-    """An odd cycle of the graph, or None if two colours suffice."""
+    """An odd cycle of the graph, or None if two colors suffice."""
     from sidelight._kernels.assignment.coloring import two_color
 
     _, _, cycle = two_color(graph.indptr, graph.neighbors)
@@ -256,7 +256,7 @@ def _check_two_colors(graph: Graph, bounds: ColorBounds) -> Feasibility:
 def _search_coloring(
     graph: Graph, bounds: ColorBounds, k: int, deadline: float
 ) -> tuple[Literal["yes", "no", "unknown"], IntArray | None]:
-    """Colour the k-core exactly, part by part, then everything outside it greedily."""
+    """Color the k-core exactly, part by part, then everything outside it greedily."""
     from sidelight._kernels.assignment.coloring import degeneracy_order
 
     core_nodes = np.flatnonzero(bounds.core >= k)
@@ -266,7 +266,7 @@ def _search_coloring(
     colors = np.full(graph.n_nodes, -1, dtype=np.int64)
     colors[core_nodes] = bounds.coloring[core_nodes]
     answers: set[str] = set()
-    # Few-coloured parts are done; small ones first, because any of them may prove the answer no.
+    # Few-colored parts are done; small ones first, because any of them may prove the answer no.
     too_many = np.unique(part[colors[core_nodes] >= k])
     for which in too_many[np.argsort(sizes[too_many], kind="stable")]:
         members = np.flatnonzero(part == which)
@@ -285,7 +285,7 @@ def _search_coloring(
 def _color_outside(
     graph: Graph, colors: IntArray, core_nodes: IntArray, order: IntArray
 ) -> IntArray:
-    """Colour the peeled nodes in reverse order of peeling: each sees fewer than k colours."""
+    """Color the peeled nodes in reverse order of peeling: each sees fewer than k colors."""
     from sidelight._kernels.assignment.coloring import extend_coloring
 
     peeled = np.ones(graph.n_nodes, dtype=bool)
@@ -298,7 +298,7 @@ def _color_outside(
 def solve_coloring(
     graph: Graph, k: int, deadline: float
 ) -> tuple[Literal["yes", "no", "unknown"], IntArray | None]:
-    """Decide the colouring of one connected part by constraint programming."""
+    """Decide the coloring of one connected part by constraint programming."""
     bounds = color_bounds(graph)
     if bounds.lower > k:
         return "no", None
@@ -313,7 +313,7 @@ def solve_coloring(
     model = cp_model.CpModel()
     has_color = color_variables(model, graph, np.ones((graph.n_nodes, k), dtype=bool))
     for color, node in enumerate(bounds.clique):
-        # Colours are interchangeable: give the clique the first ones.
+        # Colors are interchangeable: give the clique the first ones.
         model.add(has_color[int(node), color] == 1)
     solver = make_solver(deadline)
     status = solve(solver, model)

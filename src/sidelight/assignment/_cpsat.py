@@ -1,4 +1,4 @@
-"""Colouring models for CP-SAT: one 0/1 variable per node and allowed colour."""
+"""Coloring models for CP-SAT: one 0/1 variable per node and allowed color."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sidelight._progress import SECONDS_DEAF, wait_for
 if TYPE_CHECKING:
     from sidelight.assignment._coloring import Graph
 
-# A time limit does not stop the making of a model: larger ones (edges times colours) are not made.
+# A time limit does not stop the making of a model: larger ones (edges times colors) are not made.
 MOST_TERMS = 500_000
 
 
@@ -34,7 +34,7 @@ def clique_cover(graph: Graph) -> list[npt.NDArray[np.int64]]:
 def color_variables(
     model: Any, graph: Graph, allowed: npt.NDArray[np.bool_]
 ) -> dict[tuple[int, int], Any]:
-    """Add variables "node has colour" such that neighbours differ; (node, colour) to variable.
+    """Add variables "node has color" such that neighbors differ; (node, color) to variable.
 
     Measured against integer variables with AllDifferent: as fast or faster, and the objective of
     an assignment becomes linear.
@@ -83,7 +83,7 @@ def solve(solver: Any, model: Any) -> Any:
 def read_colors(
     solver: Any, has_color: dict[tuple[int, int], Any], n_nodes: int
 ) -> npt.NDArray[np.int64]:
-    """Colour of every node in the solution found."""
+    """Color of every node in the solution found."""
     colors = np.full(n_nodes, -1, dtype=np.int64)
     for (node, color), variable in has_color.items():
         if solver.boolean_value(variable):

@@ -16,7 +16,7 @@ from sidelight._typing import FloatArray, IntArray
 from sidelight.assignment._coloring import Graph, color_bounds
 from sidelight.assignment._cpsat import color_variables, fits, make_solver, read_colors, solve
 
-# Decisions in branch and bound before a part is handed on, and neighbours looked at by chains.
+# Decisions in branch and bound before a part is handed on, and neighbors looked at by chains.
 _DECISIONS = 2_000
 _CHAIN_WORK = 100_000_000
 # A larger linear programme (edges times clusters) is not made.
@@ -177,7 +177,7 @@ def _best_guess(cost: FloatArray, graph: Graph, guesses: Iterable[IntArray]) -> 
 
 
 def _greedy_guesses(cost: FloatArray, graph: Graph) -> Iterator[IntArray]:
-    """Nodes with most to lose first; and a colouring, each colour to the cluster it suits best."""
+    """Nodes with most to lose first; and a coloring, each color to the cluster it suits best."""
     from scipy.optimize import linear_sum_assignment
 
     from sidelight._kernels.assignment.augmenting import assign_in_order, assign_the_rest
@@ -203,7 +203,7 @@ def _greedy_guesses(cost: FloatArray, graph: Graph) -> Iterator[IntArray]:
 
 
 def satisfies(labels: IntArray, cost: FloatArray, graph: Graph) -> npt.NDArray[np.bool_]:
-    """Which nodes have an allowed cluster that none of their neighbours has."""
+    """Which nodes have an allowed cluster that none of their neighbors has."""
     k = cost.shape[1]
     fine = (labels >= 0) & (labels < k)
     fine &= np.isfinite(cost[np.arange(len(cost)), np.clip(labels, 0, k - 1)])

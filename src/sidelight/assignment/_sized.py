@@ -114,11 +114,11 @@ def assign_sized(
     lower, upper : array-like of shape (k,)
         Bounds on the sizes of the clusters.
     sizes : array-like of shape (n,), default=None
-        What each row counts, not negative; 1 unless told.
+        Size of each row, not negative; 1 by default.
     conflicts : array-like of shape (e, 2), default=None
         Pairs of rows that must be in different clusters.
     start : SizedAssignment, default=None
-        The solution of a similar problem, such as that before the centres moved. Its prices speed
+        The solution of a similar problem, such as that before the centers moved. Its prices speed
         up the search, and where optimality cannot be proved the result is no worse than it.
     time_limit : float, default=60.0
         Seconds for the mixed integer program.

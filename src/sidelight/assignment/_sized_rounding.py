@@ -1,6 +1,6 @@
 """Bounded sizes with rows that must not be split, or must be apart: the part that is hard.
 
-Rows of different sizes make a knapsack of every cluster, cannot-links a colouring. The optimum for
+Rows of different sizes make a knapsack of every cluster, cannot-links a coloring. The optimum for
 divisible rows gives prices ``p`` and a bound ``g(p)``, and whoever puts row i into cluster h pays
 at least its reduced cost ``r_ih = c_ih + s_i p_h - min_h' (c_ih' + s_i p_h')`` on top of the bound.
 So a small problem is solved by a mixed integer program as a whole, and of a large one only the rows

@@ -222,7 +222,7 @@ class Constraints:
         random_state: Any = None,
         ids: Any = None,
     ) -> Constraints:
-        """Draw constraints that a known labelling satisfies, by a protocol of the literature.
+        """Draw constraints that a known labeling satisfies, by a protocol of the literature.
 
         Parameters
         ----------
@@ -352,7 +352,7 @@ class Constraints:
 
     def summary(self) -> str:
         """Tell in a few lines what is stated, what follows and what was merged or dropped."""
-        return words.summarise(self)
+        return words.summarize(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Constraints):
@@ -396,7 +396,7 @@ class Constraints:
 
         Statements inside the subset stay as they are. What the others entailed between kept rows
         is kept too: the pieces of a must-link component that fell apart with the dropped rows are
-        joined by new must-links, a component that lost its labelled rows gets its class back on
+        joined by new must-links, a component that lost its labeled rows gets its class back on
         its first kept row, and components that lost what kept them apart get a cannot-link
         between their first kept rows. A new link weighs as much as the lightest statement behind
         it (1 if there are only labels and groups).

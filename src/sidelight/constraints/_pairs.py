@@ -34,7 +34,7 @@ class Pairs:
 
 
 def known_pairs(known: Constraints) -> Pairs:
-    """Stated pairs, and those of labelled and grouped rows.
+    """Stated pairs, and those of labeled and grouped rows.
 
     Parameters
     ----------

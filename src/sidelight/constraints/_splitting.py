@@ -112,7 +112,7 @@ class _Stated:
 
 def _collect(known: Constraints) -> _Stated:
     atom = np.arange(known.n_samples)
-    codes = grouped = labelled = np.empty(0, dtype=np.int64)
+    codes = grouped = labeled = np.empty(0, dtype=np.int64)
     if known.groups is not None:
         inside = np.flatnonzero(known.groups >= 0)
         code, first, which, size = np.unique(
@@ -122,14 +122,14 @@ def _collect(known: Constraints) -> _Stated:
         # A group of one row says nothing.
         codes, grouped = code[size > 1], inside[first[size > 1]]
     if known.labels is not None:
-        labelled = np.flatnonzero(known.labels >= 0)
-    classes = labelled if known.labels is None else known.labels[labelled]
-    single = [np.column_stack([atom[rows], atom[rows]]) for rows in (grouped, labelled)]
+        labeled = np.flatnonzero(known.labels >= 0)
+    classes = labeled if known.labels is None else known.labels[labeled]
+    single = [np.column_stack([atom[rows], atom[rows]]) for rows in (grouped, labeled)]
     rows = np.concatenate([atom[known.must_link], atom[known.cannot_link], *single])
     atoms, ends = np.unique(rows, return_inverse=True)
     counts = [len(known.must_link), len(known.cannot_link), len(grouped)]
     kind = np.concatenate([np.repeat([0, 1, 2], counts), 3 + classes])
-    return _Stated(len(atoms), ends.reshape(-1, 2), kind, codes, labelled)
+    return _Stated(len(atoms), ends.reshape(-1, 2), kind, codes, labeled)
 
 
 def _hold_out(

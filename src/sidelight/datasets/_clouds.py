@@ -1,4 +1,4 @@
-"""Small sets of points whose classes are not what the nearest centre would say.
+"""Small sets of points whose classes are not what the nearest center would say.
 
 Each reproduces the illustration of one method; parameters that the source does not give are those
 of our specification and say so.
@@ -51,7 +51,7 @@ def make_four_gaussians(
     n_per_cloud : int, default=100
         Points in each of the four clouds.
     half_width, half_height : float, default=2.0, 8.0
-        The clouds are centred at (±half_width, ±half_height).
+        The clouds are centerd at (±half_width, ±half_height).
     scale : float, default=1.0
         Standard deviation of each cloud.
     random_state : int, RandomState or None
@@ -99,7 +99,7 @@ def make_gap_clouds(
 ) -> Dataset:
     """Four clouds whose horizontal gap is smaller than the vertical (book, table 5.1).
 
-    The target is left against right. The source gives 200 points in four clouds; centres and
+    The target is left against right. The source gives 200 points in four clouds; centers and
     spread are those of the specification's prototype.
 
     Parameters
@@ -107,7 +107,7 @@ def make_gap_clouds(
     n_per_cloud : int, default=50
         Points in each of the four clouds.
     half_width, half_height : float, default=1.0, 1.5
-        The clouds are centred at (±half_width, ±half_height).
+        The clouds are centerd at (±half_width, ±half_height).
     scale : float, default=0.35
         Standard deviation of each cloud.
     random_state : int, RandomState or None
@@ -195,7 +195,7 @@ def make_wide_gaussians(
     n_per_component : int, default=500
         Points of each Gaussian.
     half_height : float, default=1.5
-        The Gaussians are centred at (0, ±half_height).
+        The Gaussians are centerd at (0, ±half_height).
     variances : tuple of two floats, default=(9.0, 0.25)
         Horizontal and vertical variance.
     random_state : int, RandomState or None
@@ -292,7 +292,7 @@ def make_elongated_gaussians(
     n_classes : int, default=2
         Number of Gaussians side by side.
     gap : float, default=2.0
-        Distance between the long axes of neighbours.
+        Distance between the long axes of neighbors.
     variances : tuple of two floats, default=(9.0, 0.1)
         Variance along and across each Gaussian.
     angle : float, default=30.0

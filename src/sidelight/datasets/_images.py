@@ -24,7 +24,7 @@ MONDRIAN_LAYOUT = (
     ((0.55, 0.0, 1.0, 0.65), 3),
     ((0.6, 0.65, 1.0, 1.0), 4),
 )
-MONDRIAN_NAMES = ("dark grey", "horizontal", "oblique", "vertical", "light grey")
+MONDRIAN_NAMES = ("dark gray", "horizontal", "oblique", "vertical", "light gray")
 
 
 def stripes(shape: tuple[int, int], wavelength: float, angle: float, phase: float) -> FloatArray:
@@ -34,8 +34,8 @@ def stripes(shape: tuple[int, int], wavelength: float, angle: float, phase: floa
     return np.sin(2 * np.pi * along / wavelength + phase)
 
 
-def lattice_neighbours(height: int, width: int) -> IntArray:
-    """Pairs of neighbouring sites (right and below) of a grid numbered row by row."""
+def lattice_neighbors(height: int, width: int) -> IntArray:
+    """Pairs of neighboring sites (right and below) of a grid numbered row by row."""
     site = np.arange(height * width).reshape(height, width)
     across = np.column_stack([site[:, :-1].ravel(), site[:, 1:].ravel()])
     down = np.column_stack([site[:-1].ravel(), site[1:].ravel()])
@@ -53,9 +53,9 @@ def make_texture_mosaic(
     """Four textures in the quadrants of a picture, cut into blocks of 7 x 7 (book, E4.3).
 
     Stands in for the Brodatz mosaic of the source: oriented sinusoids of random phase with white
-    noise. Neighbouring blocks mostly show the same texture, which is the side information of the
-    experiment: soft must-links to the four neighbours with weight ``log((1 - q) / q) / 2``, where
-    ``q`` is the share of neighbouring blocks with different textures.
+    noise. Neighboring blocks mostly show the same texture, which is the side information of the
+    experiment: soft must-links to the four neighbors with weight ``log((1 - q) / q) / 2``, where
+    ``q`` is the share of neighboring blocks with different textures.
 
     Parameters
     ----------
@@ -74,13 +74,13 @@ def make_texture_mosaic(
     -------
     Dataset
         One row per block, row by row; ``extras``: ``image``, ``grid`` (height, width),
-        ``neighbours`` (pairs of rows), ``q`` (share of pairs that differ).
+        ``neighbors`` (pairs of rows), ``q`` (share of pairs that differ).
 
     Examples
     --------
     >>> from sidelight.datasets import make_texture_mosaic
     >>> mosaic = make_texture_mosaic(random_state=0)
-    >>> mosaic.data.shape, mosaic.extras["neighbours"].shape
+    >>> mosaic.data.shape, mosaic.extras["neighbors"].shape
     ((576, 49), (1104, 2))
     """
     if n_blocks < 2 or n_blocks % 2:
@@ -97,8 +97,8 @@ def make_texture_mosaic(
     blocks = image.reshape(n_blocks, block, n_blocks, block).swapaxes(1, 2)
     place = np.arange(n_blocks) >= n_blocks // 2
     target = (2 * place[:, None] + place[None, :]).ravel().astype(np.int64)
-    neighbours = lattice_neighbours(n_blocks, n_blocks)
-    differ = target[neighbours[:, 0]] != target[neighbours[:, 1]]
+    neighbors = lattice_neighbors(n_blocks, n_blocks)
+    differ = target[neighbors[:, 0]] != target[neighbors[:, 1]]
     return Dataset(
         data=blocks.reshape(n_blocks**2, block**2).copy(),
         target=target,
@@ -108,7 +108,7 @@ def make_texture_mosaic(
         extras={
             "image": image,
             "grid": (n_blocks, n_blocks),
-            "neighbours": neighbours,
+            "neighbors": neighbors,
             "q": float(differ.mean()),
         },
     )
@@ -125,8 +125,8 @@ def make_mondrian(
     """A picture of three textures and two noisy greys, seen through 24 features (book, table 5.4).
 
     Rebuilt after the description of the source: a 512 x 512 picture, 101 x 101 sites, and at each
-    site a 12-bin grey histogram and the mean responses of 12 Gabor filters (4 orientations,
-    wavelengths 2, 4 and 8) over a window. The areas, grey levels, noise and window are ours.
+    site a 12-bin gray histogram and the mean responses of 12 Gabor filters (4 orientations,
+    wavelengths 2, 4 and 8) over a window. The areas, gray levels, noise and window are ours.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def make_mondrian(
     -------
     Dataset
         One row per site, row by row; ``extras``: ``image``, ``grid`` (height, width) and
-        ``neighbours`` (pairs of rows).
+        ``neighbors`` (pairs of rows).
 
     Examples
     --------
@@ -168,7 +168,7 @@ def make_mondrian(
         data=np.concatenate([histogram, gabor], axis=-1).reshape(n_sites**2, -1),
         target=segment[np.ix_(center, center)].ravel(),
         feature_names=tuple(
-            [f"grey bin {number + 1}" for number in range(N_GREY_BINS)]
+            [f"gray bin {number + 1}" for number in range(N_GREY_BINS)]
             + [
                 f"gabor {angle:g} deg / {w:g} px"
                 for angle in ORIENTATIONS
@@ -181,7 +181,7 @@ def make_mondrian(
         extras={
             "image": image,
             "grid": (n_sites, n_sites),
-            "neighbours": lattice_neighbours(n_sites, n_sites),
+            "neighbors": lattice_neighbors(n_sites, n_sites),
         },
     )
 
@@ -222,11 +222,11 @@ def _window_means(field: FloatArray, corner: IntArray, window: int) -> FloatArra
 
 
 def _grey_histogram(image: FloatArray, corner: IntArray, window: int) -> FloatArray:
-    """Share of the pixels of each window in each of 12 equal ranges of grey."""
+    """Share of the pixels of each window in each of 12 equal ranges of gray."""
     edges = np.linspace(image.min(), image.max(), N_GREY_BINS + 1)
-    grey = np.digitize(image, edges[1:-1])
+    gray = np.digitize(image, edges[1:-1])
     shares = [
-        _window_means((grey == number).astype(np.float64), corner, window)
+        _window_means((gray == number).astype(np.float64), corner, window)
         for number in range(N_GREY_BINS)
     ]
     return np.stack(shares, axis=-1)
@@ -243,7 +243,7 @@ def _gabor_means(image: FloatArray, corner: IntArray, window: int) -> FloatArray
 
 
 def gabor_filter(wavelength: float, angle: float) -> npt.NDArray[np.complex128]:
-    """Complex wave under a Gaussian of width wavelength / 2, without response to flat grey."""
+    """Complex wave under a Gaussian of width wavelength / 2, without response to flat gray."""
     reach = int(np.ceil(1.5 * wavelength))
     y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
     along = x * np.cos(np.deg2rad(angle)) + y * np.sin(np.deg2rad(angle))

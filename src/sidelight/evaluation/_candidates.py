@@ -53,7 +53,7 @@ def labels_of(estimator: Any, X: Any) -> Any:
 
 
 def n_clusters_of(labels: Any) -> int:
-    """Number of clusters in a labelling; rows without a cluster do not count."""
+    """Number of clusters in a labeling; rows without a cluster do not count."""
     codes = encode_labels(labels)
     return len(np.unique(codes[codes >= 0]))
 

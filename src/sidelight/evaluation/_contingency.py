@@ -6,9 +6,10 @@ means ``-1``, ``NaN``, ``None`` or the empty string, as everywhere in Sidelight.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import inspect
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +51,42 @@ def contingency(labels_true: Any, labels_pred: Any) -> Contingency:
             "both must be about the same rows."
         )
     return count_codes(classes, clusters)
+
+
+Value = TypeVar("Value")
+Value_co = TypeVar("Value_co", covariant=True)
+
+LABELS = """Parameters
+----------
+labels_true, labels_pred : array-like of shape (n,)
+    Classes and clusters, of any type. Rows where either is unknown (-1, NaN, None, "") are left
+    out.
+
+"""
+
+
+class PartitionScore(Protocol[Value_co]):
+    """A score of clusters against classes, and the same score of their table."""
+
+    __name__: str
+    of_table: Callable[[Contingency], Value_co]
+
+    def __call__(self, labels_true: Any, labels_pred: Any) -> Value_co:
+        """Return the score."""
+
+
+def partition_score(of_table: Callable[[Contingency], Value]) -> PartitionScore[Value]:
+    """Make a score of a table one of two labelings, and describe these in its docstring."""
+
+    def score(labels_true: Any, labels_pred: Any) -> Value:
+        return of_table(contingency(labels_true, labels_pred))
+
+    for name in ("__module__", "__name__", "__qualname__"):
+        setattr(score, name, getattr(of_table, name))
+    head, _, examples = inspect.cleandoc(of_table.__doc__ or "").partition("Examples\n--------\n")
+    score.__doc__ = f"{head}{LABELS}Examples\n--------\n{examples}"
+    score.of_table = of_table  # type: ignore[attr-defined]
+    return cast(PartitionScore[Value], score)
 
 
 def count_codes(classes: IntArray, clusters: IntArray) -> Contingency:

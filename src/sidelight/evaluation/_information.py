@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from sidelight._typing import IntArray
-from sidelight.evaluation._contingency import Contingency, contingency
+from sidelight.evaluation._contingency import Contingency, contingency, partition_score
 from sidelight.exceptions import SidelightError
 
 Normalization = Literal["arithmetic", "geometric", "min", "max", "joint", "reference"]
@@ -20,15 +20,11 @@ def entropy(sizes: IntArray) -> float:
     return max(0.0, float(-np.sum(share * np.log(share))))
 
 
-def mutual_information(labels_true: Any, labels_pred: Any) -> float:
-    r"""Mutual information of two labellings, in nats.
+@partition_score
+def mutual_information(table: Contingency) -> float:
+    r"""Mutual information of two labelings, in nats.
 
     .. math:: I(U; V) = \sum_{ij} \frac{n_{ij}}{n} \log \frac{n\, n_{ij}}{n_{i\cdot}\, n_{\cdot j}}
-
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n,)
-        Two labellings, of any type. Rows where either is unknown (-1, NaN, None, "") are left out.
 
     Examples
     --------
@@ -36,11 +32,6 @@ def mutual_information(labels_true: Any, labels_pred: Any) -> float:
     >>> round(mutual_information([0, 0, 1, 1], ["x", "x", "y", "y"]), 4)  # log 2
     0.6931
     """
-    return information(contingency(labels_true, labels_pred))
-
-
-def information(table: Contingency) -> float:
-    """Mutual information of a contingency table, in nats."""
     independent = (
         table.row_total[table.row].astype(np.float64) * table.column_total[table.column] / table.n
     )
@@ -64,7 +55,7 @@ def normalized_mutual_information(
     ``reference``   :math:`H(U)`                 of the classes; Constrained Clustering, 11.2
     =============== ============================ ==============================================
 
-    Two labellings that do not split the rows at all agree: 1. If only one of them splits the
+    Two labelings that do not split the rows at all agree: 1. If only one of them splits the
     rows they share no information: 0.
 
     Parameters
@@ -88,13 +79,13 @@ def normalized_mutual_information(
 
 
 def normalized_information(table: Contingency, normalization: Normalization) -> float:
-    """Normalised mutual information of a contingency table."""
+    """Normalized mutual information of a contingency table."""
     if normalization not in NORMALIZATIONS:
         raise SidelightError(
             f"normalization must be one of {', '.join(NORMALIZATIONS)}, got {normalization!r}."
         )
     of_classes, of_clusters = entropy(table.row_total), entropy(table.column_total)
-    shared = information(table)
+    shared = mutual_information.of_table(table)
     if of_classes == 0.0 and of_clusters == 0.0:
         return 1.0
     if of_classes == 0.0 or of_clusters == 0.0:
@@ -110,18 +101,14 @@ def normalized_information(table: Contingency, normalization: Normalization) -> 
     return min(1.0, shared / scale)
 
 
-def variation_of_information(labels_true: Any, labels_pred: Any) -> float:
-    r"""What one labelling leaves unsaid about the other, both ways, in nats.
+@partition_score
+def variation_of_information(table: Contingency) -> float:
+    r"""What one labeling leaves unsaid about the other, both ways, in nats.
 
     .. math:: \mathrm{VI}(U, V) = H(U \mid V) + H(V \mid U) = H(U) + H(V) - 2 I(U; V)
 
     A metric on partitions: 0 exactly when they are the same, at most :math:`\log n`, largest
     (:math:`H(U) + H(V)`) when they are independent. Constrained Clustering, section 11.2.
-
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n,)
-        Two labellings, of any type. Rows where either is unknown (-1, NaN, None, "") are left out.
 
     Examples
     --------
@@ -131,11 +118,6 @@ def variation_of_information(labels_true: Any, labels_pred: Any) -> float:
     >>> round(variation_of_information([0, 0, 1, 1], [0, 1, 0, 1]), 4)  # 2 log 2
     1.3863
     """
-    return variation(contingency(labels_true, labels_pred))
-
-
-def variation(table: Contingency) -> float:
-    """Variation of information of a contingency table, in nats."""
     # As a sum of conditional entropies every term is >= 0: no cancellation near equality.
     share_of_class = table.count / table.row_total[table.row]
     share_of_cluster = table.count / table.column_total[table.column]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.evaluation._contingency import Contingency, contingency
+from sidelight.evaluation._contingency import Contingency, partition_score
 
 # Above this many cells the matching works on the non-empty cells only.
 _DENSE_CELLS = 4_000_000
@@ -63,7 +61,8 @@ def _sparse_matching(
     return row[real].astype(np.int64), column[real].astype(np.int64)
 
 
-def clustering_accuracy(labels_true: Any, labels_pred: Any) -> float:
+@partition_score
+def clustering_accuracy(table: Contingency) -> float:
     r"""Share of the rows that are right under the best one-to-one naming of the clusters.
 
     .. math:: \mathrm{ACC} = \max_{\pi \text{ one-to-one}} \frac{1}{n} \sum_i n_{i, \pi(i)}
@@ -72,28 +71,18 @@ def clustering_accuracy(labels_true: Any, labels_pred: Any) -> float:
     clusters stay unmatched and their rows count as wrong. Constrained Clustering, experiment E4.1
     and section 11.2.
 
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n,)
-        Classes and clusters, of any type. Rows where either is unknown (-1, NaN, None, "") are
-        left out.
-
     Examples
     --------
     >>> from sidelight.evaluation import clustering_accuracy
     >>> clustering_accuracy(["a", "a", "b", "b"], [1, 1, 0, 2])
     0.75
     """
-    return accuracy(contingency(labels_true, labels_pred))
-
-
-def accuracy(table: Contingency) -> float:
-    """Accuracy of a contingency table under the best one-to-one matching."""
     matched = best_matching(table, table.count.astype(np.float64))
     return int(table.count[matched].sum()) / table.n
 
 
-def purity(labels_true: Any, labels_pred: Any) -> float:
+@partition_score
+def purity(table: Contingency) -> float:
     r"""Share of the rows that belong to the majority class of their cluster.
 
     .. math:: \frac{1}{n} \sum_j \max_i n_{ij}
@@ -101,23 +90,12 @@ def purity(labels_true: Any, labels_pred: Any) -> float:
     Constrained Clustering, chapter 2. It never falls when a cluster is split, so compare it only
     at the same number of clusters.
 
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n,)
-        Classes and clusters, of any type. Rows where either is unknown (-1, NaN, None, "") are
-        left out.
-
     Examples
     --------
     >>> from sidelight.evaluation import purity
     >>> purity([0, 0, 1, 1, 1], [0, 0, 0, 1, 1])
     0.8
     """
-    return purity_of(contingency(labels_true, labels_pred))
-
-
-def purity_of(table: Contingency) -> float:
-    """Purity of a contingency table."""
     largest = np.zeros(len(table.column_total), dtype=np.int64)
     np.maximum.at(largest, table.column, table.count)
     return int(largest.sum()) / table.n
@@ -128,7 +106,8 @@ def f_of_cells(table: Contingency) -> FloatArray:
     return 2.0 * table.count / (table.row_total[table.row] + table.column_total[table.column])
 
 
-def class_weighted_f(labels_true: Any, labels_pred: Any) -> float:
+@partition_score
+def class_weighted_f(table: Contingency) -> float:
     r"""F-score of each class with its best cluster, weighted by the size of the class.
 
     .. math:: F = \sum_i \frac{n_i}{n} \max_j \frac{2 p_{ij} r_{ij}}{p_{ij} + r_{ij}},
@@ -137,29 +116,19 @@ def class_weighted_f(labels_true: Any, labels_pred: Any) -> float:
     Law, equation 5.34; Constrained Clustering, section 5.4. Not symmetric, and not a matching:
     one cluster may serve several classes. For balanced classes it is at least 1/k.
 
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n,)
-        Classes and clusters, of any type. Rows where either is unknown (-1, NaN, None, "") are
-        left out.
-
     Examples
     --------
     >>> from sidelight.evaluation import class_weighted_f
     >>> class_weighted_f([0, 0, 1, 1], [5, 5, 5, 5])  # one cluster serves both classes
     0.6666666666666666
     """
-    return weighted_f(contingency(labels_true, labels_pred))
-
-
-def weighted_f(table: Contingency) -> float:
-    """Class-weighted greedy F-score of a contingency table."""
     best = np.zeros(len(table.row_total))
     np.maximum.at(best, table.row, f_of_cells(table))
     return float(table.row_total @ best) / table.n
 
 
-def matched_macro_f1(labels_true: Any, labels_pred: Any) -> float:
+@partition_score
+def matched_macro_f1(table: Contingency) -> float:
     r"""Mean over the classes of their F1 under the best one-to-one matching to clusters.
 
     .. math:: \frac{1}{C} \max_{\pi \text{ one-to-one}} \sum_{i=1}^{C}
@@ -168,22 +137,11 @@ def matched_macro_f1(labels_true: Any, labels_pred: Any) -> float:
     A class without a cluster counts 0. This is what Mallapragada's thesis (chapters 4 and 5)
     calls "pairwise F1"; the score over pairs of rows is :func:`pairwise_f1`.
 
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n,)
-        Classes and clusters, of any type. Rows where either is unknown (-1, NaN, None, "") are
-        left out.
-
     Examples
     --------
     >>> from sidelight.evaluation import matched_macro_f1
     >>> matched_macro_f1([0, 0, 1, 1], [5, 5, 5, 5])  # the second class has no cluster
     0.3333333333333333
     """
-    return macro_f1(contingency(labels_true, labels_pred))
-
-
-def macro_f1(table: Contingency) -> float:
-    """Macro-averaged F1 of a contingency table under the best one-to-one matching."""
     f = f_of_cells(table)
     return float(f[best_matching(table, f)].sum()) / len(table.row_total)

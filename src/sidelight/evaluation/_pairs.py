@@ -7,12 +7,12 @@ All counts come from the contingency table and are exact whole numbers, so that 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sidelight._typing import IntArray
-from sidelight.evaluation._contingency import Contingency, contingency
+from sidelight.evaluation._contingency import Contingency, partition_score
 
 
 class PairwiseScores(NamedTuple):
@@ -65,7 +65,8 @@ def count_pairs(table: Contingency) -> PairCounts:
     )
 
 
-def pairwise_precision_recall_f1(labels_true: Any, labels_pred: Any) -> PairwiseScores:
+@partition_score
+def pairwise_precision_recall_f1(table: Contingency) -> PairwiseScores:
     r"""Precision, recall and F1 of the statement "these two rows belong together".
 
     .. math:: P = \frac{|\text{same class and same cluster}|}{|\text{same cluster}|},\quad
@@ -73,18 +74,7 @@ def pairwise_precision_recall_f1(labels_true: Any, labels_pred: Any) -> Pairwise
               F_1 = \frac{2 P R}{P + R}
 
     over all pairs of rows (Constrained Clustering, chapter 3, :math:`f_{1/2}`). A ratio over no
-    pair at all is 1: nothing that was claimed is wrong.
-
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n,)
-        Classes and clusters, of any type. Rows where either is unknown (-1, NaN, None, "") are
-        left out.
-
-    Returns
-    -------
-    PairwiseScores
-        Named tuple ``(precision, recall, f1)``.
+    pair at all is 1: nothing that was claimed is wrong. The result is a named tuple.
 
     Examples
     --------
@@ -93,11 +83,7 @@ def pairwise_precision_recall_f1(labels_true: Any, labels_pred: Any) -> Pairwise
     >>> scores.precision, scores.recall, scores.f1
     (0.5, 0.5, 0.5)
     """
-    return precision_recall_f1(count_pairs(contingency(labels_true, labels_pred)))
-
-
-def precision_recall_f1(pairs: PairCounts) -> PairwiseScores:
-    """Precision, recall and F1 of counted pairs."""
+    pairs = count_pairs(table)
     return PairwiseScores(
         precision=_ratio(pairs.together, pairs.together + pairs.joined),
         recall=_ratio(pairs.together, pairs.together + pairs.split),
@@ -105,7 +91,8 @@ def precision_recall_f1(pairs: PairCounts) -> PairwiseScores:
     )
 
 
-def pairwise_f1(labels_true: Any, labels_pred: Any) -> float:
+@partition_score
+def pairwise_f1(table: Contingency) -> float:
     """F1 over pairs of rows; see :func:`pairwise_precision_recall_f1`.
 
     Examples
@@ -114,10 +101,11 @@ def pairwise_f1(labels_true: Any, labels_pred: Any) -> float:
     >>> pairwise_f1([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
-    return pairwise_precision_recall_f1(labels_true, labels_pred).f1
+    return pairwise_precision_recall_f1.of_table(table).f1
 
 
-def rand_index(labels_true: Any, labels_pred: Any) -> float:
+@partition_score
+def rand_index(table: Contingency) -> float:
     r"""Share of the pairs of rows on which classes and clusters agree.
 
     .. math:: \mathrm{Rand} = \frac{|\text{together in both}| + |\text{apart in both}|}
@@ -126,36 +114,23 @@ def rand_index(labels_true: Any, labels_pred: Any) -> float:
     Constrained Clustering, section 6.4.1. With fewer than two rows there is nothing to disagree
     about and the value is 1.
 
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n,)
-        Two labellings, of any type. Rows where either is unknown (-1, NaN, None, "") are left out.
-
     Examples
     --------
     >>> from sidelight.evaluation import rand_index
     >>> rand_index([0, 0, 1, 1], [0, 0, 1, 2])
     0.8333333333333334
     """
-    return rand(count_pairs(contingency(labels_true, labels_pred)))
-
-
-def rand(pairs: PairCounts) -> float:
-    """Rand index of counted pairs."""
+    pairs = count_pairs(table)
     return _ratio(pairs.together + pairs.apart, pairs.total)
 
 
-def adjusted_rand_index(labels_true: Any, labels_pred: Any) -> float:
+@partition_score
+def adjusted_rand_index(table: Contingency) -> float:
     r"""Rand index corrected for chance (Hubert and Arabie): 0 on average for random labels.
 
     .. math:: \mathrm{ARI} = \frac{2 (ad - bc)}{(a + b)(b + d) + (a + c)(c + d)}
 
     with ``a`` pairs together in both, ``b`` and ``c`` together in one, ``d`` apart in both.
-
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n,)
-        Two labellings, of any type. Rows where either is unknown (-1, NaN, None, "") are left out.
 
     Examples
     --------
@@ -165,11 +140,7 @@ def adjusted_rand_index(labels_true: Any, labels_pred: Any) -> float:
     >>> adjusted_rand_index([0, 0, 1, 1], [0, 1, 0, 1])
     -0.5
     """
-    return adjusted_rand(count_pairs(contingency(labels_true, labels_pred)))
-
-
-def adjusted_rand(pairs: PairCounts) -> float:
-    """Adjusted Rand index of counted pairs."""
+    pairs = count_pairs(table)
     a, b, c, d = pairs.together, pairs.split, pairs.joined, pairs.apart
     if b == 0 and c == 0:
         return 1.0

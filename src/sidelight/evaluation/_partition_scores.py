@@ -10,13 +10,34 @@ import numpy.typing as npt
 from sidelight.evaluation._contingency import contingency
 from sidelight.evaluation._information import (
     NORMALIZATIONS,
-    information,
+    mutual_information,
     normalized_information,
-    variation,
+    variation_of_information,
 )
-from sidelight.evaluation._matching import accuracy, macro_f1, purity_of, weighted_f
-from sidelight.evaluation._pairs import adjusted_rand, count_pairs, precision_recall_f1, rand
+from sidelight.evaluation._matching import (
+    class_weighted_f,
+    clustering_accuracy,
+    matched_macro_f1,
+    purity,
+)
+from sidelight.evaluation._pairs import (
+    adjusted_rand_index,
+    pairwise_precision_recall_f1,
+    rand_index,
+)
 from sidelight.exceptions import SidelightError
+
+#: Scores without parameters; a new one is a line here.
+SCORES = (
+    rand_index,
+    adjusted_rand_index,
+    mutual_information,
+    variation_of_information,
+    clustering_accuracy,
+    purity,
+    class_weighted_f,
+    matched_macro_f1,
+)
 
 
 def partition_scores(
@@ -36,7 +57,7 @@ def partition_scores(
     Returns
     -------
     dict of str to float
-        By name of the function; the normalisations of mutual information as ``nmi_<name>``; and
+        By name of the function; the normalizations of mutual information as ``nmi_<name>``; and
         the counts ``n_rows``, ``n_classes`` and ``n_clusters``.
 
     Examples
@@ -51,21 +72,11 @@ def partition_scores(
     if rows is not None:
         labels_true, labels_pred = _take(labels_true, rows), _take(labels_pred, rows)
     table = contingency(labels_true, labels_pred)
-    pairs = count_pairs(table)
-    scores = precision_recall_f1(pairs)
+    pairwise = pairwise_precision_recall_f1.of_table(table)
     return {
-        "pairwise_precision": scores.precision,
-        "pairwise_recall": scores.recall,
-        "pairwise_f1": scores.f1,
-        "rand_index": rand(pairs),
-        "adjusted_rand_index": adjusted_rand(pairs),
-        "mutual_information": information(table),
+        **{f"pairwise_{name}": value for name, value in pairwise._asdict().items()},
+        **{score.__name__: score.of_table(table) for score in SCORES},
         **{f"nmi_{name}": normalized_information(table, name) for name in NORMALIZATIONS},
-        "variation_of_information": variation(table),
-        "clustering_accuracy": accuracy(table),
-        "purity": purity_of(table),
-        "class_weighted_f": weighted_f(table),
-        "matched_macro_f1": macro_f1(table),
         "n_rows": float(table.n),
         "n_classes": float(len(table.row_total)),
         "n_clusters": float(len(table.column_total)),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from numbers import Integral
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.parameters import Count, Interval, Seed, Verbosity, check_parameters
 from sidelight._progress import FitProgress, fit_progress, progress
 from sidelight.evaluation._candidates import (
     fit_with,
@@ -29,8 +30,10 @@ from sidelight.exceptions import SidelightError
 if TYPE_CHECKING:
     from sidelight.constraints import Constraints
 
-# One row of the plan: seed of the fits, what they are told, and what is held out to score them.
+# One row of the plan: seed of the fits, and the train and held-out constraints of every split.
 Repeat = tuple[int, "list[tuple[Constraints, Constraints]]"]
+Folds: TypeAlias = Annotated[int, Interval(2)]
+HeldOutShare: TypeAlias = Annotated[float, Interval(0, 1, open_low=True, open_high=True)]
 
 
 def _delegate(name: str) -> Any:
@@ -66,9 +69,9 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         which some step takes constraints.
     param_grid : dict or list of dict
         Values to try by parameter, as for :class:`sklearn.model_selection.GridSearchCV`.
-    constraints_cv : int or float, default=5
+    constraints_cv : int >= 2 or float in (0, 1), default=5
         Number of folds; or, below 1, the share of the constraints that is held out once.
-    n_repeats : int, default=1
+    n_repeats : int >= 1, default=1
         How often the folds are drawn anew and the fits started from another seed. For an estimator
         that does not take constraints this is the number of starts per candidate (10 in the
         thesis).
@@ -77,10 +80,11 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         cannot-links, and the plain share then prefers many small clusters.
     refit : bool, default=True
         Fit the best candidate again with all constraints.
-    random_state : int, RandomState or None, default=None
-        Decides folds and, where the estimator's own ``random_state`` is None, its starts.
-    verbose : int, default=0
-        Show progress.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the folds and, where the estimator's own ``random_state`` is None,
+        for its starts; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -133,12 +137,12 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         estimator: Any,
         param_grid: Any,
         *,
-        constraints_cv: int | float = 5,
-        n_repeats: int = 1,
+        constraints_cv: Folds | HeldOutShare = 5,
+        n_repeats: Count = 1,
         balanced: bool = True,
         refit: bool = True,
-        random_state: Any = None,
-        verbose: int = 0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -166,6 +170,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         self
             The fitted search.
         """
+        check_parameters(self)
         known = _everything_known(constraints, y)
         candidates = list(ParameterGrid(self.param_grid))
         estimators = [clone(self.estimator).set_params(**clone_values(p)) for p in candidates]
@@ -184,22 +189,14 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _plan(self, known: Constraints, told: bool) -> list[Repeat]:
         """Seeds and splits of all repeats."""
-        if not isinstance(self.n_repeats, Integral) or self.n_repeats < 1:
-            raise ValueError(f"n_repeats must be a whole number >= 1, got {self.n_repeats!r}.")
         cv = self.constraints_cv
-        in_folds = isinstance(cv, Integral) and not isinstance(cv, bool)
-        if not (cv >= 2 if in_folds else isinstance(cv, Real) and 0 < cv < 1):
-            raise ValueError(
-                "constraints_cv must be a number of folds >= 2 or a share between 0 and 1, "
-                f"got {cv!r}."
-            )
         rng = check_random_state(self.random_state)
         plan: list[Repeat] = []
         for _ in range(self.n_repeats):
             seed = int(rng.randint(np.iinfo(np.int32).max))
             if not told:
                 splits = [(known, known)]
-            elif in_folds:
+            elif isinstance(cv, Integral):
                 splits = known.split(n_splits=int(cv), random_state=rng)
             else:
                 splits = [known.split(test_size=float(cv), random_state=rng)]

@@ -167,7 +167,7 @@ def test_message_says_what_joins_rows_that_no_pair_joins():
     with pytest.raises(InconsistentConstraints) as caught:
         known.closure()
     assert str(caught.value) == (
-        "cannot-link 'c' - 'd' contradicts the chain 'c' - 'a' (both labelled 'x'), "
+        "cannot-link 'c' - 'd' contradicts the chain 'c' - 'a' (both labeled 'x'), "
         "'a' - 'b' (both in group 7), 'b' - 'd' (must-link); remove one of these statements."
     )
 

@@ -65,7 +65,7 @@ def test_set_operations_on_weights_labels_and_groups():
 
 def test_two_labels_for_a_row_cannot_be_united():
     a, b = Constraints(labels=["x", ""], ids="ab"), Constraints(labels=["y", ""], ids="ab")
-    with pytest.raises(InconsistentConstraints, match="'a' is labelled 'x' by one set and 'y'"):
+    with pytest.raises(InconsistentConstraints, match="'a' is labeled 'x' by one set and 'y'"):
         _ = a | b
 
 

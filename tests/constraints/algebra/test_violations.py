@@ -97,8 +97,8 @@ def test_sentences_name_ids_clusters_classes_and_groups():
     assert found.describe() == [
         "must-link 'a' - 'b' is violated: they are in the clusters 0 and 1.",
         "cannot-link 'b' - 'c' is violated: both are in cluster 1.",
-        "'e' is labelled 'dog' but is in cluster 1; no cluster is left for 'dog'.",
-        "'g' is labelled 'cat' but is in cluster 0, not in cluster 1 that stands for 'cat'.",
+        "'e' is labeled 'dog' but is in cluster 1; no cluster is left for 'dog'.",
+        "'g' is labeled 'cat' but is in cluster 0, not in cluster 1 that stands for 'cat'.",
         "'a' of group 'g' is in cluster 0, most of the group in cluster 1.",
     ]
     assert found.describe(limit=2)[2:] == ["... and 3 more."]
@@ -116,7 +116,7 @@ def test_noise_is_together_with_nothing():
         "must-link 'a' - 'b' is violated: one is in no cluster."
     )
     assert Constraints(labels=[0, 1]).violations([-1, 5]).describe() == [
-        "row 0 is labelled 0 but is in no cluster."
+        "row 0 is labeled 0 but is in no cluster."
     ]
 
 

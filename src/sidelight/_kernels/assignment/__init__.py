@@ -1,1 +1,1 @@
-"""Loops of assignment and colouring."""
+"""Loops of assignment and coloring."""

@@ -1,7 +1,7 @@
 """Loops of the assignment of nodes to clusters when the ends of an edge must differ.
 
 ``cost`` is (n, k); infinite where a cluster is not allowed. ``indptr`` and ``neighbors`` list the
-neighbours of every node (see :mod:`sidelight._kernels.assignment.coloring`).
+neighbors of every node (see :mod:`sidelight._kernels.assignment.coloring`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sidelight._kernels import kernel
 def assign_in_order(
     cost: np.ndarray, indptr: np.ndarray, neighbors: np.ndarray, order: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    """Give every node in turn the cheapest cluster that no neighbour has; (labels, stuck node)."""
+    """Give every node in turn the cheapest cluster that no neighbor has; (labels, stuck node)."""
     labels = np.full(len(cost), -1, np.int64)
     stuck = assign_the_rest(cost, indptr, neighbors, order, labels)
     return labels, stuck
@@ -82,8 +82,8 @@ def _keep_undominated(
 ) -> bool:
     """Forbid the clusters that ``v`` never needs; say whether there were any.
 
-    If fewer than t neighbours can take one of the t cheapest clusters of ``v``, one of these is
-    free whatever the neighbours do, and no dearer cluster can be better.
+    If fewer than t neighbors can take one of the t cheapest clusters of ``v``, one of these is
+    free whatever the neighbors do, and no dearer cluster can be better.
     """
     k = cost.shape[1]
     kept = np.zeros(k, np.bool_)
@@ -118,14 +118,14 @@ def _keep_undominated(
 def reduce_problem(
     cost: np.ndarray, indptr: np.ndarray, neighbors: np.ndarray, visits: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
-    """Take every node out that can be decided exactly, given its neighbours; changes ``cost``.
+    """Take every node out that can be decided exactly, given its neighbors; changes ``cost``.
 
     Three exact rules, until none applies: clusters that a node never needs are forbidden; a node
-    with one cluster left forbids it to its neighbours; a node with at most one neighbour that can
-    get in its way leaves, and tells this neighbour what each of its clusters would cost. Forests
+    with one cluster left forbids it to its neighbors; a node with at most one neighbor that can
+    get in its way leaves, and tells this neighbor what each of its clusters would cost. Forests
     are solved by this alone (the dynamic programme over a tree).
 
-    Returns the nodes in the order they left, the neighbour each was told to (or -1), its best and
+    Returns the nodes in the order they left, the neighbor each was told to (or -1), its best and
     second best cluster, and a node without any cluster (or -1).
     """
     n, k = cost.shape
@@ -191,7 +191,7 @@ def reduce_problem(
 def read_back(
     labels: np.ndarray, left: np.ndarray, told: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> None:
-    """Label the nodes that left, last one first: each knows its neighbour's cluster by then."""
+    """Label the nodes that left, last one first: each knows its neighbor's cluster by then."""
     for at in range(len(left) - 1, -1, -1):
         v = left[at]
         if told[v] >= 0 and labels[told[v]] == first[v]:
@@ -204,7 +204,7 @@ def read_back(
 def orient_parts(
     cost: np.ndarray, colors: np.ndarray, part: np.ndarray, n_parts: int
 ) -> np.ndarray:
-    """Two clusters: give every two-coloured part the cheaper of its two labelings."""
+    """Two clusters: give every two-colored part the cheaper of its two labelings."""
     as_is = np.zeros(n_parts)
     swapped = np.zeros(n_parts)
     for v in range(len(part)):
@@ -227,7 +227,7 @@ def branch_and_bound(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Search the labelings of small parts depth first; (labels, state of every part).
 
-    The bound is the sum of every open node's cheapest cluster that no decided neighbour has; the
+    The bound is the sum of every open node's cheapest cluster that no decided neighbor has; the
     node that would lose most without its cheapest one is decided next. State 1: optimal, 0: no
     labeling exists, -1: more than ``budget`` decisions would be needed.
     """
@@ -344,11 +344,11 @@ def _bound(
 def improve_by_chains(
     cost: np.ndarray, indptr: np.ndarray, neighbors: np.ndarray, labels: np.ndarray, budget: int
 ) -> None:
-    """Exchange two clusters along a chain of neighbours (Kempe) as long as that lowers the cost.
+    """Exchange two clusters along a chain of neighbors (Kempe) as long as that lowers the cost.
 
     The chain of node v and cluster h holds all nodes that v reaches through nodes of its own
     cluster and of h; exchanging both keeps every edge satisfied. A chain of one is a plain move.
-    ``budget`` bounds the neighbours looked at; ``labels`` is changed in place.
+    ``budget`` bounds the neighbors looked at; ``labels`` is changed in place.
     """
     n, k = cost.shape
     seen = np.full(n, -1, np.int64)

@@ -1,6 +1,6 @@
-"""Loops over a conflict graph in compressed rows: orders, colourings, cliques, odd cycles.
+"""Loops over a conflict graph in compressed rows: orders, colorings, cliques, odd cycles.
 
-``indptr`` (n + 1,) and ``neighbors`` (2 e,) list the neighbours of every node in increasing order.
+``indptr`` (n + 1,) and ``neighbors`` (2 e,) list the neighbors of every node in increasing order.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sidelight._kernels import kernel
 
 @kernel
 def compress_edges(n_nodes: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Neighbour lists of an undirected graph whose edges (a < b) are sorted."""
+    """Neighbor lists of an undirected graph whose edges (a < b) are sorted."""
     indptr = np.zeros(n_nodes + 1, np.int64)
     for e in range(len(edges)):
         indptr[edges[e, 0] + 1] += 1
@@ -21,7 +21,7 @@ def compress_edges(n_nodes: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndar
         indptr[v + 1] += indptr[v]
     place = indptr[:-1].copy()
     neighbors = np.empty(2 * len(edges), np.int64)
-    # Smaller neighbours first, then larger ones: sorted edges make every list increasing.
+    # Smaller neighbors first, then larger ones: sorted edges make every list increasing.
     for e in range(len(edges)):
         neighbors[place[edges[e, 1]]] = edges[e, 0]
         place[edges[e, 1]] += 1
@@ -73,7 +73,7 @@ def degeneracy_order(indptr: np.ndarray, neighbors: np.ndarray) -> tuple[np.ndar
 def extend_coloring(
     indptr: np.ndarray, neighbors: np.ndarray, order: np.ndarray, colors: np.ndarray
 ) -> np.ndarray:
-    """Colour the nodes of ``order`` after those that have a colour already (-1: none)."""
+    """Color the nodes of ``order`` after those that have a color already (-1: none)."""
     colors = colors.copy()
     taken_by = np.full(len(colors) + 1, -1, np.int64)
     for v in order:
@@ -90,7 +90,7 @@ def extend_coloring(
 
 @kernel
 def dsatur(indptr: np.ndarray, neighbors: np.ndarray, n_colors: int) -> tuple[np.ndarray, bool]:
-    """Colour the node that sees most colours first (Brelaz); give up beyond ``n_colors``."""
+    """Color the node that sees most colors first (Brelaz); give up beyond ``n_colors``."""
     n = len(indptr) - 1
     colors = np.full(n, -1, np.int64)
     sees = np.zeros((n, n_colors), np.bool_)
@@ -163,7 +163,7 @@ def large_clique(
 ) -> np.ndarray:
     """Grow a clique greedily from many nodes, those of the densest core first; keep the largest.
 
-    ``budget`` bounds the neighbours that are looked at. The nodes come in no particular order.
+    ``budget`` bounds the neighbors that are looked at. The nodes come in no particular order.
     """
     n = len(order)
     rank = np.empty(n, np.int64)
@@ -271,9 +271,9 @@ def _find(values: np.ndarray, low: int, high: int, wanted: int) -> int:
 def two_color(
     indptr: np.ndarray, neighbors: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Breadth-first colouring with two colours: (colours, part of every node, odd cycle).
+    """Breadth-first coloring with two colors: (colors, part of every node, odd cycle).
 
-    The odd cycle is empty when the colouring is proper; otherwise the search stops there.
+    The odd cycle is empty when the coloring is proper; otherwise the search stops there.
     """
     n = len(indptr) - 1
     colors = np.full(n, -1, np.int64)

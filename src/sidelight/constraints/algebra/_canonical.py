@@ -53,7 +53,7 @@ def frozen(array: Array) -> Array:
 
 
 class RowIndex:
-    """Where each id of the user is: vectorised for numbers and words, a dictionary otherwise."""
+    """Where each id of the user is: vectorized for numbers and words, a dictionary otherwise."""
 
     def __init__(self, ids: Array) -> None:
         self.ids = ids

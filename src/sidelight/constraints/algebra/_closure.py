@@ -147,8 +147,8 @@ class Closure:
     def n_entailed_cannot_link(self) -> int:
         """Number of pairs of rows that must be apart: sum of s_a s_b over conflicts."""
         edges = self._stated_edges
-        labelled = np.isin(edges, self._class_component)
-        edges = edges[~labelled.all(axis=1)]
+        labeled = np.isin(edges, self._class_component)
+        edges = edges[~labeled.all(axis=1)]
         stated = int(np.sum(self.sizes[edges[:, 0]] * self.sizes[edges[:, 1]]))
         homes = self.sizes[np.unique(self._class_component)]
         between_classes = (int(homes.sum()) ** 2 - int(np.sum(homes**2))) // 2

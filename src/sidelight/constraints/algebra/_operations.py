@@ -106,7 +106,7 @@ def _unite_labels(first: Classes, second: Classes, name_rows: Any) -> Classes:
         row = int(clash[0])
         one, other = names[here[row]].item(), names[there[row]].item()
         raise InconsistentConstraints(
-            f"{name_rows([row])[0]} is labelled {one!r} by one set and {other!r} by the other; "
+            f"{name_rows([row])[0]} is labeled {one!r} by one set and {other!r} by the other; "
             "remove one of these labels.",
             pair=(row, row),
             chain=(row,),
@@ -246,13 +246,13 @@ class _Repair:
         return Pairs(self.touched[new], np.where(np.isinf(weight), 1.0, weight))
 
     def _labels(self) -> Classes | None:
-        """Labels, with a class for every component that kept none of its labelled rows."""
+        """Labels, with a class for every component that kept none of its labeled rows."""
         if self.kept.labels is None:
             return None
         codes = self.kept.labels.codes.copy()
-        labelled = np.zeros(self.closure.n_components, bool)
-        labelled[self.home[codes[self.touched] >= 0]] = True
-        lost = ~labelled & (self.closure.component_label >= 0) & (self.first >= 0)
+        labeled = np.zeros(self.closure.n_components, bool)
+        labeled[self.home[codes[self.touched] >= 0]] = True
+        lost = ~labeled & (self.closure.component_label >= 0) & (self.first >= 0)
         codes[self.first[lost]] = self.closure.component_label[lost]
         return self.kept.labels._replace(codes=codes)
 

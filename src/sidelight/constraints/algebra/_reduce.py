@@ -17,7 +17,7 @@ from sidelight.exceptions import SidelightError
 class Reduced:
     r"""Rows contracted to their must-link components.
 
-    For a component :math:`J` with weight :math:`w_J`, mean :math:`m_J` and any centre
+    For a component :math:`J` with weight :math:`w_J`, mean :math:`m_J` and any center
     :math:`\mu`,
 
     .. math::

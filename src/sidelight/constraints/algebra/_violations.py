@@ -112,7 +112,7 @@ class Violations:
     def _label_sentence(self, row: int) -> str:
         code = int(self._known.labels[row])
         name = self._known.label_names[code].item()
-        told = f"{self._known.name_rows([row])[0]} is labelled {name!r} but {self._where(row)}"
+        told = f"{self._known.name_rows([row])[0]} is labeled {name!r} but {self._where(row)}"
         if self._is_noise(row):
             return f"{told}."
         if code not in self._class_cluster:

@@ -47,8 +47,8 @@ class _Graph:
         self.labels, self.groups = labels, groups
         ends = np.concatenate([must_link[:, 0], must_link[:, 1]])
         start, order = _lists(ends, n)
-        neighbours = np.concatenate([must_link[:, 1], must_link[:, 0]])[order]
-        self._lists = (start, neighbours, *_class_lists(labels), *_class_lists(groups))
+        neighbors = np.concatenate([must_link[:, 1], must_link[:, 0]])[order]
+        self._lists = (start, neighbors, *_class_lists(labels), *_class_lists(groups))
         self._previous = np.full(n, -1, np.int64)
         self._queue = np.empty(n, np.int64)
 
@@ -133,7 +133,7 @@ def explain(witness: Witness, known: Any) -> InconsistentConstraints:
 
 def _because(kind: str, row: int, known: Any) -> str:
     if kind == "label":
-        return f"both labelled {known.label_names[known.labels[row]].item()!r}"
+        return f"both labeled {known.label_names[known.labels[row]].item()!r}"
     if kind == "group":
         return f"both in group {known.group_names[known.groups[row]].item()!r}"
     return kind

@@ -24,9 +24,9 @@ def describe(known: Any) -> str:
     if len(known.cannot_link):
         parts.append(counted(len(known.cannot_link), "cannot-link"))
     if known.labels is not None:
-        labelled = int(np.count_nonzero(known.labels >= 0))
+        labeled = int(np.count_nonzero(known.labels >= 0))
         classes = counted(len(known.label_names), "class")
-        parts.append(f"{counted(labelled, 'label')} of {classes}")
+        parts.append(f"{counted(labeled, 'label')} of {classes}")
     if known.groups is not None:
         grouped = int(np.count_nonzero(known.groups >= 0))
         groups = counted(len(known.group_names), "group")
@@ -34,7 +34,7 @@ def describe(known: Any) -> str:
     return ", ".join(parts) if parts else "nothing known"
 
 
-def summarise(known: Any) -> str:
+def summarize(known: Any) -> str:
     """What is stated and what follows, in a few lines."""
     closure = known.closure(on_contradiction="keep")
     lines = [

@@ -32,7 +32,7 @@ def cannot_links_from_keys(
     ids : sequence of length n_samples, default=None
         Ids of the records.
     random_state : int, RandomState or None, default=None
-        Source of chance: which pairs are drawn.
+        Seed or generator for the draw of the pairs; pass an int for reproducible results.
 
     Returns
     -------

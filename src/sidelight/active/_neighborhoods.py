@@ -1,4 +1,4 @@
-"""Strategies that compare one row after the other with neighbourhoods that are mutually apart."""
+"""Strategies that compare one row after the other with neighborhoods that are mutually apart."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ from sidelight.active._strategies import (
 from sidelight.engine import RowSource
 
 
-class NeighbourhoodStrategy(Strategy):
-    """Grow neighbourhoods: must-link components that are known to be mutually apart.
+class NeighborhoodStrategy(Strategy):
+    """Grow neighborhoods: must-link components that are known to be mutually apart.
 
-    A row is compared with the neighbourhoods in an order of promise, each time with the member
+    A row is compared with the neighborhoods in an order of promise, each time with the member
     nearest to it, until it is found to be in one of them; if it is apart from all, it opens the
-    next. With ``k`` neighbourhoods, a row that is apart from all but one belongs to that one, which
+    next. With ``k`` neighborhoods, a row that is apart from all but one belongs to that one, which
     is stored without a question.
 
-    Subclasses say which row comes next and in which order neighbourhoods are tried.
+    Subclasses say which row comes next and in which order neighborhoods are tried.
     """
 
     def _begin(self, X: Any, rows: RowSource, random_state: np.random.RandomState) -> None:
         self._rows, self._random = rows, random_state
         self._order = random_state.permutation(rows.n_rows)
-        self._anchors = known_neighbourhoods(self._answers, self._k) or [int(self._order[0])]
+        largest_first = self._answers.mentioned_components().tolist()
+        known = mutually_apart(largest_first, self._answers, self._k)
+        self._anchors = known or [int(self._order[0])]
         self._given_up = np.zeros(rows.n_rows, bool)  # compared with all, and still not known
         self._spread = FarthestFirst(rows)
         self._point: int | None = None
-        self._n_fruitless = 0  # rows in a row that did not open a neighbourhood
+        self._n_fruitless = 0  # rows in a row that did not open a neighborhood
         self._seen = (-1, 0)
 
     @abstractmethod
@@ -46,7 +48,7 @@ class NeighbourhoodStrategy(Strategy):
 
     @abstractmethod
     def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
-        """How likely the row is in each neighbourhood: any measure, larger is more likely."""
+        """How likely the row is in each neighborhood: any measure, larger is more likely."""
 
     def next_pair(self) -> tuple[int, int] | None:
         """Positions of the two rows to ask about, or None if nothing is left to ask."""
@@ -100,7 +102,7 @@ class NeighbourhoodStrategy(Strategy):
         return None
 
     def _nearest(self, point: int, place: int) -> int:
-        """The member of a neighbourhood that is nearest to a row."""
+        """The member of a neighborhood that is nearest to a row."""
         members = self._members[place]
         return int(members[np.argmin(self._distances(point, members))])
 
@@ -109,7 +111,7 @@ class NeighbourhoodStrategy(Strategy):
         return block_distances(self._rows.take(others), dense_rows(self._rows, [point]))[0]
 
     def _settle(self, point: int) -> None:
-        """Note what became of a row: in a neighbourhood, the first of a new one, or neither."""
+        """Note what became of a row: in a neighborhood, the first of a new one, or neither."""
         known = [self._answers.entailed(point, anchor) for anchor in self._anchors]
         if all(answer is False for answer in known):
             self._anchors.append(point)
@@ -120,21 +122,12 @@ class NeighbourhoodStrategy(Strategy):
         self._seen = (-1, 0)
 
 
-def mutually_apart(rows: list[int], answers: Answers) -> list[int]:
-    """The first row, and every later one that is apart from all that were kept."""
+def mutually_apart(rows: list[int], answers: Answers, most: int | None = None) -> list[int]:
+    """The first row, and later ones that are apart from all before, until there are ``most``."""
     kept: list[int] = []
     for row in rows:
         if all(answers.entailed(row, other) is False for other in kept):
             kept.append(row)
-    return kept
-
-
-def known_neighbourhoods(answers: Answers, k: int | None) -> list[int]:
-    """One row each of components that are mutually apart, the large ones first, at most k."""
-    kept: list[int] = []
-    for root in answers.mentioned_components().tolist():
-        if all(answers.entailed(root, other) is False for other in kept):
-            kept.append(root)
-        if len(kept) == k:
+        if len(kept) == most:
             break
     return kept
