@@ -1,8 +1,8 @@
-"""Costs of rows at centres and the best centres of clusters: squared distances and the 1-norm."""
+"""Costs of rows at centers and the best centers of clusters: squared distances and the 1-norm."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -17,72 +17,70 @@ from sidelight._kernels.cluster.manhattan import (
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import (
     dense_rows,
+    farthest_rows,
     is_far,
     sparse_norms,
     squared_center_distances,
 )
 from sidelight.engine import RowSource
 
+Statistics: TypeAlias = Any
+
 
 class Geometry(Protocol):
-    """What a loop over assignments and centres needs to know about distances."""
+    """Costs of rows at centers, and the best centers of clusters; nothing in it changes."""
 
     source: RowSource
     weights: Array | None
 
     def costs(self, centers: Array, outlier_cost: float | None = None) -> Array:
-        """Cost of every row at every centre, up to a constant of the row.
+        """Return the weighted cost of every row at every center, up to a constant of the row.
 
-        There is one column more for rows that are left out at a fixed cost. The array is written
-        over by the next call.
+        There is one column more for rows that are left out at a fixed cost.
         """
 
-    def value(self, centers: Array, labels: Array) -> float:
-        """Return ``Σ_i w_i cost(x_i, c_{l_i})`` over the rows with a label."""
+    def statistics(self, centers: Array, labels: Array, costs: Array) -> tuple[float, Statistics]:
+        """Return ``Σ_i w_i cost(x_i, c_{l_i})`` of the rows with a label, and sums for ``update``.
 
-    def move(self, centers: Array, labels: Array) -> Array:
-        """Return the best centres, after ``value``; those of empty clusters stay."""
+        ``costs`` are those at these centers.
+        """
+
+    def update(self, centers: Array, labels: Array, statistics: Statistics) -> Array:
+        """Return the best centers for the labels; those of empty clusters stay."""
 
     def distances(self, points: Array) -> Array:
         """Return the cost of every row at every point, without the weights."""
 
 
 class _Geometry:
-    """Rows with weights, and one array of costs that is used again and again."""
+    """Rows with weights."""
 
     def __init__(self, source: RowSource, weights: Array | None) -> None:
         self.source = source
         self.weights = weights
-        self._costs = np.empty((0, 0), dtype=source.dtype)
 
-    def _room(self, n_columns: int) -> Array:
-        if self._costs.shape[1] != n_columns:
-            self._costs = np.empty((self.source.n_rows, n_columns), dtype=self.source.dtype)
-        return self._costs
+    @property
+    def _weights(self) -> Any:
+        return EqualWeights(self.source) if self.weights is None else self.weights
 
-    def _weigh(self, costs: Array, rows: slice) -> None:
+    def _weigh(self, costs: Array, weights: Array) -> None:
         if self.weights is not None:
-            costs *= self.weights[rows, None].astype(costs.dtype, copy=False)
+            costs *= weights[:, None].astype(costs.dtype, copy=False)
 
 
 class Squares(_Geometry):
     """Squared distances and means."""
 
-    def __init__(self, source: RowSource, weights: Array | None) -> None:
-        super().__init__(source, weights)
-        self._gaps: tuple[Array, Array] | None = None
-
     def costs(self, centers: Array, outlier_cost: float | None = None) -> Array:
-        """Write ``w (‖c - s‖² - 2 (x - s)·(c - s))``, with ``s`` in the middle of the centres.
+        """Return ``w (‖c - s‖² - 2 (x - s)·(c - s))``, with ``s`` in the middle of the centers.
 
-        Without ``‖x - s‖²`` the numbers are smaller and keep the digits that tell centres apart;
+        Without ``‖x - s‖²`` the numbers are smaller and keep the digits that tell centers apart;
         the column of rows left out then costs ``w (c_out - ‖x - s‖²)``. Unless the middle is far
-        away, or these rows left out are wanted, the rows need not be shifted themselves: their
-        part of the product, ``2 s·(c - s)``, is added once for all.
+        away, or there is such a column, the rows need not be shifted themselves: their part of the
+        product, ``2 s·(c - s)``, is added once for all.
         """
-        k = len(centers)
-        out = self._room(k if outlier_cost is None else k + 1)
-        middle = np.zeros(centers.shape[1])
+        k, d = centers.shape
+        middle = np.zeros(d)
         if not self.source.is_sparse:
             middle = centers.mean(axis=0, dtype=np.float64).astype(centers.dtype)
         away = centers - middle.astype(centers.dtype)
@@ -90,72 +88,58 @@ class Squares(_Geometry):
         constants = np.einsum("ij,ij->i", away, away, dtype=np.float64)
         if not shift:
             constants += 2 * (away.astype(np.float64) @ middle)
-        norms = constants.astype(out.dtype)
+        norms = constants.astype(self.source.dtype)
         factors = np.ascontiguousarray(-2 * away.T)
+        n_columns = k if outlier_cost is None else k + 1
 
-        def write(block: Any, positions: range) -> tuple[tuple[()], tuple[()]]:
-            for tile in tiles(len(positions)):
-                rows = block[tile]
+        def measure(block: Any, weights: Array) -> tuple[tuple[()], tuple[Array]]:
+            out = np.empty((block.shape[0], n_columns), dtype=self.source.dtype)
+            for tile in tiles(len(out)):
+                rows, costs = block[tile], out[tile]
                 if shift and not self.source.is_sparse:
                     rows = rows - middle.astype(rows.dtype)
-                here = slice(positions.start + tile.start, positions.start + tile.stop)
-                costs = out[here]
-                if costs.shape[1] == k and not self.source.is_sparse:
+                if n_columns == k and not self.source.is_sparse:
                     np.matmul(rows, factors, out=costs)
                 else:
                     costs[:, :k] = rows @ factors
                 costs[:, :k] += norms
                 if outlier_cost is not None:
                     costs[:, k] = outlier_cost - _squared_norms(rows)
-                self._weigh(costs, here)
-            return (), ()
+                self._weigh(costs, weights[tile])
+            return (), (out,)
 
-        self.source.map_reduce(write, aligned=(range(self.source.n_rows),))
-        return out
+        return self.source.map_reduce(measure, aligned=(self._weights,))[1][0]
 
-    def value(self, centers: Array, labels: Array) -> float:
-        """Add up the squared gaps, and the gaps for the next centres with them."""
+    def statistics(self, centers: Array, labels: Array, costs: Array) -> tuple[float, Statistics]:
+        """Add up the squared offsets from the centers, the offsets themselves and the weights."""
         k = len(centers)
-        weights = EqualWeights(self.source) if self.weights is None else self.weights
 
         def add_up(block: Any, weights: Array, labels: Array) -> tuple[tuple[Any, ...], tuple[()]]:
             inside = labels >= 0
             if not np.all(inside):
                 block, weights, labels = block[inside], weights[inside], labels[inside]
-            gaps, sizes, squares = np.zeros(centers.shape), np.zeros(k), np.zeros(1)
+            offsets, sizes, squares = np.zeros(centers.shape), np.zeros(k), np.zeros(1)
+            totals = offsets, sizes, squares
             if self.source.is_sparse:
-                add_sparse_rows(
-                    block.data, block.indices, block.indptr, weights, labels, gaps, sizes, squares
-                )
+                add_sparse_rows(block.data, block.indices, block.indptr, weights, labels, *totals)
                 wide = centers.astype(np.float64)
-                squares += sizes @ np.einsum("ij,ij->i", wide, wide) - 2 * np.sum(wide * gaps)
-                return (gaps - sizes[:, None] * wide, sizes, squares), ()
-            tile_gaps, tile_squares = np.empty_like(centers), np.empty_like(centers[0])
+                squares += sizes @ np.einsum("ij,ij->i", wide, wide) - 2 * np.sum(wide * offsets)
+                return (offsets - sizes[:, None] * wide, sizes, squares), ()
+            scratch = np.empty_like(centers), np.empty_like(centers[0])
             for tile in tiles(len(labels)):
-                add_gaps(
-                    block[tile],
-                    weights[tile],
-                    centers,
-                    labels[tile],
-                    tile_gaps,
-                    tile_squares,
-                    gaps,
-                    sizes,
-                    squares,
-                )
-            return (gaps, sizes, squares), ()
+                add_gaps(block[tile], weights[tile], centers, labels[tile], *scratch, *totals)
+            return totals, ()
 
-        (gaps, sizes, squares), _ = self.source.map_reduce(add_up, aligned=(weights, labels))
-        self._gaps = gaps, sizes
-        return max(float(squares[0]), 0.0)
+        totals, _ = self.source.map_reduce(add_up, aligned=(self._weights, labels))
+        offsets, sizes, squares = totals
+        return max(float(squares[0]), 0.0), (offsets, sizes)
 
-    def move(self, centers: Array, labels: Array) -> Array:
-        """Move to the means, by the gaps that ``value`` found."""
-        assert self._gaps is not None
-        gaps, sizes = self._gaps
+    def update(self, centers: Array, labels: Array, statistics: Statistics) -> Array:
+        """Move to the means."""
+        offsets, sizes = statistics
         filled = sizes > 0
         moved = centers.astype(np.float64)
-        moved[filled] += gaps[filled] / sizes[filled, None]
+        moved[filled] += offsets[filled] / sizes[filled, None]
         return moved.astype(centers.dtype)
 
     def distances(self, points: Array) -> Array:
@@ -174,20 +158,19 @@ class Manhattan(_Geometry):
     """Distances in the 1-norm and lower medians."""
 
     def costs(self, centers: Array, outlier_cost: float | None = None) -> Array:
-        """Write ``w ‖x - c‖₁``."""
+        """Return ``w ‖x - c‖₁``."""
         k = len(centers)
-        out = self._room(k if outlier_cost is None else k + 1)
 
-        def write(block: Any, positions: range) -> tuple[tuple[()], tuple[()]]:
-            here = slice(positions.start, positions.stop)
-            self._measure(block, centers, out[here, :k])
+        def measure(block: Any, weights: Array) -> tuple[tuple[()], tuple[Array]]:
+            n_columns = k if outlier_cost is None else k + 1
+            out = np.empty((block.shape[0], n_columns), dtype=self.source.dtype)
+            self._measure(block, centers, out[:, :k])
             if outlier_cost is not None:
-                out[here, k] = outlier_cost
-            self._weigh(out[here], here)
-            return (), ()
+                out[:, k] = outlier_cost
+            self._weigh(out, weights)
+            return (), (out,)
 
-        self.source.map_reduce(write, aligned=(range(self.source.n_rows),))
-        return out
+        return self.source.map_reduce(measure, aligned=(self._weights,))[1][0]
 
     def _measure(self, block: Any, points: Array, out: Array) -> None:
         if self.source.is_sparse:
@@ -196,12 +179,12 @@ class Manhattan(_Geometry):
         else:
             manhattan(block, points, out)
 
-    def value(self, centers: Array, labels: Array) -> float:
-        """Add up the distances that ``costs`` left."""
+    def statistics(self, centers: Array, labels: Array, costs: Array) -> tuple[float, Statistics]:
+        """Add up the distances; medians need no sums."""
         inside = np.flatnonzero(labels >= 0)
-        return float(self._costs[inside, labels[inside]].sum(dtype=np.float64))
+        return float(costs[inside, labels[inside]].sum(dtype=np.float64)), None
 
-    def move(self, centers: Array, labels: Array) -> Array:
+    def update(self, centers: Array, labels: Array, statistics: Statistics) -> Array:
         """Move to the lower medians, one cluster in memory at a time."""
         moved = centers.copy()
         for h in range(len(centers)):
@@ -215,14 +198,8 @@ class Manhattan(_Geometry):
             weights = weights.astype(np.float64)
             if self.source.is_sparse:
                 columns = rows.tocsc()
-                column_medians(
-                    columns.data,
-                    columns.indices,
-                    columns.indptr,
-                    weights,
-                    weights.sum(),
-                    moved[h],
-                )
+                entries = columns.data, columns.indices, columns.indptr
+                column_medians(*entries, weights, weights.sum(), moved[h])
             elif self.weights is None:
                 middle = (len(members) - 1) // 2
                 moved[h] = np.partition(rows, middle, axis=0)[middle]
@@ -241,26 +218,27 @@ class Manhattan(_Geometry):
         return self.source.map_reduce(measure)[1][0]
 
 
-def farthest_rows(
-    geometry: Geometry, centers: Array, labels: Array, n: int, outlier_cost: float | None
+def reseed_empty(
+    geometry: Geometry, centers: Array, labels: Array, outlier_cost: float | None
 ) -> Array:
-    """Return at most ``n`` rows far from their centres and from those before them.
-
-    An empty cluster may move anywhere at no cost, so that the next assignment is no worse.
-    """
-    distances = geometry.distances(centers)[np.arange(len(labels)), np.maximum(labels, 0)]
+    """Return the centers with a row far from all of them for every empty cluster."""
+    sizes = np.bincount(labels[labels >= 0], minlength=len(centers))
+    empty = np.flatnonzero(sizes == 0)
+    if len(empty) == 0:
+        return centers
+    costs = geometry.distances(centers)[np.arange(len(labels)), np.maximum(labels, 0)]
     if outlier_cost is not None:
-        distances[labels < 0] = outlier_cost
+        costs[labels < 0] = outlier_cost
     if geometry.weights is not None:
-        distances[geometry.weights == 0] = 0
-    chosen: list[Array] = []
-    while len(chosen) < n:
-        row = int(np.argmax(distances))
-        if distances[row] <= 0:
-            break
-        chosen.append(dense_rows(geometry.source, [row])[0])
-        distances = np.minimum(distances, geometry.distances(chosen[-1][None])[:, 0])
-    return np.array(chosen, dtype=centers.dtype).reshape(-1, centers.shape[1])
+        costs[geometry.weights == 0] = 0
+
+    def measure(row: int) -> Array:
+        return geometry.distances(dense_rows(geometry.source, [row]))[:, 0]
+
+    chosen = farthest_rows(costs, len(empty), measure)
+    filled = centers.copy()
+    filled[empty[: len(chosen)]] = dense_rows(geometry.source, chosen)
+    return filled
 
 
 def _squared_norms(rows: Any) -> Array:

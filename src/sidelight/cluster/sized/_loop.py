@@ -1,7 +1,7 @@
-"""Assignments under bounds on the sizes and centres, by turns: the loop of chapter 9.
+"""Assignments under bounds on the sizes and centers, by turns: the loop of chapter 9.
 
-At given centres the assignment is the cheapest one within the bounds
-(:func:`sidelight.assignment.assign_sized`), at given labels the centres are the best ones, so that
+At given centers the assignment is the cheapest one within the bounds
+(:func:`sidelight.assignment.assign_sized`), at given labels the centers are the best ones, so that
 the objective never rises. Ties may let assignments of equal cost alternate for ever: the loop stops
 when the objective does not fall any more.
 """
@@ -13,31 +13,50 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.restarts import fit_progress
+from sidelight._fit.alternation import alternate
 from sidelight._typing import Array
 from sidelight.assignment import SizedAssignment, assign_sized
+from sidelight.assignment._prices import better_prices
 from sidelight.cluster._core._lloyd import LloydResult
-from sidelight.cluster.sized._geometry import Geometry, farthest_rows
-from sidelight.cluster.sized._prices import better_prices
+from sidelight.cluster.sized._geometry import Geometry, Statistics, reseed_empty
 from sidelight.constraints import Closure
 
 
-class SizedAssigner:
-    """Rows to clusters within bounds, at costs that change little from call to call.
+@dataclass(frozen=True)
+class Assigned:
+    """Clusters of the rows within the bounds.
 
-    Must-linked rows are added up to one item: its cost is the sum of their costs, and it counts as
-    much as they do together.
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n,)
+        Cluster of every row, -1 where it is left out.
+    solution : SizedAssignment
+        Assignment of the items, with the prices of the clusters.
+    calm : bool
+        Whether the centers move so little that old prices are good enough.
+    """
+
+    labels: Array
+    solution: SizedAssignment
+    calm: bool
+
+
+class SizedItems:
+    """Rows, or must-linked rows together, as items that are assigned within bounds.
+
+    The cost of an item is the sum of the costs of its rows, and it counts as much as they do
+    together.
 
     Parameters
     ----------
     lower, upper : ndarray of shape (k,)
         Bounds on the sizes.
     row_sizes : ndarray of shape (n,) or None
-        What every row counts; 1 each if None.
+        Size of every row; 1 each if None.
     closure : Closure or None
         Links between the rows.
-    outlier_cost : float or None
-        Whether there is a further column of rows that are left out.
+    leaves_out : bool
+        Whether there is a further column of costs, for rows that are left out.
     time_limit : float
         Seconds for an assignment that is hard.
     """
@@ -55,8 +74,6 @@ class SizedAssigner:
         self.lower, self.upper = lower, upper
         self.leaves_out = leaves_out
         self.time_limit = time_limit
-        self.last: SizedAssignment | None = None
-        self._calm = False
         self._sizes = row_sizes
         self._linked = closure is not None and len(closure.constrained_components()) > 0
         self._conflicts = np.empty((0, 2), np.int64)
@@ -71,8 +88,8 @@ class SizedAssigner:
             self._sizes = np.bincount(closure.component, counts, minlength=m)
             self._conflicts = closure.conflicts
 
-    def __call__(self, costs: Array) -> Array:
-        """Return the cluster of every row, -1 where it is left out."""
+    def assign(self, costs: Array, before: Assigned | None = None) -> Assigned:
+        """Return the cheapest clusters; prices of an assignment at similar costs save time."""
         lower, upper = self.lower, self.upper
         items = self._adder @ costs if self._linked else costs
         if self.leaves_out:
@@ -81,35 +98,42 @@ class SizedAssigner:
                 items[self._stated, -1] = np.inf
             total = len(costs) if self._sizes is None else self._sizes.sum()
             lower, upper = np.append(lower, 0.0), np.append(upper, total)
-        self.last = assign_sized(
+        start, calm = self._start(items, lower, upper, before)
+        found = assign_sized(
             items,
             lower,
             upper,
             sizes=self._sizes,
             conflicts=self._conflicts if len(self._conflicts) else None,
-            start=self._start(items, lower, upper),
+            start=start,
             time_limit=self.time_limit,
         )
-        labels = self.last.labels[self._component] if self._linked else self.last.labels
-        return np.where(labels == len(self.lower), np.int32(-1), labels)
+        labels = found.labels[self._component] if self._linked else found.labels
+        labels = np.where(labels == len(self.lower), np.int32(-1), labels)
+        return Assigned(labels, found, calm)
 
-    def _start(self, items: Array, lower: Array, upper: Array) -> SizedAssignment | None:
-        """Return the last assignment, with prices for the costs as they are now."""
-        plain = self._sizes is None and not self._linked
-        if self.last is None or not plain or self._calm or not self.last.prices.any():
-            return self.last
-        prices, worth_it = better_prices(items, lower, upper, self.last.prices)
-        self._calm = not worth_it  # centres move less and less
-        return replace(self.last, prices=prices)
+    def _start(
+        self, items: Array, lower: Array, upper: Array, before: Assigned | None
+    ) -> tuple[SizedAssignment | None, bool]:
+        """Return the assignment before with prices for the costs as they are now."""
+        if before is None:
+            return None, False
+        last, plain = before.solution, self._sizes is None and not self._linked
+        if not plain or before.calm or not last.prices.any():
+            return last, before.calm
+        prices, worth_it = better_prices(items, lower, upper, last.prices)
+        return replace(last, prices=prices), not worth_it  # centers move less and less
 
 
 @dataclass(frozen=True)
-class _Visit:
-    centers: Array
-    labels: Array
+class _Evaluation:
+    """Centers with the cheapest labels, and sums for the next centers."""
+
+    parameters: Array
+    assigned: Assigned
     inertia: float
     penalty: float
-    assignment: SizedAssignment
+    statistics: Statistics
 
     @property
     def objective(self) -> float:
@@ -117,17 +141,16 @@ class _Visit:
 
 
 @dataclass(frozen=True)
-class SizedResult:
+class SizedResult(LloydResult):
     """Where the loop ended, and its last assignment."""
 
-    lloyd: LloydResult
     assignment: SizedAssignment
 
 
 def sized_lloyd(
     geometry: Geometry,
     centers: Array,
-    assigner: SizedAssigner,
+    items: SizedItems,
     *,
     outlier_cost: float | None,
     max_iter: int,
@@ -135,71 +158,53 @@ def sized_lloyd(
     description: str,
     verbose: int,
 ) -> SizedResult:
-    """Run the loop from the given centres.
+    """Run the loop from the given centers.
 
-    ``largest_move`` is the squared move of the centres that ends it.
+    ``largest_move`` is the squared move of the centers that ends it.
     """
-    centers = np.ascontiguousarray(centers, dtype=geometry.source.dtype)
-    history: list[float] = []
-    visit: _Visit | None = None
-    converged = False
-    with fit_progress(description, max_iter, verbose=verbose) as progress:
-        for _ in range(max_iter):
-            last, visit = visit, _visit(geometry, centers, assigner, outlier_cost)
-            progress.step(visit.objective)
-            if last is not None and visit.objective > last.objective:
-                # Nothing but rounding is left to gain.
-                visit, centers, converged = last, last.centers, True
-                break
-            history.append(visit.objective)
-            if last is not None and (
-                visit.objective == last.objective or np.array_equal(visit.labels, last.labels)
-            ):
-                converged = True
-                break
-            moved = _move(geometry, visit, outlier_cost)
-            move = float(np.sum((moved - centers).astype(np.float64) ** 2))
-            centers = moved
-            if move <= largest_move:
-                converged = True
-                break
-        if visit is None or centers is not visit.centers:
-            final = _visit(geometry, centers, assigner, outlier_cost)
-            if visit is None or final.objective <= visit.objective:
-                visit = final
-                history.append(visit.objective)
-    result = LloydResult(
-        centers=visit.centers,
-        labels=visit.labels,
-        inertia=visit.inertia,
-        penalty=visit.penalty,
-        history=np.array(history),
-        n_iter=progress.n_steps,
-        converged=converged and not progress.interrupted,
-        interrupted=progress.interrupted,
+
+    def evaluate(centers: Array, before: _Evaluation | None) -> _Evaluation:
+        costs = geometry.costs(centers, outlier_cost)
+        assigned = items.assign(costs, None if before is None else before.assigned)
+        inertia, statistics = geometry.statistics(centers, assigned.labels, costs)
+        penalty = 0.0
+        if outlier_cost is not None:
+            out, weights = assigned.labels < 0, geometry.weights
+            penalty = outlier_cost * float(out.sum() if weights is None else weights[out].sum())
+        return _Evaluation(centers, assigned, inertia, penalty, statistics)
+
+    def update(now: _Evaluation) -> Array:
+        labels = now.assigned.labels
+        moved = geometry.update(now.parameters, labels, now.statistics)
+        return reseed_empty(geometry, moved, labels, outlier_cost)
+
+    def stop(before: _Evaluation, now: _Evaluation, history: list[float]) -> bool:
+        same = np.array_equal(now.assigned.labels, before.assigned.labels)
+        return same or now.objective == before.objective
+
+    def stands_still(old: Array, new: Array) -> bool:
+        return float(np.sum((new - old).astype(np.float64) ** 2)) <= largest_move
+
+    found = alternate(
+        np.ascontiguousarray(centers, dtype=geometry.source.dtype),
+        evaluate,
+        update,
+        stop=stop,
+        stands_still=stands_still,
+        reject_rises=True,  # then only rounding is left to gain
+        max_iter=max_iter,
+        description=description,
+        verbose=verbose,
     )
-    return SizedResult(result, visit.assignment)
-
-
-def _visit(
-    geometry: Geometry, centers: Array, assigner: SizedAssigner, outlier_cost: float | None
-) -> _Visit:
-    """Assign the rows at these centres."""
-    labels = assigner(geometry.costs(centers, outlier_cost))
-    penalty = 0.0
-    if outlier_cost is not None:
-        out = labels < 0
-        weights = geometry.weights
-        penalty = outlier_cost * float(out.sum() if weights is None else weights[out].sum())
-    assert assigner.last is not None
-    return _Visit(centers, labels, geometry.value(centers, labels), penalty, assigner.last)
-
-
-def _move(geometry: Geometry, visit: _Visit, outlier_cost: float | None) -> Array:
-    """Move the centres; give an empty cluster a row that is far from all of them."""
-    centers = geometry.move(visit.centers, visit.labels)
-    filled = np.bincount(visit.labels[visit.labels >= 0], minlength=len(centers)) > 0
-    if not np.all(filled):
-        rows = farthest_rows(geometry, centers, visit.labels, int(np.sum(~filled)), outlier_cost)
-        centers[np.flatnonzero(~filled)[: len(rows)]] = rows
-    return centers
+    last = found.last
+    return SizedResult(
+        centers=last.parameters,
+        labels=last.assigned.labels,
+        inertia=last.inertia,
+        penalty=last.penalty,
+        history=found.history,
+        n_iter=found.n_iter,
+        converged=found.converged,
+        interrupted=found.interrupted,
+        assignment=last.assigned.solution,
+    )

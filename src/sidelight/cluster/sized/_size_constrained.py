@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
+from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Positive, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.cluster._core._base import _KMeansBase
-from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.sized._geometry import Manhattan, Squares
-from sidelight.cluster.sized._loop import SizedAssigner, SizedResult, sized_lloyd
+from sidelight.cluster.sized._loop import SizedItems, SizedResult, sized_lloyd
 from sidelight.constraints import Closure, Constraints, SizeBounds
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
@@ -21,24 +21,24 @@ from sidelight.tags import MethodTags
 
 
 class _SizeConstrained(_KMeansBase):
-    """What the two methods share; they differ in the geometry."""
+    """Everything but the geometry, in which the two methods differ."""
 
     _geometry: type[Squares] | type[Manhattan]
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Count = 8,
         *,
-        min_size: Any = None,
-        max_size: Any = None,
-        outlier_cost: float | None = None,
-        init: Any = "k-means++",
-        n_init: int = 5,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        time_limit: float = 10.0,
-        random_state: Any = None,
-        verbose: int = 0,
+        min_size: NonNegative | ArrayLike | None = None,
+        max_size: NonNegative | ArrayLike | None = None,
+        outlier_cost: NonNegative | None = None,
+        init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++",
+        n_init: Count = 5,
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-4,
+        time_limit: Positive = 10.0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.min_size = min_size
@@ -61,26 +61,26 @@ class _SizeConstrained(_KMeansBase):
         sample_weight: Any = None,
         row_sizes: Any = None,
     ) -> Self:
-        """Cluster the rows.
+        """Cluster the rows within the bounds.
 
         Parameters
         ----------
         X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows.
+            The rows; CSR matrices and rows on disk where the method takes them.
         y : array of shape (n_samples,), default=None
             Known classes, -1 where unknown.
         constraints : Constraints, default=None
-            What else is known about the rows.
+            Side information about the rows: pairs, labels, groups.
         sample_weight : array of shape (n_samples,), default=None
             Weights of the rows, in the objective and in the sizes.
         row_sizes : array of shape (n_samples,), default=None
-            What each row counts in the size of its cluster, such as the people of a district: its
-            weight unless told.
+            Size of each row in its cluster, such as the people of a district; its weight by
+            default.
 
         Returns
         -------
         self : object
-            The fitted clusterer.
+            The fitted estimator.
 
         Raises
         ------
@@ -89,55 +89,50 @@ class _SizeConstrained(_KMeansBase):
         InconsistentConstraints, InfeasibleConstraints
             If the constraints contradict themselves, or cannot be met with so few clusters.
         """
-        source = self._validate_rows(X, reset=True)
-        known = self._check_constraints(constraints, y, source.n_rows)
+        source, known = self._validate_fit(X, y, constraints)
         weights = check_weights(sample_weight, source)
-        k = check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_choices()
         closure = known.closure()
-        known.check_feasible(k)
+        known.check_feasible(self.n_clusters)
         sizes = _row_sizes(row_sizes, weights, source)
-        lower, upper = self._bounds(self.min_size, self.max_size, sizes, source.n_rows)
-        _check_links(known, closure, sizes, upper)
-        results: dict[int, SizedResult] = {}
+        bounds = self._bounds(self.min_size, self.max_size, sizes, source.n_rows)
+        _check_links(known, closure, sizes, bounds[1])
+        geometry = self._geometry(source, weights)
+        items = self._items(*bounds, sizes, closure, source.n_rows)
+        largest_move = self.tol * moments(source, weights).mean_variance if self.tol > 0 else 0.0
 
-        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
-            centers = self._start(source, self.init, random_state, weights)
-            results[number] = sized_lloyd(
-                self._geometry(source, weights),
-                centers,
-                self._assigner(lower, upper, sizes, closure, source.n_rows),
+        def run(number: int, random_state: np.random.RandomState) -> SizedResult:
+            return sized_lloyd(
+                geometry,
+                self._start(source, self.init, random_state, weights),
+                items,
                 outlier_cost=self.outlier_cost,
                 max_iter=self.max_iter,
-                largest_move=self._largest_move(source, centers, weights),
+                largest_move=largest_move,
                 description=type(self).__name__,
                 verbose=self.verbose,
             )
-            return results[number].lloyd
 
         starts = self.n_init if isinstance(self.init, str) else 1
-        kept = self._best_restart(starts, run, source)
-        best = next(result for result in results.values() if result.lloyd is kept)
-        inside = kept.labels >= 0
-        self.cluster_sizes_ = np.bincount(
-            kept.labels[inside], None if sizes is None else sizes[inside], minlength=k
-        )
-        self.size_bounds_ = np.column_stack([lower, upper])
+        best = self._best_restart(starts, run, source)
+        inside = best.labels >= 0
+        inside_sizes = None if sizes is None else sizes[inside]
+        self._sizes = np.bincount(best.labels[inside], inside_sizes, minlength=self.n_clusters)
+        self.size_bounds_ = np.column_stack(bounds)
         gap = best.assignment.cost - best.assignment.bound
-        self.assignment_gap_ = 0.0 if best.assignment.optimal else gap / kept.objective
-        return self._set_fitted_attributes(kept, known)
+        self.assignment_gap_ = 0.0 if best.assignment.optimal else gap / best.objective
+        return self._set_fitted_attributes(best, known)
+
+    @property
+    def cluster_sizes_(self) -> Array:
+        """Size of every cluster: number of rows, or sum of their sizes or weights."""
+        return self._sizes
 
     def predict_sized(
-        self,
-        X: Any,
-        *,
-        min_size: Any = None,
-        max_size: Any = None,
-        sample_weight: Any = None,
+        self, X: Any, *, min_size: Any = None, max_size: Any = None, sample_weight: Any = None
     ) -> Array:
         """Return the cheapest clusters of new rows with bounds on how many come to each.
 
-        ``predict`` takes the nearest centres, whatever the sizes.
+        ``predict`` takes the nearest centers, whatever the sizes.
 
         Parameters
         ----------
@@ -159,19 +154,11 @@ class _SizeConstrained(_KMeansBase):
         if min_size is None and max_size is None:
             min_size, max_size = self.min_size, self.max_size
         sizes = _row_sizes(None, weights, source)
-        lower, upper = self._bounds(min_size, max_size, sizes, source.n_rows)
-        assigner = self._assigner(lower, upper, sizes, None, source.n_rows)
+        bounds = self._bounds(min_size, max_size, sizes, source.n_rows)
+        items = self._items(*bounds, sizes, None, source.n_rows)
         centers = self.cluster_centers_.astype(source.dtype, copy=False)
-        return assigner(self._geometry(source, weights).costs(centers, self.outlier_cost))
-
-    def _check_choices(self) -> None:
-        if self.outlier_cost is not None and not self.outlier_cost >= 0:
-            raise ValueError(
-                f"outlier_cost must not be negative, got {self.outlier_cost!r}; None for no "
-                "outliers."
-            )
-        if not self.time_limit > 0:
-            raise ValueError(f"time_limit must be a number of seconds, got {self.time_limit!r}.")
+        costs = self._geometry(source, weights).costs(centers, self.outlier_cost)
+        return items.assign(costs).labels
 
     def _bounds(
         self, min_size: Any, max_size: Any, sizes: Array | None, n_rows: int
@@ -184,17 +171,17 @@ class _SizeConstrained(_KMeansBase):
             others_take=self.outlier_cost is not None,
         )
 
-    def _assigner(
+    def _items(
         self,
         lower: Array,
         upper: Array,
         sizes: Array | None,
         closure: Closure | None,
         n_rows: int,
-    ) -> SizedAssigner:
+    ) -> SizedItems:
         if np.all(lower <= 0) and np.all(upper >= (n_rows if sizes is None else sizes.sum())):
             sizes, upper = None, np.full(len(upper), float(n_rows))
-        return SizedAssigner(
+        return SizedItems(
             lower,
             upper,
             sizes,
@@ -203,54 +190,52 @@ class _SizeConstrained(_KMeansBase):
             time_limit=self.time_limit,
         )
 
-    def _largest_move(self, source: RowSource, centers: Array, weights: Array | None) -> float:
-        if self.tol == 0:
-            return 0.0
-        return self.tol * moments(source, weights).mean_variance
-
 
 class SizeConstrainedKMeans(_SizeConstrained):
     """k-means with clusters of bounded size, every assignment the cheapest one there is.
 
-    Minimises over labels ``l`` and centres ``μ``::
+    Minimizes over labels ``l`` and centers ``μ``::
 
         J = Σ_i w_i ‖x_i - μ_{l_i}‖²   subject to   min_size_h ≤ Σ_{i: l_i = h} s_i ≤ max_size_h
 
-    by turns. At given centres the rows go where their squared distance plus a price of the cluster
+    by turns. At given centers the rows go where their squared distance plus a price of the cluster
     is least, at prices that are proved to be the right ones; the prices of the last assignment
-    start the next one, so that a bounded iteration takes little longer than a free one.
+    start the next one, so that a bounded iteration takes little longer than a free one. Read more
+    in the :doc:`user guide </cluster/sizes>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``.
-    min_size, max_size : int, float or array of shape (n_clusters,), default=None
-        Bounds on the sizes, for all clusters or one each. Fractions between 0 and 1 are shares of
-        all rows; ``1 / n_clusters`` as both bounds asks for clusters that differ by one row at
-        most. Sizes count rows, or add up ``sample_weight`` or ``row_sizes`` if ``fit`` gets them.
-    outlier_cost : float, default=None
-        Rows may be left out (label -1) for this instead of their squared distance; rows that
-        constraints mention are never left out. None: no row is left out.
-    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
-        Where to start: greedy D² sampling, random rows, or these centres.
-    n_init : int, default=5
-        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
-    max_iter : int, default=300
-        At most this many iterations per start.
-    tol : float, default=1e-4
-        Stop when the squared move of the centres is at most ``tol`` times the mean variance of
-        the features; an objective that does not fall stops it in any case.
-    time_limit : float, default=10.0
+    min_size, max_size : float >= 0 or array or None, default=None
+        Bounds on the sizes, for all clusters or as an array one for each. Fractions between 0 and 1
+        are shares of all rows; ``1 / n_clusters`` as both bounds asks for clusters that differ by
+        one row at most. Sizes count rows, or add up ``row_sizes`` or ``sample_weight`` if ``fit``
+        gets them.
+    outlier_cost : float >= 0 or None, default=None
+        Cost of leaving a row out (label -1) instead of its squared distance; rows that constraints
+        mention are never left out. None: no row is left out.
+    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
+        Initial centers: greedy D² sampling, rows far from each other, random rows, or an array of
+        shape (n_clusters, n_features).
+    n_init : int >= 1, default=5
+        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
+    max_iter : int >= 1, default=300
+        Largest number of iterations of a restart.
+    tol : float >= 0, default=0.0001
+        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
+        features. An objective that does not fall always stops the loop.
+    time_limit : float > 0, default=10.0
         Seconds for one assignment with rows that count differently or must be apart.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres, in the element type of the rows.
+        Centers, in the element type of the rows.
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of every row, -1 for rows left out.
     cluster_sizes_ : ndarray of shape (n_clusters,)
@@ -260,18 +245,10 @@ class SizeConstrainedKMeans(_SizeConstrained):
     inertia_ : float
         ``J`` over the rows in clusters.
     objective_ : float
-        ``J`` with ``outlier_cost`` for the rows left out: what was minimised.
-    history_ : ndarray
-        The objective at every iteration; never rises.
+        ``J`` with ``outlier_cost`` for the rows left out; it was minimized.
     assignment_gap_ : float
-        By which share of the objective the last assignment may be above the cheapest one: 0 but
+        Share of the objective by which the last assignment may be above the cheapest one: 0 except
         for large problems with rows that count differently or must be apart.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether the objective or the centres stood still before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate: 0.
 
     See Also
     --------
@@ -286,9 +263,9 @@ class SizeConstrainedKMeans(_SizeConstrained):
 
     Rows that count alike are assigned exactly, however many. Weights, ``row_sizes`` and must-links
     make items that count differently and must not be split, which is a knapsack; cannot-links make
-    it a colouring. Small problems of this kind are solved by mixed integer programming (HiGHS), of
+    it a coloring. Small problems of this kind are solved by mixed integer programming (HiGHS), of
     large ones the items that the optimum for divisible items leaves in doubt;
-    ``assignment_gap_`` bounds what that may cost. Several ten thousand rows with cannot-links are
+    ``assignment_gap_`` bounds the excess cost. Several ten thousand rows with cannot-links are
     too many and raise an error.
 
     Examples
@@ -321,37 +298,41 @@ class SizeConstrainedKMeans(_SizeConstrained):
 class SizeConstrainedKMedians(_SizeConstrained):
     """k-medians with clusters of bounded size, every assignment the cheapest one there is.
 
-    Minimises over labels ``l`` and centres ``μ``::
+    Minimizes over labels ``l`` and centers ``μ``::
 
         J = Σ_i w_i ‖x_i - μ_{l_i}‖₁   subject to   min_size_h ≤ Σ_{i: l_i = h} s_i ≤ max_size_h
 
-    by turns: rows as in :class:`SizeConstrainedKMeans`, centres to the medians of every feature,
-    the lower one of two.
+    by turns: rows as in :class:`SizeConstrainedKMeans`, centers to the medians of every feature,
+    the lower one of two. Read more in the :doc:`user guide </cluster/sizes>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``.
-    min_size, max_size : int, float or array of shape (n_clusters,), default=None
-        Bounds on the sizes, as in :class:`SizeConstrainedKMeans`.
-    outlier_cost : float, default=None
-        Rows may be left out (label -1) for this instead of their distance; rows that constraints
-        mention are never left out. None: no row is left out.
-    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
-        Where to start: greedy D² sampling, random rows, or these centres.
-    n_init : int, default=5
-        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
-    max_iter : int, default=300
-        At most this many iterations per start.
-    tol : float, default=1e-4
-        Stop when the squared move of the centres is at most ``tol`` times the mean variance of
-        the features; an objective that does not fall stops it in any case.
-    time_limit : float, default=10.0
+    min_size, max_size : float >= 0 or array or None, default=None
+        Bounds on the sizes, for all clusters or as an array one for each. Fractions between 0 and 1
+        are shares of all rows; ``1 / n_clusters`` as both bounds asks for clusters that differ by
+        one row at most. Sizes count rows, or add up ``row_sizes`` or ``sample_weight`` if ``fit``
+        gets them.
+    outlier_cost : float >= 0 or None, default=None
+        Cost of leaving a row out (label -1) instead of its distance; rows that constraints mention
+        are never left out. None: no row is left out.
+    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
+        Initial centers: greedy D² sampling, rows far from each other, random rows, or an array of
+        shape (n_clusters, n_features).
+    n_init : int >= 1, default=5
+        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
+    max_iter : int >= 1, default=300
+        Largest number of iterations of a restart.
+    tol : float >= 0, default=0.0001
+        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
+        features. An objective that does not fall always stops the loop.
+    time_limit : float > 0, default=10.0
         Seconds for one assignment with rows that count differently or must be apart.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -366,17 +347,10 @@ class SizeConstrainedKMedians(_SizeConstrained):
     inertia_ : float
         ``J`` over the rows in clusters.
     objective_ : float
-        ``J`` with ``outlier_cost`` for the rows left out: what was minimised.
-    history_ : ndarray
-        The objective at every iteration; never rises.
+        ``J`` with ``outlier_cost`` for the rows left out; it was minimized.
     assignment_gap_ : float
-        As in :class:`SizeConstrainedKMeans`.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether the objective or the centres stood still before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate: 0.
+        Share of the objective by which the last assignment may be above the cheapest one: 0 except
+        for large problems with rows that count differently or must be apart.
 
     Notes
     -----
@@ -407,39 +381,15 @@ class SizeConstrainedKMedians(_SizeConstrained):
         )
 
     def predict(self, X: Any) -> Array:
-        """Return the nearest centre of every row, in the 1-norm.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_samples,)
-            Cluster of every row.
-        """
         return np.argmin(self.transform(X), axis=1).astype(np.int32)
 
     def transform(self, X: Any) -> Array:
-        """Return the distance of every row to every centre, in the 1-norm.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters)
-            Distances, in the element type of the rows.
-        """
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
         return Manhattan(source, None).distances(self.cluster_centers_.astype(source.dtype))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return minus the sum of the distances of the rows to their nearest centres.
+        """Return minus the sum of the distances (1-norm) of the rows to their nearest centers.
 
         Parameters
         ----------
@@ -462,7 +412,7 @@ class SizeConstrainedKMedians(_SizeConstrained):
 
 
 def _row_sizes(row_sizes: Any, weights: Array | None, source: RowSource) -> Array | None:
-    """What each row counts: told, or its weight; None for 1 each."""
+    """Sizes of the rows: as given, or their weights; None for 1 each."""
     if row_sizes is None:
         return None if weights is None else weights.astype(np.float64)
     sizes = np.asarray(row_sizes, dtype=np.float64)
