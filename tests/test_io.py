@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from sidelight.exceptions import ConstraintFileError, SidelightError, UnknownIds
-from sidelight.io import atomic_write, read_labels, read_pairs, read_table, write_labels
+from sidelight.io import read_labels, read_pairs, read_table, write_labels
+from sidelight.io._atomic import atomic_write
 
 
 def put(folder: Path, name: str, text: str) -> Path:

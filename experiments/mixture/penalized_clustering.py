@@ -281,7 +281,7 @@ def mosaic(runs: int, quick: bool) -> Section:
         X = PCA(5, random_state=seed).fit_transform(data.data)
         q = data.extras["q"]
         known = Constraints(
-            data.extras["neighbours"], n_samples=len(X), must_link_weight=float(1 - q)
+            data.extras["neighbors"], n_samples=len(X), must_link_weight=float(1 - q)
         )
         start = {
             "n_init": STARTS // 2,

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from sidelight import Constraints
-from sidelight.constraints import chunklet_scatter
+from sidelight._fit.scatter import chunklet_scatter
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric import RCA
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.io import Table, atomic_write, read_pairs
-from sidelight.io._atomic import check_writable
+from sidelight.io import Table, read_pairs
+from sidelight.io._atomic import atomic_write, check_writable
 
 SHOWN_VIOLATIONS = 8
 

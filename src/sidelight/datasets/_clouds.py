@@ -51,7 +51,7 @@ def make_four_gaussians(
     n_per_cloud : int, default=100
         Points in each of the four clouds.
     half_width, half_height : float, default=2.0, 8.0
-        The clouds are centerd at (±half_width, ±half_height).
+        The clouds are centered at (±half_width, ±half_height).
     scale : float, default=1.0
         Standard deviation of each cloud.
     random_state : int, RandomState or None
@@ -107,7 +107,7 @@ def make_gap_clouds(
     n_per_cloud : int, default=50
         Points in each of the four clouds.
     half_width, half_height : float, default=1.0, 1.5
-        The clouds are centerd at (±half_width, ±half_height).
+        The clouds are centered at (±half_width, ±half_height).
     scale : float, default=0.35
         Standard deviation of each cloud.
     random_state : int, RandomState or None
@@ -195,7 +195,7 @@ def make_wide_gaussians(
     n_per_component : int, default=500
         Points of each Gaussian.
     half_height : float, default=1.5
-        The Gaussians are centerd at (0, ±half_height).
+        The Gaussians are centered at (0, ±half_height).
     variances : tuple of two floats, default=(9.0, 0.25)
         Horizontal and vertical variance.
     random_state : int, RandomState or None

@@ -1,4 +1,3 @@
-from ._atomic import atomic_write as atomic_write
 from ._labels import read_labels as read_labels
 from ._labels import write_labels as write_labels
 from ._pairs import read_pairs as read_pairs

@@ -18,28 +18,6 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     The block gets the path of a temporary file in the same folder, with the same suffix. When the
     block ends well the temporary file takes the place of the target in one step; when it raises
     (a full disk, Ctrl-C) the temporary file is removed and the target is what it was before.
-
-    Parameters
-    ----------
-    path : path-like
-        Where the finished file belongs.
-
-    Yields
-    ------
-    Path
-        Where to write.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sidelight.io import atomic_write
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = Path(folder) / "notes.txt"
-    ...     with atomic_write(target) as temporary:
-    ...         _ = temporary.write_text("all of it")
-    ...     target.read_text()
-    'all of it'
     """
     target = check_writable(path)
     if target.exists() and not target.is_file():  # a device such as /dev/stdout has no beside

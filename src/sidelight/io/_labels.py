@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ import numpy.typing as npt
 from sidelight.exceptions import SidelightError
 from sidelight.io._atomic import atomic_write
 from sidelight.io._columns import id_values, label_values, quoted
-from sidelight.io._formats import open_text, read_csv, read_parquet, table_format
+from sidelight.io._formats import read_csv, read_parquet, table_format
 from sidelight.io._table import check_readable
+from sidelight.io._write_table import write_columns
 
 ID = "id"
 CLUSTER = "cluster"
@@ -69,7 +69,11 @@ def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDA
     """
     file = check_labels_path(path)
     check_readable(file)
-    raw = read_csv(file, text_columns=(CLUSTER,)) if _is_csv(file) else read_parquet(file)
+    raw = (
+        read_csv(file, text_columns=(CLUSTER,))
+        if table_format(file) == "csv"
+        else read_parquet(file)
+    )
     missing = [name for name in (ID, CLUSTER) if name not in raw.names]
     if missing:
         raise SidelightError(
@@ -87,22 +91,8 @@ def check_labels_path(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def _is_csv(path: Path) -> bool:
-    return table_format(path) == "csv"
-
-
 def fill_labels(path: Path, ids: npt.ArrayLike | None, labels: npt.ArrayLike) -> None:
     """Write to the path itself; the caller renames the file into its place."""
-    clusters = np.asarray(labels).tolist()
+    clusters = np.asarray(labels)
     names = np.arange(len(clusters)) if ids is None else np.asarray(ids)
-    if not _is_csv(path):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.table({ID: names.tolist(), CLUSTER: clusters}), path)
-        return
-    between = "\t" if ".tsv" in path.suffixes else ","
-    with open_text(path, "w") as file:
-        writer = csv.writer(file, delimiter=between, lineterminator="\n")
-        writer.writerow((ID, CLUSTER))
-        writer.writerows(zip(names.tolist(), clusters, strict=True))
+    write_columns({ID: names, CLUSTER: clusters}, path)

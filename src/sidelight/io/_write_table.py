@@ -72,13 +72,10 @@ def fill_table(
     columns: dict[str, Any] = {} if ids is None else {"id": np.asarray(ids)}
     columns.update(zip(feature_names, rows.T, strict=True))
     columns.update({name: np.asarray(values) for name, values in (others or {}).items()})
-    kind = check_table_path(path)
-    if kind == "npy":
+    if check_table_path(path) == "npy":
         np.save(path, rows)
-    elif kind == "parquet":
-        _write_parquet(columns, path)
     else:
-        _write_csv(columns, path)
+        write_columns(columns, path)
 
 
 def check_table_path(path: str | os.PathLike[str]) -> str:
@@ -91,14 +88,14 @@ def check_table_path(path: str | os.PathLike[str]) -> str:
     return kind
 
 
-def _write_parquet(columns: dict[str, Any], path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def write_columns(columns: dict[str, npt.NDArray[Any]], path: Path) -> None:
+    """Write columns of any type as Parquet or CSV, by the suffix."""
+    if table_format(path) == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
-    pq.write_table(pa.table(columns), path)
-
-
-def _write_csv(columns: dict[str, Any], path: Path) -> None:
+        pq.write_table(pa.table(columns), path)
+        return
     between = "\t" if ".tsv" in path.suffixes else ","
     with open_text(path, "w") as file:
         writer = csv.writer(file, delimiter=between, lineterminator="\n")

@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg
 
+from sidelight._fit.scatter import chunklet_scatter
 from sidelight._typing import Array
-from sidelight.constraints import Constraints, chunklet_scatter
+from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept
 from sidelight.tags import MethodTags

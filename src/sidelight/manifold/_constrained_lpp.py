@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg, sparse
 
+from sidelight._fit.scatter import pair_scatter
 from sidelight._typing import Array
-from sidelight.constraints import Constraints, known_pairs, pair_scatter
+from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import degrees, neighbor_graph
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept

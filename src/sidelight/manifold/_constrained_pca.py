@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight.constraints import Constraints, known_pairs, pair_scatter
+from sidelight._fit.scatter import pair_scatter
+from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.manifold._base import Centred, _LinearProjection, n_kept
 from sidelight.tags import MethodTags

@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sidelight._fit.scatter import total_covariance
 from sidelight._kernels.metric.pair_metric import itml_sweep
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
-from sidelight.constraints import Constraints, known_pairs, total_covariance
+from sidelight.constraints import Constraints, known_pairs
 from sidelight.metric._base import _MetricBase, metric_root, pair_differences
 from sidelight.tags import MethodTags
 

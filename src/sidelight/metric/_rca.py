@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg
 
+from sidelight._fit.scatter import chunklet_scatter, total_covariance
 from sidelight._typing import Array
-from sidelight.constraints import Constraints, chunklet_scatter, total_covariance
+from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase, warn_of_rank
 from sidelight.tags import MethodTags

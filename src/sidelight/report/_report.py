@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.io import atomic_write
+from sidelight.io._atomic import atomic_write
 
 if TYPE_CHECKING:
     from sidelight.report._run import Given

@@ -25,7 +25,7 @@ from sidelight.exceptions import (
     SidelightError,
     UnknownIds,
 )
-from sidelight.io import atomic_write
+from sidelight.io._atomic import atomic_write
 from sidelight.io._formats import open_text
 from sidelight.io._table import check_readable
 
