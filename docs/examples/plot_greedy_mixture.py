@@ -42,9 +42,10 @@ def draw(ax, mixture, highlight=None):
 # components move: those that had to cover several groups give them up one by one.
 
 figure, panels = plt.subplots(2, 3, figsize=(10, 7), sharex=True, sharey=True, layout="constrained")
+L = -model.search_["objective"]
 for k, ax in zip((1, 2, 4, 6, 8, 10), panels.flat, strict=True):
-    draw(ax, model.path_[k - 1], highlight=k - 1 if k > 1 else None)
-    ax.set_title(f"{k} component{'s' if k > 1 else ''}, L = {model.lower_bound_path_[k - 1]:.2f}")
+    draw(ax, model.mixtures_[k - 1], highlight=k - 1 if k > 1 else None)
+    ax.set_title(f"{k} component{'s' if k > 1 else ''}, L = {L[k - 1]:.2f}")
 
 # %%
 # The log-likelihood ``L`` per row rises with every component, and the Bayesian information
@@ -53,7 +54,7 @@ for k, ax in zip((1, 2, 4, 6, 8, 10), panels.flat, strict=True):
 # stand still. At the number that the data have, the one greedy path is as good as the best of
 # twenty starts.
 
-numbers = np.arange(1, len(model.path_) + 1)
+numbers = model.search_["n_components"]
 starts = np.array(
     [
         [-GaussianMixture(k, random_state=seed).fit(X).objective_ for seed in range(20)]
@@ -66,10 +67,10 @@ left.fill_between(
     numbers, starts.min(axis=1) - top, 0 * top, color="0.88", label="20 starts, worst to best"
 )
 left.plot(numbers, np.median(starts, axis=1) - top, color="0.5", label="20 starts, median")
-left.plot(numbers, model.lower_bound_path_ - top, "-o", label="greedy EM, one run")
+left.plot(numbers, L - top, "-o", label="greedy EM, one run")
 left.set_ylabel("log-likelihood per row,\nabove the best of 20 starts")
 left.legend(loc="lower right")
-right.plot(numbers, model.bic_path_, "-o")
+right.plot(numbers, model.search_["bic"], "-o")
 right.axvline(len(model.weights_), color="0.6", linestyle="--")
 right.set_ylabel("BIC")
 for ax in (left, right):

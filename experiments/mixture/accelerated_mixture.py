@@ -161,7 +161,7 @@ def one_set(n: int, k: int, d: int, c: float, seed: int) -> tuple[float, ...]:
     model = AcceleratedMixture(k, **public(components, log_weights)).fit(X)
     ended = time.process_time()
     of_plain = em(as_rows(test), plain.components, plain.log_weights, max_iter=1).history[0]
-    work = float(np.mean(model.cells_path_)) * model.n_iter_
+    work = float(np.mean(model.search_["n_cells"])) * model.n_iter_
     return (
         -data.extras["log_density"][n:].mean(),
         -of_plain,

@@ -16,6 +16,10 @@ X, Y = make_blobs(240, n_features=3, centers=4, cluster_std=2.5, random_state=5)
 PAIRS = Constraints.sample(Y, 25, random_state=0)
 
 ESTIMATORS = [
+    (mixture.GreedyMixture(5, n_init=3), None),
+    (mixture.GreedyMixture(6, selection="bic", n_init=3), None),
+    (mixture.AcceleratedMixture(4, n_init=3, init_cells=20), None),
+    (mixture.AcceleratedMixture(4, n_init=3, init_cells=40, init_params="greedy"), None),
     (mixture.MMLMixture(10, n_init=3), None),
     (mixture.MMLMixture(10, covariance_type="tied", n_init=3), None),
     (mixture.FeatureSaliencyMixture(10, n_init=3), None),

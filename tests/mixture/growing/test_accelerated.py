@@ -259,7 +259,7 @@ def test_single_rows_are_plain_em(X: np.ndarray, kind: str) -> None:
     cells = em_on_cells(
         tree, leaves, CellGaussians.of(components), log_weights, accuracy=0.0, **options
     )
-    assert cells.n_cells == [len(X)] * len(cells.n_cells)
+    assert all(n_cells == len(X) for n_cells, _, _ in cells.partitions)
     assert cells.gap == 0.0
     np.testing.assert_allclose(cells.history[-1], plain.history[-1], rtol=1e-10)
     np.testing.assert_allclose(cells.components.means, plain.components.means, rtol=1e-8)
@@ -299,18 +299,18 @@ def test_slack_is_the_distance_to_the_likelihood(X: np.ndarray) -> None:
         assert slack.losses.sum() == pytest.approx(missing, rel=1e-9)
 
 
-def test_looks_cover_every_cell_and_change(X: np.ndarray) -> None:
+def test_samples_cover_every_cell_and_change(X: np.ndarray) -> None:
     tree = tree_of(X, weights=np.arange(1.0, len(X) + 1))
     leaves = tree.partition(20)
     first, second = (tree.sample(leaves, 5, 4, phase) for phase in (0.1, 0.7))
-    for looks in (first, second):
-        np.testing.assert_allclose(np.bincount(looks.owner, looks.shares), 1.0)
-        counts = np.bincount(looks.owner, minlength=len(leaves))
+    for samples in (first, second):
+        np.testing.assert_allclose(np.bincount(samples.owner, samples.shares), 1.0)
+        counts = np.bincount(samples.owner, minlength=len(leaves))
         np.testing.assert_array_equal(
             counts, np.minimum(np.maximum(tree.sizes[leaves] // 5, 4), tree.sizes[leaves])
         )
         for cell, leaf in enumerate(leaves):
-            seen = looks.rows[looks.owner == cell]
+            seen = samples.rows[samples.owner == cell]
             rows, _ = rows_of(tree, leaf)
             assert {tuple(row) for row in seen} <= {tuple(row) for row in rows}
     assert not np.array_equal(first.rows, second.rows)
@@ -340,7 +340,7 @@ def test_close_to_plain_em_with_few_cells(many: np.ndarray, kind: str) -> None:
     exact = GaussianMixture(6, **start).fit(many)
     assert model.n_cells_ < 2000
     assert np.all(np.diff(model.history_) <= 1e-12)
-    assert np.all(np.diff(model.cells_path_) >= 0)
+    assert np.all(np.diff(model.search_["n_cells"]) >= 0)
     likelihood = model.score(many)
     assert -model.objective_ <= likelihood
     assert likelihood + model.objective_ == pytest.approx(model.gap_, rel=0.5)
@@ -400,11 +400,13 @@ def test_warm_start_goes_on(many: np.ndarray) -> None:
     assert model.objective_ < before
 
 
-def test_several_starts_share_a_tree(many: np.ndarray) -> None:
+def test_the_best_of_several_starts_is_kept(many: np.ndarray) -> None:
     one = AcceleratedMixture(6, init_params="random_from_data", random_state=3).fit(many)
     best = AcceleratedMixture(6, init_params="random_from_data", n_init=3, random_state=3)
     assert best.fit(many).objective_ <= one.objective_
     assert np.all(np.diff(best.history_) <= 1e-12)
+    assert best.search_["n_cells"][-1] == best.n_cells_
+    assert best.search_["gap"][-1] == best.gap_
 
 
 def test_tiny_components_far_from_each_other() -> None:

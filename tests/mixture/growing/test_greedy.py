@@ -77,8 +77,8 @@ def test_bound_rises_and_stays_below_the_likelihood(X: np.ndarray, kind: str) ->
     assert [len(group) for group in groups] == [10, 10, 10]
     before = None
     for _ in range(15):
-        visited, sums = seen.visit(groups)
-        for group in visited:
+        measured, sums = seen.e_step(groups)
+        for group in measured:
             exact = log_likelihoods(X, seen, group)
             assert np.all(base + group.gains <= exact + 1e-9 * abs(base))
             # The bound as it is defined: rows of other components see (1 - a) p only.
@@ -89,10 +89,10 @@ def test_bound_rises_and_stays_below_the_likelihood(X: np.ndarray, kind: str) ->
                 for number, share in enumerate(group.shares)
             ]
             np.testing.assert_allclose(base + group.gains, tail, rtol=1e-9)
-        gains = np.concatenate([group.gains for group in visited])
+        gains = np.concatenate([group.gains for group in measured])
         assert before is None or np.all(gains >= before - 1e-9 * abs(base))
         before = gains
-        groups = [g.maximized(s, seen.total) for g, s in zip(visited, sums, strict=True)]
+        groups = [g.maximized(s, seen.total) for g, s in zip(measured, sums, strict=True)]
 
 
 def _only(seen: CurrentMixture, rows: np.ndarray) -> CurrentMixture:
@@ -104,9 +104,9 @@ def test_with_one_component_the_bound_is_the_likelihood(X: np.ndarray) -> None:
     seen = seen_by(X, result)
     rng = np.random.RandomState(1)
     (group,) = draw_candidates(seen, whole_of(X), result.log_weights, 6, rng)
-    (visited,), _ = seen.visit([group])
+    (measured,), _ = seen.e_step([group])
     exact = log_likelihoods(X, seen, group)
-    np.testing.assert_allclose(seen.log_density.sum() + visited.gains, exact)
+    np.testing.assert_allclose(seen.log_density.sum() + measured.gains, exact)
 
 
 def test_partial_em_is_em_with_a_frozen_component(X: np.ndarray) -> None:
@@ -137,8 +137,8 @@ def test_weight_alone_goes_to_the_concave_optimum(X: np.ndarray) -> None:
     seen, group = seen.everywhere(), replace(best_half, shares=np.array([0.5]))
     fixed = group.components
     for _ in range(300):
-        (visited,), (sums,) = seen.visit([group])
-        group = replace(visited.maximized(sums, seen.total), components=fixed)
+        (measured,), (sums,) = seen.e_step([group])
+        group = replace(measured.maximized(sums, seen.total), components=fixed)
 
     def loss(share: float) -> float:
         return -float(log_likelihoods(X, seen, replace(group, shares=np.array([share])))[0])
@@ -223,15 +223,15 @@ def test_relative_width_is_free_of_units(X: np.ndarray) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_path_rises_and_each_mixture_can_be_asked(X: np.ndarray, kind: str) -> None:
     model = GreedyMixture(6, covariance_type=kind, random_state=0).fit(X)
-    assert len(model.path_) == 6
-    assert np.all(np.diff(model.lower_bound_path_) > 0)
+    assert len(model.mixtures_) == 6
+    assert np.all(np.diff(model.search_["objective"]) < 0)
     assert np.all(np.diff(model.history_) <= 0)
-    for k, mixture in enumerate(model.path_, start=1):
+    for k, mixture in enumerate(model.mixtures_, start=1):
         assert mixture.predict_proba(X).shape == (len(X), k)
-        assert mixture.score(X) == pytest.approx(model.lower_bound_path_[k - 1], abs=1e-6)
-        assert mixture.bic(X) == pytest.approx(model.bic_path_[k - 1], abs=1e-3)
-        assert mixture.aic(X) == pytest.approx(model.aic_path_[k - 1], abs=1e-3)
-    np.testing.assert_array_equal(model.predict(X), model.path_[-1].predict(X))
+        assert mixture.score(X) == pytest.approx(-model.search_["objective"][k - 1], abs=1e-6)
+        assert mixture.bic(X) == pytest.approx(model.search_["bic"][k - 1], abs=1e-3)
+        assert mixture.aic(X) == pytest.approx(model.search_["aic"][k - 1], abs=1e-3)
+    np.testing.assert_array_equal(model.predict(X), model.mixtures_[-1].predict(X))
 
 
 def test_far_apart_gaussians_are_always_found() -> None:
@@ -250,20 +250,20 @@ def test_reference_on_iris() -> None:
     X = load_iris().data
     for seed in range(3):
         model = GreedyMixture(3, reg_covar=0.0, tol=1e-9, max_iter=1000, random_state=seed).fit(X)
-        first, second, third = 150 * model.lower_bound_path_
+        first, second, third = -150 * model.search_["objective"]
         assert first == pytest.approx(-379.9146, abs=1e-3)
         assert second == pytest.approx(-214.3547, abs=1e-3)
         assert -190 < third <= -180.185 + 1e-3
-        np.testing.assert_allclose(model.bic_path_[:2], [829.98, 574.02], atol=0.01)
+        np.testing.assert_allclose(model.search_["bic"][:2], [829.98, 574.02], atol=0.01)
 
 
 def test_criteria_choose_the_number_of_components() -> None:
     X = make_separated_gaussians(600, n_components=4, separation=4.0, random_state=1).data
     model = GreedyMixture(12, selection="bic", random_state=0).fit(X)
     assert len(model.weights_) == 4
-    assert len(model.path_) == 6  # two more that were worse
-    assert model.bic_path_.argmin() == 3
-    assert -model.objective_ == model.lower_bound_path_[3]
+    assert len(model.mixtures_) == 6  # two more that were worse
+    assert model.search_["bic"].argmin() == 3
+    assert model.objective_ == model.search_["objective"][3]
     assert model.labels_.max() == 3
     assert len(GreedyMixture(12, selection="aic", random_state=0).fit(X).weights_) >= 4
 
@@ -294,10 +294,10 @@ def test_it_stops_when_nothing_helps() -> None:
 
 def test_rejected_candidates_are_counted() -> None:
     X = load_iris().data
-    tried = GreedyMixture(4, random_state=0).fit(X).candidates_path_
-    assert tried[0] == {}
-    assert [step["candidates"] for step in tried[1:]] == [10, 20, 30]
-    assert all(set(step) <= {"candidates", "small", "heavy", "thin"} for step in tried[1:])
+    tried = GreedyMixture(4, random_state=0).fit(X).search_
+    np.testing.assert_array_equal(tried["n_candidates"], [0, 10, 20, 30])
+    rejected = tried["n_small"] + tried["n_heavy"] + tried["n_thin"]
+    assert np.all(rejected <= tried["n_candidates"])
 
 
 def test_best_candidate_raises_the_likelihood(X: np.ndarray) -> None:
@@ -316,7 +316,7 @@ def test_best_candidate_raises_the_likelihood(X: np.ndarray) -> None:
         ({"selection": "icl"}, "selection"),
         ({"n_candidates": 0}, "n_candidates"),
         ({"n_init": 0}, "n_init"),
-        ({"covariance_type": "tied"}, "covariance of its own"),
+        ({"covariance_type": "tied"}, "covariance_type must be one of"),
         ({"covariance_type": "round"}, "covariance_type"),
         ({"max_iter": 0}, "max_iter"),
     ],

@@ -27,8 +27,8 @@ def cell_moments(
     is as long as ``mean``. Both are taken about rows of the cell itself, so that nothing cancels.
     """
     d = len(mean)
-    gaps = np.empty((d, min(TILE, stop - start)))
-    weighted = np.empty(gaps.shape[1])
+    offsets = np.empty((d, min(TILE, stop - start)))
+    weighted = np.empty(offsets.shape[1])
     origin = np.empty(d)
     for i in range(d):
         origin[i] = rows[start, i]
@@ -39,11 +39,11 @@ def cell_moments(
         for n in range(size):
             total += weights[tile + n]
             for i in range(d):
-                gaps[i, n] = rows[tile + n, i] - origin[i]
+                offsets[i, n] = rows[tile + n, i] - origin[i]
         for i in range(d):
             part = 0.0
             for n in range(size):
-                part += weights[tile + n] * gaps[i, n]
+                part += weights[tile + n] * offsets[i, n]
             mean[i] += part
     for i in range(d):
         mean[i] = origin[i] + mean[i] / total
@@ -53,15 +53,15 @@ def cell_moments(
         size = min(TILE, stop - tile)
         for n in range(size):
             for i in range(d):
-                gaps[i, n] = rows[tile + n, i] - mean[i]
+                offsets[i, n] = rows[tile + n, i] - mean[i]
         column = 0
         for i in range(d):
             for n in range(size):
-                weighted[n] = weights[tile + n] * gaps[i, n]
+                weighted[n] = weights[tile + n] * offsets[i, n]
             for j in range(i, d if full else i + 1):
                 part = 0.0
                 for n in range(size):
-                    part += weighted[n] * gaps[j, n]
+                    part += weighted[n] * offsets[j, n]
                 spread[column] += part
                 column += 1
     for column in range(len(spread)):

@@ -5,19 +5,18 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from itertools import islice
-from numbers import Integral
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
-from sidelight.mixture._core._starts import STARTS, components_of_clusters, rough_clusters
+from sidelight.mixture.gaussian._base import _GaussianBase, given_parameters
 from sidelight.mixture.gaussian._components import GaussianComponents
-from sidelight.mixture.gaussian._mixture import _GaussianBase, given_parameters
 from sidelight.mixture.growing._candidates import pick_components
 from sidelight.mixture.growing._cell_em import CellResult, em_on_cells
 from sidelight.mixture.growing._cells import CellGaussians, CellTree
@@ -49,42 +48,42 @@ class AcceleratedMixture(_GaussianBase):
     costs as much as if there were as many rows as cells (Verbeek 2004, section 3.4). It begins with
     the cells of a kd-tree. Where some rows of a cell show that their own posteriors differ from
     those they share, the cell is cut. Neither EM nor a cut can lower ``F``. With a single row in
-    each cell it is EM as usual.
+    each cell it is EM as usual. Read more in the :doc:`user guide </mixture/growing>`.
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int >= 1, default=1
         Number of components ``k``.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         One matrix per component, one for all, variances per component and feature, or one
         variance per component.
-    accuracy : float, default=0.005
+    accuracy : float >= 0, default=0.005
         Cut cells until ``L - F``, as far as some rows of every cell tell, is at most this per row.
         The log-likelihood itself ends much closer to that of EM on all rows.
-    init_cells : int, default=None
-        Number of cells to begin with; ``8 n_components`` unless told, and more for a greedy start.
-    max_cells : int, default=None
-        Cut no more cells once there are so many. As many as the accuracy takes unless told.
-    tol : float, default=1e-5
+    init_cells : int >= 1 or None, default=None
+        Number of cells to begin with; ``8 n_components`` by default, and more for a greedy start.
+    max_cells : int >= 1 or None, default=None
+        Cut no more cells once there are so many; by default, as many as the accuracy takes.
+    tol : float >= 0, default=1e-05
         Stop when an iteration gains less than this per row.
-    reg_covar : float, default=1e-6
+    reg_covar : float >= 0, default=1e-06
         Added to the variances, which keeps components from collapsing onto single rows.
-    max_iter : int, default=500
-        At most this many iterations per start, over all partitions.
-    n_init : int, default=1
-        Number of starts, of which the best is kept.
+    max_iter : int >= 1, default=500
+        Largest number of iterations of a restart, over all partitions.
+    n_init : int >= 1, default=1
+        Number of restarts; the best is kept. Given means and precisions are run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random", "greedy"}, default="kmeans"
         Rough clusters of the first cells to start from; or greedy EM on them, as in
         :class:`GreedyMixture`.
-    weights_init, means_init, precisions_init : array, default=None
-        Parameters to start from, shaped like the fitted ones; what is not given comes from the
-        rough clusters.
+    weights_init, means_init, precisions_init : array or None, default=None
+        Parameters to start from, shaped like the fitted ones; by default those of the rough
+        clusters.
     warm_start : bool, default=False
-        Start from the parameters of the last fit.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+        Whether to start from the parameters of the last fit.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -98,18 +97,15 @@ class AcceleratedMixture(_GaussianBase):
         Most probable component of every row, by its own posterior.
     n_cells_ : int
         Number of cells at the end.
-    cells_path_ : ndarray of int
-        Number of cells of every partition.
     gap_ : float
         ``L - F`` per row at the end, as far as some rows of every cell tell.
-    objective_, history_ : float, ndarray
-        ``-F`` per row at the end, and at every iteration and after every refinement; never rises.
-    n_iter_ : int
-        Number of iterations of the best start.
+    search_ : dict of ndarray
+        One entry for every partition, from coarse to fine: ``n_cells``, ``objective`` (``-F`` per
+        row) and ``gap``.
+    history_ : ndarray
+        ``-F`` per row at every iteration and after every refinement; never rises.
     converged_ : bool
         Whether the gain fell to ``tol`` on cells that are fine enough, before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
 
     See Also
     --------
@@ -138,23 +134,25 @@ class AcceleratedMixture(_GaussianBase):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: Count = 1,
         *,
-        covariance_type: str = "full",
-        accuracy: float = 0.005,
-        init_cells: int | None = None,
-        max_cells: int | None = None,
-        tol: float = 1e-5,
-        reg_covar: float = 1e-6,
-        max_iter: int = 500,
-        n_init: int = 1,
-        init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
+        covariance_type: Literal["full", "tied", "diag", "spherical"] = "full",
+        accuracy: NonNegative = 0.005,
+        init_cells: Count | None = None,
+        max_cells: Count | None = None,
+        tol: NonNegative = 1e-5,
+        reg_covar: NonNegative = 1e-6,
+        max_iter: Count = 500,
+        n_init: Count = 1,
+        init_params: Literal[
+            "kmeans", "k-means++", "random_from_data", "random", "greedy"
+        ] = "kmeans",
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
+        precisions_init: ArrayLike | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -191,37 +189,22 @@ class AcceleratedMixture(_GaussianBase):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Fit the mixture to the rows.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            The rows.
-        y : object, default=None
-            Partial labels; like other constraints they are only counted.
-        constraints : Constraints, default=None
-            Not used: violations are counted.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : AcceleratedMixture
-            The fitted mixture.
-        """
-        rows: Any = self._check_rows(X, reset=True)
-        source = as_rows(rows)
-        k = check_n_clusters(self.n_components, len(rows), name="n_components")
-        self._check_gaussian()
-        self._check_cells()
+        source, known = self._validate_fit(X, y, constraints)
+        if self.init_params == "greedy" and self.covariance_type == "tied":
+            raise ValueError(
+                "init_params='greedy' does not go with covariance_type='tied': a component joins "
+                "with a covariance of its own."
+            )
         weights = check_weights(sample_weight, source)
-        known = self._check_constraints(constraints, y, len(rows))
-
+        k = self.n_components
         whole = CellGaussians.of(self._whole_data(source, k, weights))
-        tree = _tree(rows, weights, full=self.covariance_type in ("full", "tied"))
-        leaves = tree.partition(self._first_cells(k, rows.shape[1]))
+        first = CellTree(source, weights, full=self.covariance_type in ("full", "tied"))
+        leaves = first.partition(self._first_cells(k, source.n_features))
+
+        n_starts = 1 if self._is_start_given() else self.n_init
 
         def run(number: int, rng: np.random.RandomState) -> CellResult:
+            tree = first if n_starts == 1 else first.copy()
             components, log_weights = self._start_on_cells(tree, leaves, whole, rng)
             return em_on_cells(
                 tree,
@@ -236,32 +219,16 @@ class AcceleratedMixture(_GaussianBase):
                 verbose=self.verbose,
             )
 
-        best: Any = self._best_restart(self.n_init, run, source)
+        best = self._best_restart(n_starts, run, source)
+        names = ("n_cells", "objective", "gap")
+        columns = map(np.array, zip(*best.partitions, strict=True))
+        self.search_ = dict(zip(names, columns, strict=True))
         self.n_cells_ = len(best.leaves)
-        self.cells_path_ = np.array(best.n_cells)
         self.gap_ = best.gap
         self._warn_of_shortcomings(best, k)
         return self._set_fitted_attributes(
             replace(best, components=best.components.of_rows()), source, known
         )
-
-    def _check_cells(self) -> None:
-        if not self.accuracy >= 0:
-            raise ValueError(f"accuracy must not be negative, got {self.accuracy!r}.")
-        for name in ("init_cells", "max_cells"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, Integral) or value < 1):
-                raise ValueError(f"{name} must be a whole number above 0 or None, got {value!r}.")
-        if self.init_params not in (*STARTS, "greedy"):
-            raise ValueError(
-                f"init_params must be one of {', '.join(map(repr, (*STARTS, 'greedy')))}, got "
-                f"{self.init_params!r}."
-            )
-        if self.init_params == "greedy" and self.covariance_type == "tied":
-            raise ValueError(
-                "init_params='greedy' does not go with covariance_type='tied': a component joins "
-                "with a covariance of its own."
-            )
 
     def _first_cells(self, k: int, d: int) -> int:
         if self.init_cells is not None:
@@ -278,28 +245,28 @@ class AcceleratedMixture(_GaussianBase):
         rng: np.random.RandomState,
     ) -> tuple[Any, Array]:
         """Components and mixing weights (as logarithms) to start from."""
-        if self.warm_start and hasattr(self, "_components"):
-            return CellGaussians.of(self._components), self._log_weights
         k = whole.n_components
-        components: Any = whole
-        log_weights = np.full(k, -np.log(k))
-        if self.means_init is None or self.precisions_init is None:
-            if self.init_params == "greedy":
-                components, log_weights = self._greedy_start(tree, leaves, whole, rng)
-            else:
-                # k-means wants at least as many points as clusters, equal or not.
-                copies = -(-k // len(leaves))
-                points = np.tile(leaves, copies)
-                weights = tree.weights[points] / copies
-                clusters = rough_clusters(
-                    as_rows(tree.means[points]), k, self.init_params, rng, sample_weight=weights
-                )
-                components, log_weights = components_of_clusters(
-                    as_rows(tree.cells(points)), whole, clusters, weights
-                )
-        return given_parameters(
-            components, log_weights, self.weights_init, self.means_init, self.precisions_init
+        if self.init_params == "greedy" and not self._is_start_given():
+            components, log_weights = self._greedy_start(tree, leaves, whole, rng)
+            return given_parameters(
+                components, log_weights, self.weights_init, self.means_init, self.precisions_init
+            )
+        # k-means wants at least as many points as clusters, equal or not.
+        copies = -(-k // len(leaves))
+        points = np.tile(leaves, copies)
+        components, log_weights = self._start(
+            as_rows(tree.cells(points)),
+            whole,
+            rng,
+            sample_weight=tree.weights[points] / copies,
+            rough=as_rows(tree.means[points]),
         )
+        return CellGaussians.of(components), log_weights
+
+    def _is_start_given(self) -> bool:
+        """Whether nothing about the start is random."""
+        is_warm = self.warm_start and hasattr(self, "_components")
+        return is_warm or (self.means_init is not None and self.precisions_init is not None)
 
     def _greedy_start(
         self,
@@ -324,7 +291,7 @@ class AcceleratedMixture(_GaussianBase):
         return last.result.components, last.result.log_weights
 
     def _warn_of_shortcomings(self, result: CellResult, k: int) -> None:
-        """Say what the mixture lacks."""
+        """Warn of what the mixture lacks."""
         found = result.components
         if found.n_components < k:
             self._warn(
@@ -351,21 +318,14 @@ class AcceleratedMixture(_GaussianBase):
         warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
 
-def _tree(rows: Array, weights: Array | None, *, full: bool) -> CellTree:
-    """Make a tree of all rows that count."""
-    if weights is None:
-        return CellTree(rows, np.ones(len(rows)), full=full)
-    return CellTree(rows[weights > 0], weights[weights > 0], full=full)
-
-
 def _alike(components: GaussianComponents) -> tuple[int, int] | None:
     """Two components that are the same, if there are any."""
     covariances = components.full_covariances()
     spreads = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
     for s in range(1, components.n_components):
-        gaps = np.abs(components.means[:s] - components.means[s]) / spreads[s]
+        distances = np.abs(components.means[:s] - components.means[s]) / spreads[s]
         scaled = (covariances[:s] - covariances[s]) / (spreads[s][:, None] * spreads[s])
-        same = (gaps.max(axis=1) < SAME) & (np.abs(scaled).max(axis=(1, 2)) < SAME)
+        same = (distances.max(axis=1) < SAME) & (np.abs(scaled).max(axis=(1, 2)) < SAME)
         if same.any():
             return int(np.argmax(same)), s
     return None

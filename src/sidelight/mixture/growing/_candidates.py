@@ -128,18 +128,18 @@ class CurrentMixture:
         """All rows belong to component 0: candidates look at all of them."""
         return replace(self, owner=np.where(self.owner >= 0, 0, -1))
 
-    def visit(self, groups: Sequence[Candidates]) -> tuple[list[Candidates], list[Statistics]]:
-        """E-step of the candidates: their gains, and what their M-steps need."""
+    def e_step(self, groups: Sequence[Candidates]) -> tuple[list[Candidates], list[Statistics]]:
+        """Return the candidates with their gains, and the statistics for their M-steps."""
         work = _PartialPass(groups)
         sums = self.source.map_reduce(work, aligned=(self.owner, self.log_density, self.weights))[0]
-        visited, statistics = [], []
+        measured, statistics = [], []
         width = len(sums) // len(groups)
         for number, group in enumerate(groups):
             gains, *of_group = sums[number * width : (number + 1) * width]
             gains = gains + self.total * np.log1p(-group.shares)
-            visited.append(replace(group, gains=gains))
+            measured.append(replace(group, gains=gains))
             statistics.append(tuple(of_group)[: _n_sums(group.components)])
-        return visited, statistics
+        return measured, statistics
 
 
 def _n_sums(components: GaussianComponents) -> int:
@@ -207,13 +207,13 @@ def partial_em(
     Each candidate stops by itself, when an iteration gains less than ``tol`` per unit of weight.
     """
     least = tol * mixture.total
-    visited, sums = mixture.visit(groups)
-    steps = [(at, at.maximized(s, mixture.total)) for at, s in zip(visited, sums, strict=True)]
+    measured, sums = mixture.e_step(groups)
+    steps = [(at, at.maximized(s, mixture.total)) for at, s in zip(measured, sums, strict=True)]
     finished: list[Candidates] = []
     for _ in range(max_iter):
-        arrived, sums = mixture.visit([ahead for _, ahead in steps])
+        measured, sums = mixture.e_step([ahead for _, ahead in steps])
         following = []
-        for (before, _), now, statistics in zip(steps, arrived, sums, strict=True):
+        for (before, _), now, statistics in zip(steps, measured, sums, strict=True):
             climbing = now.gains - before.gains > least
             finished.append(_better(now, before).pick(~climbing))
             if climbing.any():

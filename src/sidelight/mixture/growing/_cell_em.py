@@ -11,7 +11,7 @@ from sidelight._kernels.mixture.cells import dividing_directions
 from sidelight._typing import Array
 from sidelight.engine import as_rows
 from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
-from sidelight.mixture.growing._cells import EQUAL, UNCUT, CellGaussians, CellTree, Looks
+from sidelight.mixture.growing._cells import EQUAL, UNCUT, CellGaussians, CellSamples, CellTree
 
 #: Iterations on cells that will be cut anyway. More make components alike that own the same cells.
 COARSE_ITERATIONS = 3
@@ -37,15 +37,18 @@ class CellResult(EMResult):
     ----------
     leaves : ndarray of int
         Nodes of the tree that are the cells at the end.
-    n_cells : list of int
-        Number of cells of every partition.
-    gap : float
-        ``L - F`` per unit of weight, from some rows of every cell.
+    partitions : list of tuple
+        Number of cells, ``-F`` and ``L - F`` per unit of weight of every partition, the latter
+        from some rows of every cell.
     """
 
     leaves: Array
-    n_cells: list[int]
-    gap: float
+    partitions: list[tuple[int, float, float]]
+
+    @property
+    def gap(self) -> float:
+        """``L - F`` per unit of weight at the end."""
+        return self.partitions[-1][2]
 
 
 def cell_bounds(
@@ -65,37 +68,37 @@ class Slack:
 
     Attributes
     ----------
-    looks : Looks
-        The rows that were looked at.
+    samples : CellSamples
+        Some rows of every cell.
     posterior : ndarray of shape (l, k)
-        Their own posteriors.
+        Posteriors of these rows by themselves.
     losses : ndarray of shape (m,)
         ``Σ_{n in A} KL(q_A || p(s | x_n))`` of every cell, from these rows; summed over all cells
         it is ``L - F``.
     """
 
-    looks: Looks
+    samples: CellSamples
     posterior: Array
     losses: Array
 
 
 def measure_slack(
-    tree: CellTree, leaves: Array, components: CellGaussians, log_weights: Array, visit: int = 0
+    tree: CellTree, leaves: Array, components: CellGaussians, log_weights: Array, number: int = 0
 ) -> Slack:
-    """Look at some rows of every cell, at others on every visit.
+    """Measure it on some rows of every cell, on others for every ``number``.
 
     A cell whose rows looked harmless is not cut; looking at the same rows again would hide for
     good what they do not show.
     """
     one_in = int(np.clip(tree.sizes[0] // ENOUGH_ROWS, 1, ONE_ROW_IN))
-    looks = tree.sample(leaves, one_in, LEAST_ROWS, (0.5 + visit * GOLDEN) % 1.0)
+    samples = tree.sample(leaves, one_in, LEAST_ROWS, (0.5 + number * GOLDEN) % 1.0)
     shared = log_joint_blocks(as_rows(tree.cells(leaves)), components, log_weights, _log_posterior)
-    own = log_joint_blocks(as_rows(looks.rows), components.of_rows(), log_weights, _log_posterior)
+    own = log_joint_blocks(as_rows(samples.rows), components.of_rows(), log_weights, _log_posterior)
     losses = tree.weights[leaves] * np.einsum(
-        "ak,ak->a", np.exp(shared), shared - looks.average(own)
+        "ak,ak->a", np.exp(shared), shared - samples.average(own)
     )
     losses[(tree.sizes[leaves] == 1) | (tree.parts[leaves] == EQUAL)] = 0.0
-    return Slack(looks, np.exp(own), np.maximum(losses, 0.0))
+    return Slack(samples, np.exp(own), np.maximum(losses, 0.0))
 
 
 def _log_posterior(joint: Array) -> Array:
@@ -122,7 +125,7 @@ def em_on_cells(
     are coarse; only cells that are fine enough are worth convergence.
     """
     history: list[Array] = []
-    n_cells: list[int] = []
+    partitions: list[tuple[int, float, float]] = []
     n_iter = 0
     settled = False
     while True:
@@ -139,10 +142,10 @@ def em_on_cells(
         )
         components, log_weights = result.components, result.log_weights
         history.append(result.history)
-        n_cells.append(len(leaves))
         n_iter += result.n_iter
-        slack = measure_slack(tree, leaves, components, log_weights, len(n_cells))
+        slack = measure_slack(tree, leaves, components, log_weights, len(partitions) + 1)
         gap = float(slack.losses.sum() / tree.weights[0])
+        partitions.append((len(leaves), result.objective, gap))
         settled = gap <= accuracy or (max_cells is not None and len(leaves) >= max_cells)
         if result.interrupted or n_iter >= max_iter or (settled and result.converged):
             break
@@ -156,24 +159,20 @@ def em_on_cells(
         converged=settled and result.converged,
         interrupted=result.interrupted,
         leaves=leaves,
-        n_cells=n_cells,
-        gap=gap,
+        partitions=partitions,
     )
 
 
 def cut_where_it_pays(
     tree: CellTree, leaves: Array, slack: Slack, components: CellGaussians
 ) -> Array:
-    """Cut the fewest cells that stand for most of the loss; return those that have parts now.
-
-    What an earlier start has cut stays as it is.
-    """
+    """Cut the fewest cells that stand for most of the loss; return those that have parts now."""
     order = np.argsort(-slack.losses, kind="stable")
     reached = np.cumsum(slack.losses[order])
     worst = order[: int(np.searchsorted(reached, WORTHWHILE * reached[-1])) + 1]
     chosen = worst[tree.parts[leaves[worst]] == UNCUT]
     nodes = leaves[chosen]
-    shares = slack.looks.average(slack.posterior)
+    shares = slack.samples.average(slack.posterior)
     directions = tree.widest(nodes)
     dividing_directions(
         shares[chosen],
@@ -196,17 +195,17 @@ def _heights(slack: Slack, shares: Array, means: Array, normals: Array) -> Array
     A cell inside one component may hold a few rows of another, which a cut through the mean would
     part from the rest only after many more cuts.
     """
-    looks = slack.looks
-    gaps = looks.rows - means[looks.owner]
-    heights = np.einsum("ld,ld->l", gaps, normals[looks.owner])
+    samples = slack.samples
+    offsets = samples.rows - means[samples.owner]
+    heights = np.einsum("ld,ld->l", offsets, normals[samples.owner])
     main = np.argmax(shares, axis=1)
-    inside = slack.posterior[np.arange(len(heights)), main[looks.owner]]
-    n_inside = looks.average(inside)
+    inside = slack.posterior[np.arange(len(heights)), main[samples.owner]]
+    n_inside = samples.average(inside)
     n_outside = 1.0 - n_inside
     with np.errstate(invalid="ignore", divide="ignore"):
         middle = 0.5 * (
-            looks.average(inside * heights) / n_inside
-            + looks.average((1.0 - inside) * heights) / n_outside
+            samples.average(inside * heights) / n_inside
+            + samples.average((1.0 - inside) * heights) / n_outside
         )
     return np.where(n_outside > LEAST_OUTSIDE, middle, 0.0)
 

@@ -11,6 +11,7 @@ EM on cells is EM on rows ``(m, V)`` whose weights are the numbers of rows in th
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, Self
@@ -24,7 +25,7 @@ from sidelight._kernels.mixture.cells import (
     widest_directions,
 )
 from sidelight._typing import Array
-from sidelight.engine import get_threads
+from sidelight.engine import as_rows, get_threads
 from sidelight.mixture._core._components import Statistics
 from sidelight.mixture.gaussian import _local as local
 from sidelight.mixture.gaussian._components import GaussianComponents, _symmetric
@@ -34,7 +35,7 @@ UNCUT, EQUAL = -1, -2
 
 
 @dataclass(frozen=True)
-class Looks:
+class CellSamples:
     """Some rows of every cell.
 
     Attributes
@@ -60,17 +61,17 @@ class Looks:
 
 
 class CellTree:
-    """A binary tree of cells, cut where and when somebody asks for it.
+    """A binary tree of cells, cut on demand.
 
     A cell is cut by a plane through its mean. Its rows are kept together in memory, so that a cut
     reads them in one go.
 
     Parameters
     ----------
-    rows : ndarray of shape (n, d)
+    rows : array or RowSource of shape (n, d)
         The rows; they are copied.
-    weights : ndarray of shape (n,)
-        Their weights, all positive.
+    weights : ndarray of shape (n,), default=None
+        Weights of the rows; those of weight 0 are left out.
     full : bool
         Whether cells know their covariance, or only the variances.
 
@@ -86,9 +87,12 @@ class CellTree:
         First part of every node, the second is the next node; negative when there is none.
     """
 
-    def __init__(self, rows: Array, weights: Array, *, full: bool) -> None:
-        self._rows = np.array(rows, order="C")
-        self._row_weights = np.array(weights, dtype=np.float64)
+    def __init__(self, rows: Any, weights: Array | None = None, *, full: bool) -> None:
+        source = as_rows(rows)
+        every = np.ones(source.n_rows) if weights is None else np.asarray(weights, np.float64)
+        counted = np.flatnonzero(every > 0)
+        self._rows = np.ascontiguousarray(source.take(counted))
+        self._row_weights = every[counted]
         n, d = self._rows.shape
         self.means = np.empty((1, d))
         self.spreads = np.empty((1, d * (d + 1) // 2 if full and d > 1 else d))
@@ -97,6 +101,10 @@ class CellTree:
         self.parts = np.array([UNCUT])
         self._starts = np.array([0])
         self._stops = np.array([n])
+
+    def copy(self) -> Self:
+        """Return a tree of the same cells that is cut without this one being cut."""
+        return deepcopy(self)
 
     @property
     def sizes(self) -> Array:
@@ -107,8 +115,8 @@ class CellTree:
         """Means and spreads of some nodes, side by side: rows for EM."""
         return np.hstack((self.means[nodes], self.spreads[nodes]))
 
-    def sample(self, nodes: Array, one_in: int, least: int, phase: float) -> Looks:
-        """Look at one in so many rows of every node, evenly spaced in the order it keeps them.
+    def sample(self, nodes: Array, one_in: int, least: int, phase: float) -> CellSamples:
+        """Return one in so many rows of every node, evenly spaced in the order it keeps them.
 
         Another ``phase`` between 0 and 1 gives other rows.
         """
@@ -120,7 +128,7 @@ class CellTree:
         places = self._starts[nodes][owner] + np.minimum(steps, sizes[owner] - 1)
         weights = self._row_weights[places]
         share = weights / np.bincount(owner, weights)[owner]
-        return Looks(self._rows[places], share, owner)
+        return CellSamples(self._rows[places], share, owner)
 
     def widest(self, nodes: Array) -> Array:
         """Directions in which the rows of the nodes vary most."""
@@ -228,12 +236,12 @@ class CellGaussians(GaussianComponents):
             features = np.empty_like(cells)
             cell_products(cells, self.origin, features)
             return features
-        centred, spreads = cells[:, :d] - self.origin, cells[:, d:]
+        centered, spreads = cells[:, :d] - self.origin, cells[:, d:]
         if not self.is_local:
-            spreads = spreads + centred**2
+            spreads = spreads + centered**2
         if self.kind == "spherical":
             spreads = spreads.sum(axis=1, keepdims=True)
-        return np.hstack((centred, spreads))
+        return np.hstack((centered, spreads))
 
     def log_density(self, features: Array) -> Array:
         """``<log p(x | s)>`` of every cell and component."""

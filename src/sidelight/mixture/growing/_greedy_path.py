@@ -32,6 +32,9 @@ CANDIDATE_ITERATIONS = 20
 #: A candidate this heavy would replace the mixture, not join it.
 LARGEST_SHARE = 0.99
 
+#: Why candidates are not taken.
+REASONS = ("small", "heavy", "thin")
+
 #: A candidate is too thin when it is this many times thinner than a kernel estimate would be.
 THINNESS = 20.0
 
@@ -99,14 +102,14 @@ def greedy_path(
 
 
 def current_mixture(source: RowSource, result: EMResult, weights: Array) -> CurrentMixture:
-    """How the mixture sees the rows: their component and their density."""
+    """Most probable component and density of every row."""
 
-    def look(joint: Array) -> Array:
+    def owner_and_density(joint: Array) -> Array:
         return np.column_stack((logsumexp(joint, axis=1), np.argmax(joint, axis=1)))
 
-    seen = log_joint_blocks(source, result.components, result.log_weights, look)
-    owner = np.where(weights > 0, seen[:, 1].astype(np.int64), -1)
-    return CurrentMixture(source, weights, owner, np.ascontiguousarray(seen[:, 0]))
+    found = log_joint_blocks(source, result.components, result.log_weights, owner_and_density)
+    owner = np.where(weights > 0, found[:, 1].astype(np.int64), -1)
+    return CurrentMixture(source, weights, owner, np.ascontiguousarray(found[:, 0]))
 
 
 def best_candidate(
@@ -145,7 +148,7 @@ def _sound(
             candidates.shares > LARGEST_SHARE,
             relative_width(candidates.components, whole) < (kernel / THINNESS) ** 2,
         ],
-        ["small", "heavy", "thin"],
+        list(REASONS),
         default="",
     )
     tried = {"candidates": len(candidates), **Counter(str(r) for r in reasons if r)}
