@@ -1,9 +1,15 @@
-"""Parameters of estimators, declared once: in the annotations of ``__init__``.
+"""Parameters of estimators, declared once: as the fields of a dataclass.
 
-The signature says type, range, choices and default of a parameter, and the docstring of the class
-says in words what it does::
+A field says type, range, choices and default of a parameter, and the docstring of the class says in
+words what it does::
 
-    def __init__(self, n_clusters: Count = 8, *, penalty: NonNegative | Auto = "auto"): ...
+    @dataclass(eq=False, repr=False)
+    class Method(Clusterer):
+        n_clusters: Count = 8
+        _: KW_ONLY
+        penalty: NonNegative | Auto = "auto"
+
+An ``__init__`` with the same annotations, written by hand, does as well.
 
 ``fit`` checks the values against it (:func:`check_parameters`), the command line reads
 ``--set name=value`` with it (:meth:`Parameter.parse`), ``sidelight methods NAME`` and the reference
@@ -13,6 +19,7 @@ show it (:attr:`Parameter.type_text`).
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import inspect
 import math
@@ -89,7 +96,7 @@ Share: TypeAlias = Annotated[float, Interval(0, 1)]
 Auto: TypeAlias = Literal["auto"]
 Seed: TypeAlias = int | np.random.RandomState | None
 Verbosity: TypeAlias = int | bool
-ArrayLike: TypeAlias = npt.NDArray[Any]
+ArrayLike: TypeAlias = npt.NDArray[Any] | list[Any]
 
 
 @dataclass(frozen=True)
@@ -167,7 +174,9 @@ def declared(cls: type) -> Mapping[str, Parameter]:
 
 @functools.cache
 def _declared(cls: Any) -> Mapping[str, Parameter]:
-    hints = typing.get_type_hints(cls.__init__, include_extras=True)
+    # The annotations of inherited fields are found in the modules of the classes that have them.
+    owner = cls if dataclasses.is_dataclass(cls) else cls.__init__
+    hints = typing.get_type_hints(owner, include_extras=True)
     sentences = _help_sentences(cls)
     signature = inspect.signature(cls.__init__)
     return types.MappingProxyType(
@@ -258,6 +267,7 @@ NOUNS = {
     bool: ("bool", "True or False"),
     str: ("str", "a text"),
     np.ndarray: ("array", "an array"),
+    list: ("array", "an array"),
     Callable: ("callable", "a function"),
     np.random.RandomState: ("RandomState", "a RandomState"),
     Any: ("object", "anything"),
@@ -295,6 +305,7 @@ def _words(hint: Any) -> str:
 
 def _join(texts: list[str], style: Callable[[Any], str]) -> str:
     """Join alternatives: a lone list of choices is in braces (docs) or introduced (messages)."""
+    texts = list(dict.fromkeys(texts))
     if len(texts) == 1 and texts[0].startswith(('"', "'")) and "," in texts[0]:
         return f"{{{texts[0]}}}" if style is _symbols else f"one of {texts[0]}"
     return " or ".join(
