@@ -53,7 +53,7 @@ def against_exhaustive(name: str, X: np.ndarray, way: str, quick: bool) -> Row:
         limit=0.1,
         repeats=2 if quick else 3,
     )
-    excess = 100 * (other.inertia_path_ / full.inertia_path_ - 1)
+    excess = 100 * (other.search_["inertia"] / full.search_["inertia"] - 1)
     return {
         **row,
         "mean excess %": float(excess.mean()),

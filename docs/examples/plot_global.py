@@ -17,9 +17,9 @@ X, _ = make_blobs(300, centers=12, cluster_std=0.6, random_state=3)
 numbers = np.arange(1, 19)
 
 paths = {
-    "global, every candidate tried": GlobalKMeans(18, search="full").fit(X).inertia_path_,
-    "global, fast": GlobalKMeans(18).fit(X).inertia_path_,
-    "global, fast, kd-tree": GlobalKMeans(18, candidates="kd-tree").fit(X).inertia_path_,
+    "global, every candidate tried": GlobalKMeans(18, search="full").fit(X).search_["inertia"],
+    "global, fast": GlobalKMeans(18).fit(X).search_["inertia"],
+    "global, fast, kd-tree": GlobalKMeans(18, candidates="kd-tree").fit(X).search_["inertia"],
 }
 starts = np.array(
     [

@@ -138,13 +138,13 @@ def figures(text: str) -> list[float]:
 def iris_table() -> Section:
     X = load_iris().data
     ours = {
-        "full": GlobalKMeans(15, search="full").fit(X).inertia_path_,
-        "fast": GlobalKMeans(15, n_trials=1).fit(X).inertia_path_,
+        "full": GlobalKMeans(15, search="full").fit(X).search_["inertia"],
+        "fast": GlobalKMeans(15, n_trials=1).fit(X).search_["inertia"],
         "kd-tree": GlobalKMeans(15, candidates="kd-tree", n_candidates=30, n_trials=1)
         .fit(X)
-        .inertia_path_,
+        .search_["inertia"],
     }
-    trials = GlobalKMeans(15).fit(X).inertia_path_
+    trials = GlobalKMeans(15).fit(X).search_["inertia"]
     rows = [
         [
             str(k + 1),
@@ -163,9 +163,9 @@ def iris_table() -> Section:
 
 def wine_table() -> Section:
     X = StandardScaler().fit_transform(load_wine().data)
-    full = GlobalKMeans(10, search="full").fit(X).inertia_path_
-    trials = GlobalKMeans(10).fit(X).inertia_path_
-    fast = GlobalKMeans(10, n_trials=1).fit(X).inertia_path_
+    full = GlobalKMeans(10, search="full").fit(X).search_["inertia"]
+    trials = GlobalKMeans(10).fit(X).search_["inertia"]
+    fast = GlobalKMeans(10, n_trials=1).fit(X).search_["inertia"]
     rows = [
         [str(k + 1), f"{reference:.2f}", f"{full[k]:.2f}", f"{trials[k]:.2f}", f"{fast[k]:.2f}"]
         for k, reference in enumerate(figures(WINE))
@@ -177,9 +177,9 @@ def wine_table() -> Section:
 def random_starts(name: str, X: np.ndarray, picture_name: str, runs: int) -> Section:
     """As in figures 3.5 to 3.7: one global run against as many random starts as there are rows."""
     paths = {
-        "exhaustive": GlobalKMeans(15, search="full").fit(X).inertia_path_,
-        "default": GlobalKMeans(15).fit(X).inertia_path_,
-        "fast": GlobalKMeans(15, n_trials=1).fit(X).inertia_path_,
+        "exhaustive": GlobalKMeans(15, search="full").fit(X).search_["inertia"],
+        "default": GlobalKMeans(15).fit(X).search_["inertia"],
+        "fast": GlobalKMeans(15, n_trials=1).fit(X).search_["inertia"],
     }
     starts = np.array([random_errors(X, k, len(X) if runs >= 10 else 20) for k in range(1, 16)])
     rows = [

@@ -61,6 +61,10 @@ class ArrayRows(RowSource):
         """Return a copy of the rows at these positions."""
         return self._X[np.asarray(rows, dtype=np.intp)]
 
+    def to_memory(self) -> Array:
+        """Return the array itself."""
+        return self._X
+
     def read(self, task: tuple[int, ...]) -> Iterator[Array]:
         for number in task:
             start, stop = self._blocks[number]
@@ -92,6 +96,10 @@ class SparseRows(RowSource):
     def take(self, rows: npt.ArrayLike) -> sparse.csr_array:
         """Return the rows at these positions."""
         return self._X[np.asarray(rows, dtype=np.intp)]
+
+    def to_memory(self) -> sparse.csr_array:
+        """Return the matrix itself."""
+        return self._X
 
     def read(self, task: tuple[int, ...]) -> Iterator[sparse.csr_array]:
         for number in task:

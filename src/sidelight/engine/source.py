@@ -78,6 +78,10 @@ class RowSource(ABC):
     def take(self, rows: npt.ArrayLike) -> Any:
         """Return the rows at these positions, in the order given (ndarray or CSR)."""
 
+    def to_memory(self) -> Any:
+        """Return all rows as one array or CSR matrix, without a copy if they are one already."""
+        return self.take(np.arange(self.n_rows))
+
     def with_missing(self) -> RowSource:
         """Return the same rows, where NaN stands for a missing value.
 

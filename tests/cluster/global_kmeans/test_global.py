@@ -68,17 +68,17 @@ def iris() -> np.ndarray:
 )
 def test_errors_on_iris(params: Any, expected: list[float], iris: np.ndarray) -> None:
     model = GlobalKMeans(15, **params).fit(iris)
-    np.testing.assert_allclose(model.inertia_path_, expected, atol=5.1e-5)
-    for k, centers in enumerate(model.path_, start=1):
+    np.testing.assert_allclose(model.search_["inertia"], expected, atol=5.1e-5)
+    for k, centers in enumerate(model.search_["cluster_centers"], start=1):
         assert centers.shape == (k, 4)
-        assert error(iris, centers) == pytest.approx(model.inertia_path_[k - 1], rel=1e-9)
-    assert model.inertia_ == model.inertia_path_[-1] == model.history_[-1]
+        assert error(iris, centers) == pytest.approx(model.search_["inertia"][k - 1], rel=1e-9)
+    assert model.inertia_ == model.search_["inertia"][-1] == model.history_[-1]
 
 
 def test_errors_on_standardised_wine() -> None:
     X = StandardScaler().fit_transform(load_wine().data)
     model = GlobalKMeans(10, search="full").fit(X)
-    np.testing.assert_allclose(model.inertia_path_, WINE_FULL, atol=5.1e-3)
+    np.testing.assert_allclose(model.search_["inertia"], WINE_FULL, atol=5.1e-3)
 
 
 # ------------------------------------------------------------------ gains
@@ -130,12 +130,15 @@ def test_error_ends_below_what_the_gain_promises(dtype: Any) -> None:
     X = X.astype(dtype)
     model = GlobalKMeans(9).fit(X)
     for centers, before, after in zip(
-        model.path_, model.inertia_path_, model.inertia_path_[1:], strict=False
+        model.search_["cluster_centers"],
+        model.search_["inertia"],
+        model.search_["inertia"][1:],
+        strict=False,
     ):
         gains = candidate_gains(Points.of(X, None), centers, X)
         assert gains is not None
         assert after <= (before - gains.max()) * (1 + 1e-5)
-    assert np.all(np.diff(model.inertia_path_) < 0)
+    assert np.all(np.diff(model.search_["inertia"]) < 0)
 
 
 def test_settling_is_lloyds_algorithm() -> None:
@@ -178,20 +181,20 @@ def test_order_of_the_rows_does_not_matter() -> None:
     shuffled = X[np.random.default_rng(4).permutation(120)]
     for params in ({"search": "full"}, {}, {"candidates": "kd-tree"}, {"n_trials": 1}):
         first, second = (GlobalKMeans(6, **params).fit(rows) for rows in (X, shuffled))
-        np.testing.assert_allclose(first.inertia_path_, second.inertia_path_)
+        np.testing.assert_allclose(first.search_["inertia"], second.search_["inertia"])
 
 
 def test_trials_find_what_one_misses(iris: np.ndarray) -> None:
     full = np.array(IRIS_FULL)
-    once = GlobalKMeans(15, n_trials=1).fit(iris).inertia_path_
+    once = GlobalKMeans(15, n_trials=1).fit(iris).search_["inertia"]
     assert np.max(once / full) > 1.05
     for params in ({}, {"candidates": "kd-tree"}, {"n_trials": 8}):
-        assert np.max(GlobalKMeans(15, **params).fit(iris).inertia_path_ / full) < 1.001
+        assert np.max(GlobalKMeans(15, **params).fit(iris).search_["inertia"] / full) < 1.001
 
 
 def test_trials_reach_the_exhaustive_search_on_wine() -> None:
     X = StandardScaler().fit_transform(load_wine().data)
-    path = GlobalKMeans(10).fit(X).inertia_path_
+    path = GlobalKMeans(10).fit(X).search_["inertia"]
     assert np.max(path / WINE_FULL) < 1.001
 
 
@@ -278,14 +281,14 @@ def test_nothing_is_left_to_chance_or_threads() -> None:
                 fits.append(model.fit(X.astype(np.float32)))
         for other in fits[1:]:
             np.testing.assert_array_equal(other.cluster_centers_, fits[0].cluster_centers_)
-            np.testing.assert_array_equal(other.inertia_path_, fits[0].inertia_path_)
+            np.testing.assert_array_equal(other.search_["inertia"], fits[0].search_["inertia"])
 
 
 def test_small_and_large_paths_agree(monkeypatch: Any, iris: np.ndarray) -> None:
     small = GlobalKMeans(8).fit(iris)
     monkeypatch.setattr("sidelight.cluster.global_kmeans._global.WORTH_BLOCKS", 0)
     large = GlobalKMeans(8).fit(iris)
-    np.testing.assert_allclose(small.inertia_path_, large.inertia_path_)
+    np.testing.assert_allclose(small.search_["inertia"], large.search_["inertia"])
 
 
 # ------------------------------------------------------------------ weights and must-links
@@ -297,7 +300,7 @@ def test_weights_are_repetitions(params: Any) -> None:
     X, weights = rng.normal(size=(60, 2)), rng.integers(0, 4, size=60)
     weighted = GlobalKMeans(4, **params).fit(X, sample_weight=weights)
     repeated = GlobalKMeans(4, **params).fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_allclose(weighted.inertia_path_, repeated.inertia_path_)
+    np.testing.assert_allclose(weighted.search_["inertia"], repeated.search_["inertia"])
 
 
 def test_must_links_hold_at_their_exact_cost() -> None:
@@ -311,7 +314,7 @@ def test_must_links_hold_at_their_exact_cost() -> None:
     costs = ((X - model.cluster_centers_[model.labels_]) ** 2).sum()
     assert model.inertia_ == pytest.approx(costs)
     total = ((X - X.mean(axis=0)) ** 2).sum()
-    assert model.inertia_path_[0] == pytest.approx(total)
+    assert model.search_["inertia"][0] == pytest.approx(total)
     assert np.all(np.diff(model.history_) <= 1e-9)
 
 
@@ -366,7 +369,7 @@ def test_a_leaf_for_every_row_is_the_fast_search() -> None:
     tree = GlobalKMeans(8, candidates="kd-tree", n_candidates=90, n_trials=1).fit(X)
     fast = GlobalKMeans(8, n_trials=1).fit(X)
     np.testing.assert_array_equal(tree.labels_, fast.labels_)
-    np.testing.assert_array_equal(tree.inertia_path_, fast.inertia_path_)
+    np.testing.assert_array_equal(tree.search_["inertia"], fast.search_["inertia"])
 
 
 @pytest.mark.parametrize("d", [3, 40])
@@ -392,7 +395,7 @@ def test_rotations_change_nothing(d: int) -> None:
         ({"candidates": [[1.0]]}, "2 features each"),
         ({"candidates": [[1.0, np.nan]]}, "finite points"),
         ({"n_candidates": 4}, "kd-tree"),
-        ({"candidates": "kd-tree", "n_candidates": 0}, "above 0"),
+        ({"candidates": "kd-tree", "n_candidates": 0}, "of at least 1"),
         ({"n_trials": 0}, "n_trials"),
         ({"n_trials": "many"}, "n_trials"),
         ({"n_trials": 2, "search": "full"}, "every candidate"),
@@ -425,7 +428,7 @@ def test_interruption_keeps_the_path_so_far(monkeypatch: pytest.MonkeyPatch) -> 
         pytest.warns(ConvergenceWarning, match="interrupted"),
     ):
         model.fit(X)
-    assert 1 <= len(model.cluster_centers_) == len(model.path_) < 30
+    assert 1 <= len(model.cluster_centers_) == len(model.search_["cluster_centers"]) < 30
     assert not model.converged_
     assert model.predict(X).shape == (1500,)
 
@@ -452,7 +455,7 @@ def test_interruption_between_two_searches_keeps_the_path_so_far(
         return
     with keeping, pytest.warns(ConvergenceWarning, match="interrupted after 4"):
         model.fit(iris)
-    np.testing.assert_array_equal(model.inertia_path_, whole.inertia_path_[:4])
-    np.testing.assert_allclose(model.cluster_centers_, whole.path_[3])
+    np.testing.assert_array_equal(model.search_["inertia"], whole.search_["inertia"][:4])
+    np.testing.assert_allclose(model.cluster_centers_, whole.search_["cluster_centers"][3])
     assert not model.converged_
     assert model.labels_.max() == 3
