@@ -15,6 +15,7 @@ from . import manifold as manifold
 from . import metric as metric
 from . import mixture as mixture
 from . import report as report
+from . import runs as runs
 from . import tags as tags
 from ._progress import progress as progress
 from .constraints._constraints import Constraints as Constraints

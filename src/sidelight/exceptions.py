@@ -15,6 +15,10 @@ class InvalidParameter(SidelightError, TypeError):
     """A parameter has a value of another type, out of its range, or none of its choices."""
 
 
+class InvalidRequest(SidelightError):
+    """A run was asked for in a way that makes no sense, whatever the data holds."""
+
+
 class InconsistentConstraints(SidelightError):
     """Two rows are kept apart by one statement and joined by a chain of others.
 

@@ -22,11 +22,17 @@ class Kind:
         What a fit gives, as a sentence goes on after "it gives".
     command : str
         Command of ``sidelight`` that runs methods of this kind.
+    option : str
+        Option of the command that sets the number of clusters, dimensions or features.
+    title : str
+        Heading of the methods of this kind in a list.
     """
 
     name: str
     gives: str
     command: str
+    option: str
+    title: str
 
 
 @dataclass(frozen=True)
@@ -52,9 +58,15 @@ class Knowledge:
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("clusterer", "a cluster for every row", "cluster"),
-        Kind("transformer", "new features of the rows", "transform"),
-        Kind("selector", "some of the features", "select"),
+        Kind("clusterer", "a cluster for every row", "cluster", "-k", "Clusters"),
+        Kind(
+            "transformer",
+            "new features of the rows",
+            "transform",
+            "-d",
+            "Distances and projections",
+        ),
+        Kind("selector", "some of the features", "select", "-n", "Features"),
     )
 }
 

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from sidelight.cli import _cluster
+from sidelight.runs import Prepared
 
 GOOD = "id,a,b\n" + "".join(f"p{i},{i % 3},{i // 3}\n" for i in range(9))
 HEADER = "i,j,kind\n"
@@ -121,7 +121,7 @@ def test_our_own_mistakes_are_told_without_a_traceback(run, put, monkeypatch):
     def broken(*args, **kwargs):
         raise KeyError("lost")
 
-    monkeypatch.setattr(_cluster, "fit_rows", broken)
+    monkeypatch.setattr(Prepared, "fit", broken)
     ended = run(*CLUSTER)
     assert ended.code == 1
     assert "KeyError" in ended.err
@@ -140,7 +140,7 @@ def test_ctrl_c_is_130_and_writes_nothing(run, put, monkeypatch, as_json):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_cluster, "fit_rows", interrupted)
+    monkeypatch.setattr(Prepared, "fit", interrupted)
     ended = run(*CLUSTER, "-o", "labels.csv", *(["--json"] if as_json else []))
     assert ended.code == 130
     assert "Interrupted" in (ended.json["error"] if as_json else ended.err)
@@ -153,7 +153,7 @@ def test_a_system_error_names_the_file(run, put, monkeypatch):
     def broken(*args, **kwargs):
         raise OSError(errno.EIO, "Input/output error", "data.csv")
 
-    monkeypatch.setattr(_cluster, "fit_rows", broken)
+    monkeypatch.setattr(Prepared, "fit", broken)
     assert "data.csv: Input/output error" in run(*CLUSTER).err
 
 

@@ -198,7 +198,7 @@ def test_all_outputs_at_once(orchard, run):
     assert "sidelight cluster orchard.csv" in report
 
 
-@pytest.mark.parametrize("fails", ["write_labels", "save_model", "write_report"])
+@pytest.mark.parametrize("fails", ["fill_labels", "fill_model", "render_report"])
 def test_a_full_disk_leaves_the_old_files_and_no_others(orchard, run, monkeypatch, fails):
     data, _ = orchard
     old = {name: f"old {name}" for name in ("labels.csv", "report.html", "model.skops")}
@@ -209,9 +209,9 @@ def test_a_full_disk_leaves_the_old_files_and_no_others(orchard, run, monkeypatc
         raise OSError(errno.ENOSPC, "No space left on device")
 
     module = {
-        "write_labels": "sidelight.cli._cluster",
-        "save_model": "sidelight.cli._model",
-        "write_report": "sidelight.report",
+        "fill_labels": "sidelight.runs._run",
+        "fill_model": "sidelight.runs._run",
+        "render_report": "sidelight.report",
     }[fails]
     monkeypatch.setattr(f"{module}.{fails}", full_disk, raising=False)
     ended = run("cluster", data, "-k", 3, *TRUTH, *OUTPUTS)
@@ -357,8 +357,8 @@ def test_every_model_that_predicts_comes_back_from_disk(orchard, run, method):
     apart = "cannot-link" in catalog.get(method).tags.knowledge
     told = ("-c", links) if apart else ()
     fitted = run("cluster", data, "-k", 3, "-m", method, *told, *TRUTH, "--save", "m.skops")
-    if method == "feedback":
-        assert "keeps its rows for further conversation" in fitted.err
+    if method == "feedback-clustering":
+        assert "keeps its rows for further feedback" in fitted.err
         return
     assert fitted.code == 0, fitted.err
     predicted = run("predict", "m.skops", data, "--json")

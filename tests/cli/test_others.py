@@ -208,7 +208,7 @@ def test_every_method_tells_its_parameters(run, monkeypatch):
             assert f"{parameter} " in ended.out.replace(",", " "), (method.name, parameter)
         assert f"-m {method.name} --set" in ended.out
     facts = run("methods", "itml", "--json").json["methods"]
-    assert [(m["name"], m["for"], m["parameters"]["gamma"]) for m in facts] == [
+    assert [(m["name"], m["for"], m["parameters"]["gamma"]["default"]) for m in facts] == [
         ("itml", "transform", 1.0)
     ]
     assert "itml" in run("methods", "itmll").err

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sidelight.cli._errors import PROBLEM, USAGE, Commands
-from sidelight.cli._feature_commands import select, transform
 from sidelight.cli._options import (
-    CannotLink,
     Clusters,
-    Columns,
     ConstraintFile,
     Data,
-    Drop,
+    Dimensions,
+    Features,
+    FeaturesOutput,
     IdColumn,
     Json,
     LabelsOutput,
-    MustLink,
     Quiet,
+    Report,
+    Save,
     Seed,
     file_argument,
     file_option,
     quick_imports,
-    split_names,
-    typed_command,
+    requests,
 )
 
 app = typer.Typer(
@@ -63,53 +62,12 @@ def _everything(
 
 
 @app.command()
+@requests(Clusters)
 def cluster(
-    context: typer.Context,
-    data: Data,
-    k: Clusters = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method",
-            "-m",
-            metavar="NAME",
-            help="See `sidelight methods`; by default pckmeans where something is known about the "
-            "rows, else kmeans.",
-        ),
-    ] = None,
-    constraints: ConstraintFile = None,
-    must_link: MustLink = None,
-    cannot_link: CannotLink = None,
-    label_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Column with labels known for some rows; empty or -1: unknown."
-        ),
-    ] = None,
-    truth_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Column with the true classes, only to score the result."
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."),
-    ] = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    standardize: Annotated[
-        bool, typer.Option("--standardize", help="Bring all features to mean 0 and variance 1.")
-    ] = False,
-    seed: Seed = 0,
+    request: Any,
     output: LabelsOutput = None,
-    report: Annotated[
-        Path | None, file_option("--report", text="Where to write the report (.html).")
-    ] = None,
-    save: Annotated[
-        Path | None, file_option("--save", text="Where to keep the model for `predict` (.skops).")
-    ] = None,
+    report: Report = None,
+    save: Save = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -118,42 +76,69 @@ def cluster(
     Example: sidelight cluster customers.csv -k 4 --constraints known.csv -o labels.csv
     """
     with quick_imports():
-        from sidelight.cli._cluster import Request, run
-        from sidelight.cli._common import Screen
+        from sidelight.cli._run import run
+        from sidelight.cli._screen import Screen
 
-    request = Request(
-        data=data,
-        k=k,
-        method=method,
-        constraints=constraints,
-        must_link=must_link,
-        cannot_link=cannot_link,
-        label_column=label_column,
-        truth_column=truth_column,
-        settings=tuple(settings or ()),
-        id_column=id_column,
-        columns=split_names(columns),
-        drop=split_names(drop) or [],
-        standardize=standardize,
-        seed=seed,
-        output=output,
-        report=report,
-        save=save,
-        command=typed_command(context),
-    )
-    run(request, Screen(as_json=as_json, quiet=quiet))
+    screen = Screen(as_json=as_json, quiet=quiet)
+    run(request, screen, labels=output, report=report, model=save)
 
 
 @app.command()
-def ask(
-    data: Data,
-    k: Clusters = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method", "-m", metavar="NAME", help="See `sidelight methods`; pckmeans by default."
-        ),
+@requests(Dimensions)
+def transform(
+    request: Any,
+    output: FeaturesOutput = None,
+    report: Report = None,
+    save: Save = None,
+    model: Annotated[
+        Path | None, file_option("--model", text="Use a map that --save kept; nothing is learned.")
     ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a distance or projection and write the rows in its coordinates.
+
+    Example: sidelight transform customers.csv -m rca -c known.csv -o mapped.csv
+    """
+    with quick_imports():
+        from sidelight.cli._apply import run_transform
+        from sidelight.cli._run import run
+        from sidelight.cli._screen import Screen
+
+    screen = Screen(as_json=as_json, quiet=quiet)
+    outputs = {"features": output, "report": report, "model": save}
+    if model is None:
+        run(request, screen, **outputs)
+    else:
+        run_transform(model, request.data, screen, id_column=request.id_column, **outputs)
+
+
+@app.command()
+@requests(Features)
+def select(
+    request: Any,
+    output: FeaturesOutput = None,
+    report: Report = None,
+    save: Save = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Rank the features by what is known about the rows, and keep the best.
+
+    Example: sidelight select genes.csv -m constraint-score -n 50 -c known.csv -o fewer.csv
+    """
+    with quick_imports():
+        from sidelight.cli._run import run
+        from sidelight.cli._screen import Screen
+
+    screen = Screen(as_json=as_json, quiet=quiet)
+    run(request, screen, features=output, report=report, model=save)
+
+
+@app.command()
+@requests(Clusters, without=("must_link", "cannot_link", "labels", "truth", "settings"))
+def ask(
+    request: Any,
     strategy: Annotated[
         str,
         typer.Option(
@@ -173,18 +158,8 @@ def ask(
             "default DATA.answers.jsonl in the current folder.",
         ),
     ] = None,
-    constraints: ConstraintFile = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    standardize: Annotated[
-        bool, typer.Option("--standardize", help="Bring all features to mean 0 and variance 1.")
-    ] = False,
-    seed: Seed = 0,
     output: LabelsOutput = None,
-    report: Annotated[
-        Path | None, file_option("--report", text="Where to write the report (.html).")
-    ] = None,
+    report: Report = None,
     as_json: Json = False,
 ) -> None:
     """Ask a person which rows belong together, then cluster with the answers.
@@ -192,23 +167,10 @@ def ask(
     Example: sidelight ask customers.csv -k 4 --budget 50 -o labels.csv
     """
     with quick_imports():
-        from sidelight.cli._ask import run
-        from sidelight.cli._cluster import Request
+        from sidelight.cli.ask._command import run
 
-    request = Request(
-        data=data,
-        k=k,
-        method=method,
-        constraints=constraints,
-        id_column=id_column,
-        columns=split_names(columns),
-        drop=split_names(drop) or [],
-        standardize=standardize,
-        seed=seed,
-        output=output,
-        report=report,
-    )
-    run(request, strategy=strategy, budget=budget, answers_file=answers, as_json=as_json)
+    outputs = {"labels": output, "report": report}
+    run(request, outputs, strategy=strategy, budget=budget, answers_file=answers, as_json=as_json)
 
 
 @app.command()
@@ -225,46 +187,25 @@ def predict(
     Example: sidelight predict model.skops new.csv -o labels.csv
     """
     with quick_imports():
-        from sidelight.cli._common import Screen
-        from sidelight.cli._predict import run
+        from sidelight.cli._apply import run_predict
+        from sidelight.cli._screen import Screen
 
     screen = Screen(as_json=as_json, quiet=quiet)
-    run(model, data, id_column=id_column, output=output, screen=screen)
+    run_predict(model, data, screen, id_column=id_column, output=output)
 
 
 @app.command()
-def check(
-    data: Data,
-    constraints: ConstraintFile = None,
-    must_link: MustLink = None,
-    cannot_link: CannotLink = None,
-    k: Clusters = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@requests(Clusters, without=("method", "labels", "truth", "settings", "standardize", "seed"))
+def check(request: Any, as_json: Json = False, quiet: Quiet = False) -> None:
     """Check constraints against data: contradictions, feasibility, quality.
 
     Exit code 1 if the constraints contradict each other or k clusters cannot satisfy them.
     """
     with quick_imports():
         from sidelight.cli._check import run
-        from sidelight.cli._common import Screen
+        from sidelight.cli._screen import Screen
 
-    fine = run(
-        data,
-        constraints=constraints,
-        must_link=must_link,
-        cannot_link=cannot_link,
-        k=k,
-        id_column=id_column,
-        columns=split_names(columns),
-        drop=split_names(drop) or [],
-        screen=Screen(as_json=as_json, quiet=quiet),
-    )
-    if not fine:
+    if not run(request, Screen(as_json=as_json, quiet=quiet)):
         raise typer.Exit(PROBLEM)
 
 
@@ -315,8 +256,8 @@ def sample(
     Example: sidelight sample iris.csv --label-column class -n 100 -o constraints.csv
     """
     with quick_imports():
-        from sidelight.cli._common import Screen
         from sidelight.cli._sample import run
+        from sidelight.cli._screen import Screen
 
     run(
         data,
@@ -354,8 +295,8 @@ def evaluate(
     With constraints, also over the rows that no constraint mentions: the others were given away.
     """
     with quick_imports():
-        from sidelight.cli._common import Screen
         from sidelight.cli._evaluate import run
+        from sidelight.cli._screen import Screen
 
     run(
         labels,
@@ -387,8 +328,8 @@ def methods(
 ) -> None:
     """List the methods, or tell the parameters of one."""
     with quick_imports():
-        from sidelight.cli._common import Screen
         from sidelight.cli._methods import run
+        from sidelight.cli._screen import Screen
 
     run(name, knowledge=knowledge, hard=hard, screen=Screen(as_json=as_json))
 
@@ -403,11 +344,7 @@ def demo(
 ) -> None:
     """Run the main job on the bundled example and write its report."""
     with quick_imports():
-        from sidelight.cli._common import Screen
         from sidelight.cli._demo import run
+        from sidelight.cli._screen import Screen
 
     run(output, Screen(as_json=as_json, quiet=quiet))
-
-
-app.command()(transform)
-app.command()(select)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from sidelight.cli._common import (
-    Screen,
-    counted,
-    knowledge_facts,
-    knowledge_text,
-    plain_text,
-    read_knowledge,
-)
+from sidelight._words import counted
 from sidelight.cli._errors import UsageError
+from sidelight.cli._screen import Screen, knowledge_text, plain_text
 from sidelight.constraints import Constraints
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
-from sidelight.io import Table, read_table
+from sidelight.io import Table
+from sidelight.runs import Request, read_knowledge, read_rows
 
 MEANINGS = {
     "coverage": "of the rows are in some constraint (coverage)",
@@ -29,29 +23,16 @@ MEANINGS = {
 }
 
 
-def run(
-    data_path: Path,
-    *,
-    constraints: Path | None,
-    must_link: Path | None,
-    cannot_link: Path | None,
-    k: int | None,
-    id_column: str | None,
-    columns: list[str] | None,
-    drop: list[str],
-    screen: Screen,
-) -> bool:
+def run(request: Request, screen: Screen) -> bool:
     """Look at the constraints from all sides; whether nothing is wrong with them."""
-    if constraints is None and must_link is None and cannot_link is None:
+    if request.constraints is None and request.must_link is None and request.cannot_link is None:
         raise UsageError(
             "Name the constraints to check: --constraints, --must-link, --cannot-link."
         )
-    data, trouble = _read(data_path, id_column, columns, drop)
-    known = read_knowledge(
-        data, constraints=constraints, must_link=must_link, cannot_link=cannot_link
-    )
-    for sentence in (*data.notes, *known.notes):
-        screen.note(sentence)
+    data, trouble = _read(request)
+    known = read_knowledge(data, request)
+    k = request.k
+    screen.note(*data.notes, *known.notes)
     screen.show(f"{knowledge_text(known)} on {counted(data.n_rows, 'row')}")
     closure = _closure_facts(known)
     contradiction = _contradiction(known)
@@ -65,7 +46,7 @@ def run(
         {
             "command": "check",
             "ok": fine,
-            "knowledge": knowledge_facts(known),
+            "knowledge": known.counts,
             "closure": closure,
             "contradiction": contradiction,
             "feasibility": feasibility,
@@ -75,19 +56,17 @@ def run(
     return fine
 
 
-def _read(
-    path: Path, id_column: str | None, columns: list[str] | None, drop: list[str]
-) -> tuple[Table, str | None]:
+def _read(request: Request) -> tuple[Table, str | None]:
     """Read the rows; only their ids, and why, where the features are not all numbers.
 
     Contradictions and feasibility are about ids alone.
     """
     try:
-        return read_table(path, id_column=id_column, columns=columns, drop=drop), None
+        return read_rows(request), None
     except SidelightError as trouble:
-        if columns is not None:
+        if request.columns is not None:
             raise
-        return read_table(path, id_column=id_column, columns=[]), str(trouble)
+        return read_rows(replace(request, columns=[], drop=())), str(trouble)
 
 
 def _closure_facts(known: Constraints) -> dict[str, int]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
-from sidelight.cli._cluster import Request
-from sidelight.cli._cluster import run as run_cluster
-from sidelight.cli._common import Screen, plain_text, table, write_all
+from sidelight.cli._run import run as run_request
+from sidelight.cli._screen import Screen, plain_text, table
 from sidelight.datasets import example_paths
 from sidelight.exceptions import SidelightError
+from sidelight.io._atomic import write_together
+from sidelight.runs import Request
 
 K = 3
 TRUTH = "variety"
@@ -26,11 +26,15 @@ def run(folder: Path, screen: Screen) -> None:
     """Cluster the example by three methods, compare them, name the files."""
     _make_folder(folder)
     data, links = (folder / path.name for path in example_paths())
-    write_all(dict(zip((data, links), map(_copy, example_paths()), strict=True)))
-    facts = {
-        method: run_cluster(_request(method, data, links, folder), Screen(quiet=True))
-        for method in METHODS
-    }
+    write_together(dict(zip((data, links), map(_copy, example_paths()), strict=True)))
+    facts = {}
+    for method in METHODS:
+        request = Request(data, k=K, method=method, constraints=links, truth=TRUTH)
+        outputs = {
+            "labels": folder / f"{method}-labels.csv",
+            "report": folder / f"{method}-report.html",
+        }
+        facts[method] = run_request(request, Screen(quiet=True), **outputs)
     known = facts[METHODS[0]]["knowledge"]
     told = STORY.format(same=known["must_link"], different=known["cannot_link"])
     screen.show(f"[bold]The bundled example[/]\n{told}")
@@ -43,23 +47,6 @@ def run(folder: Path, screen: Screen) -> None:
             "constraints": str(links),
             "runs": facts,
         }
-    )
-
-
-def _request(method: str, data: Path, links: Path, folder: Path) -> Request:
-    arguments = ["cluster", str(data), "-k", str(K), "--method", method]
-    arguments += ["--constraints", str(links), "--truth-column", TRUTH]
-    labels, report = folder / f"{method}-labels.csv", folder / f"{method}-report.html"
-    arguments += ["-o", str(labels), "--report", str(report)]
-    return Request(
-        data=data,
-        k=K,
-        method=method,
-        constraints=links,
-        truth_column=TRUTH,
-        output=labels,
-        report=report,
-        command=shlex.join(["sidelight", *arguments]),
     )
 
 

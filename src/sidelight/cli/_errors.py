@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from sidelight.exceptions import SidelightError
+from sidelight.exceptions import InvalidRequest, SidelightError
 
 OK, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -58,7 +58,7 @@ def _run(command: Callable[[], Any], as_json: bool) -> int:
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         return _fail("Interrupted; no output was written.", as_json, INTERRUPTED)
-    except UsageError as error:
+    except (UsageError, InvalidRequest) as error:
         return _fail(_usage_sentence(error), as_json, USAGE)
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
@@ -101,8 +101,8 @@ def _sentence(error: Exception) -> str:
 def _usage_sentence(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     where = getattr(context, "command_path", "sidelight")
-    sentence = _one_line(error.format_message())  # type: ignore[attr-defined]
-    return f"{sentence} (`{where} --help` shows what there is)"
+    text = error.format_message() if isinstance(error, ClickError) else str(error)  # type: ignore[attr-defined]
+    return f"{_one_line(text)} (`{where} --help` shows what there is)"
 
 
 def _system_sentence(error: OSError) -> str:

@@ -7,16 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sidelight.cli._cluster import score_table
-from sidelight.cli._common import (
-    Screen,
-    class_codes,
-    counted,
-    show_violations,
-    violation_facts,
-)
+from sidelight._words import counted
+from sidelight.cli._screen import Screen, score_table, violation_lines
 from sidelight.constraints import Constraints
-from sidelight.evaluation import partition_scores
+from sidelight.evaluation import constrained_scores
 from sidelight.exceptions import SidelightError, UnknownIds
 from sidelight.io import Table, read_labels, read_table
 from sidelight.io._columns import quoted
@@ -33,25 +27,23 @@ def run(
 ) -> None:
     """Join, score, show."""
     data = read_table(truth, id_column=id_column, truth_column=label_column, columns=[])
-    for sentence in data.notes:
-        screen.note(sentence)
+    screen.note(*data.notes)
     rows, clusters = _join(labels_path, data, screen)
-    classes = class_codes(data.truth)[rows]
+    classes = data.truth_codes[rows]
     if not np.any(classes >= 0):
         raise SidelightError(f"No row of {labels_path} has a class in {label_column!r} of {truth}.")
-    scores = {"all": partition_scores(classes, clusters)}
+    place: dict[str, Any] = {"ids": data.ids, "n_samples": data.n_rows}
+    stated = Constraints.read(constraints, **place) if constraints else Constraints(**place)
+    known = stated[rows]
+    scores = constrained_scores(classes, clusters, known)
     violations = None
     if constraints is not None:
-        known = Constraints.read(constraints, ids=data.ids, n_samples=data.n_rows)[rows]
-        free = classes >= 0
-        free[known.mentioned] = False
-        if np.any(free):
-            scores["unconstrained"] = partition_scores(classes, clusters, rows=free)
-        else:
+        if "unconstrained" not in scores:
             screen.note("Every row is in some constraint, so none is left to score without.")
-        violations = violation_facts(known, clusters)
-        show_violations(known, clusters, screen)
-    screen.show(score_table(scores, f"Agreement with the column {label_column!r}"))
+        found = known.violations(clusters)
+        violations = found.as_dict()
+        screen.show(*violation_lines(known, found))
+    screen.show(score_table(scores, label_column))
     screen.result(
         {
             "command": "evaluate",

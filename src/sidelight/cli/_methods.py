@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import asdict
 from typing import Any
 
 from sidelight import catalog
-from sidelight.cli._common import Screen, plain_text
-from sidelight.cli._settings import command_for
-from sidelight.tags import KNOWLEDGE
-
-#: How the methods of a command are introduced, in the order in which they are listed.
-COMMANDS = {
-    "cluster": "Clusters: sidelight cluster DATA -k K -m NAME",
-    "transform": "Distances and projections: sidelight transform DATA -m NAME",
-    "select": "Features: sidelight select DATA -n N -m NAME",
-}
-
-#: What stands for a kind of knowledge in a narrow column.
-LETTERS = {knowledge.name: knowledge.letter for knowledge in KNOWLEDGE.values()}
+from sidelight._fit.parameters import declared
+from sidelight.cli._screen import Screen, plain_text, table
+from sidelight.tags import KINDS, KNOWLEDGE
 
 
 def run(name: str | None, *, knowledge: str | None, hard: bool | None, screen: Screen) -> None:
@@ -35,64 +24,62 @@ def run(name: str | None, *, knowledge: str | None, hard: bool | None, screen: S
 
 
 def _facts(method: catalog.Method) -> dict[str, Any]:
-    parameters = inspect.signature(method.cls).parameters
     return {
         "name": method.name,
         "family": method.family,
         **asdict(method.tags),
         "class": method.cls.__name__,
-        "for": command_for(method),
+        "for": KINDS[method.tags.kind].command,
         "parameters": {
-            name: None if parameter.default is parameter.empty else parameter.default
-            for name, parameter in parameters.items()
+            name: {
+                "type": parameter.type_text,
+                "default": parameter.default,
+                "help": parameter.help,
+            }
+            for name, parameter in declared(method.cls).items()
         },
     }
 
 
 def _lists(found: tuple[catalog.Method, ...]) -> list[object]:
+    """One table for every kind of method, in the order of the kinds."""
     parts: list[object] = []
-    for command, title in COMMANDS.items():
-        chosen = [method for method in found if command_for(method) == command]
-        if chosen:
-            parts.append(_table(chosen, title))
-    letters = ", ".join(f"{letter} {kind}" for kind, letter in LETTERS.items())
-    parts.append(f"Uses: {letters}. `sidelight methods NAME` tells the parameters of one.")
-    return parts
+    for kind in KINDS.values():
+        rows = [
+            (method.name, method.tags.summary, _uses(method), _how(method))
+            for method in found
+            if method.tags.kind == kind.name
+        ]
+        if rows:
+            title = f"{kind.title}: {_usage(kind.name, 'NAME')}"
+            headers = ("Name", "What it does", "Uses", "How")
+            parts.append(table(*headers, rows=rows, title=title, justify=("left",)))
+    letters = ", ".join(f"{kind.letter} {kind.name}" for kind in KNOWLEDGE.values())
+    return [*parts, f"Uses: {letters}. `sidelight methods NAME` tells the parameters of one."]
 
 
-def _table(chosen: list[catalog.Method], title: str) -> object:
-    from rich import box
-    from rich.table import Table
+def _usage(kind: str, name: str) -> str:
+    return f"sidelight {KINDS[kind].command} DATA {KINDS[kind].option} N -m {name}"
 
-    laid_out = Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+
+def _uses(method: catalog.Method) -> str:
+    return "".join(
+        kind.letter if kind.name in method.tags.knowledge else "·" for kind in KNOWLEDGE.values()
     )
-    laid_out.add_column("Name", no_wrap=True)
-    laid_out.add_column("What it does")
-    laid_out.add_column("Uses", no_wrap=True)
-    laid_out.add_column("How", no_wrap=True)
-    for method in chosen:
-        tags = method.tags
-        uses = "".join(
-            letter if kind in tags.knowledge else "·" for kind, letter in LETTERS.items()
-        )
-        how = tags.enforcement if tags.knowledge else ""
-        laid_out.add_row(*(plain_text(cell) for cell in (method.name, tags.summary, uses, how)))
-    return laid_out
 
 
-def _about(method: catalog.Method) -> list[str]:
+def _how(method: catalog.Method) -> str:
+    return method.tags.enforcement if method.tags.knowledge else ""
+
+
+def _about(method: catalog.Method) -> list[object]:
     tags = method.tags
-    command = COMMANDS[command_for(method)].split(": ")[1].replace("NAME", method.name)
-    takes = [
-        what
-        for what, can in (
-            ("sparse rows", tags.sparse),
-            ("rows on disk", tags.out_of_core),
-            ("gaps", tags.missing),
-        )
-        if can
-    ]
+    abilities = {
+        "sparse": "sparse rows",
+        "out_of_core": "rows on disk",
+        "missing": "missing values",
+    }
+    takes = [text for name, text in abilities.items() if getattr(tags, name)]
     lines = [
         f"[bold]{method.name}[/] (sidelight.{method.family}.{method.cls.__name__}): "
         f"{plain_text(tags.summary)}",
@@ -101,17 +88,11 @@ def _about(method: catalog.Method) -> list[str]:
         + (f"; takes {', '.join(takes)}." if takes else "."),
         f"Source: {plain_text(tags.source)}. Cost: {plain_text(tags.complexity)}.",
         "",
-        plain_text(command + " --set PARAMETER=VALUE"),
+        plain_text(f"{_usage(tags.kind, method.name)} --set PARAMETER=VALUE"),
         "",
-        plain_text(_parameters(method.cls)),
     ]
+    for name, parameter in declared(method.cls).items():
+        help_text = plain_text(parameter.help.replace("``", ""))
+        kind = plain_text(f"{parameter.type_text}, by default {parameter.default!r}")
+        lines += [f"[bold]{name}[/] : {kind}", f"    {help_text}"]
     return ["\n".join(lines)]
-
-
-def _parameters(cls: type) -> str:
-    """Return the parameters as the docstring of the class tells them."""
-    text = inspect.getdoc(cls) or ""
-    _, _, rest = text.partition("Parameters\n----------\n")
-    lines = rest.splitlines()
-    ends = (at for at, line in enumerate(lines) if line.startswith("---"))
-    return "\n".join(lines[: next(ends, len(lines) + 1) - 1]).strip().replace("``", "")

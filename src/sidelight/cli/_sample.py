@@ -5,17 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sidelight.cli._common import (
-    Screen,
-    check_output,
-    class_codes,
-    counted,
-    knowledge_facts,
-    knowledge_text,
-    plain_text,
-)
+from sidelight._words import counted
+from sidelight.cli._screen import Screen, knowledge_text, plain_text
 from sidelight.constraints import Constraints
 from sidelight.io import read_table
+from sidelight.runs import check_outputs
 
 
 def run(
@@ -34,13 +28,12 @@ def run(
     screen: Screen,
 ) -> None:
     """Draw and write."""
-    check_output(output, (".csv", ".csv.gz", ".json", ".parquet"))
+    check_outputs(constraints=output)
     data = read_table(data_path, id_column=id_column, truth_column=label_column, columns=[])
-    for sentence in data.notes:
-        screen.note(sentence)
+    screen.note(*data.notes)
     given: dict[str, Any] = {"level": level, "fraction": fraction, "size": size}
     drawn = Constraints.sample(
-        class_codes(data.truth),
+        data.truth_codes,
         n,
         protocol=protocol,
         n_teachers=teachers,
@@ -61,7 +54,7 @@ def run(
             "protocol": protocol,
             "n_rows": data.n_rows,
             "rows_mentioned": touched,
-            "knowledge": knowledge_facts(drawn),
+            "knowledge": drawn.counts,
             "outputs": {"constraints": str(output)},
         }
     )

@@ -308,6 +308,21 @@ class Constraints:
         return self.n_pairs == 0 and not self.has_labels and not self.has_groups
 
     @property
+    def counts(self) -> dict[str, int]:
+        """Number of statements by kind: must-links, cannot-links, labels, members of groups.
+
+        Examples
+        --------
+        >>> from sidelight import Constraints
+        >>> Constraints([(0, 3)], labels=[-1, 7, -1, -1]).counts
+        {'must_link': 1, 'cannot_link': 0, 'labels': 1, 'groups': 0}
+        """
+        counts = {kind: len(getattr(self, kind)) for kind in ("must_link", "cannot_link")}
+        for kind, codes in (("labels", self.labels), ("groups", self.groups)):
+            counts[kind] = 0 if codes is None else int(np.count_nonzero(codes >= 0))
+        return counts
+
+    @property
     def mentioned(self) -> IntArray:
         """Positions of the rows that some statement mentions, ascending.
 

@@ -12,5 +12,6 @@ from ._pairs import adjusted_rand_index as adjusted_rand_index
 from ._pairs import pairwise_f1 as pairwise_f1
 from ._pairs import pairwise_precision_recall_f1 as pairwise_precision_recall_f1
 from ._pairs import rand_index as rand_index
+from ._partition_scores import constrained_scores as constrained_scores
 from ._partition_scores import partition_scores as partition_scores
 from ._search import ConstraintSearchCV as ConstraintSearchCV

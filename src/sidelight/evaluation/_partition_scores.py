@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.evaluation._contingency import contingency
+from sidelight.constraints import Constraints
+from sidelight.evaluation._contingency import contingency, encode_labels
 from sidelight.evaluation._information import (
     NORMALIZATIONS,
     mutual_information,
@@ -81,6 +82,45 @@ def partition_scores(
         "n_classes": float(len(table.row_total)),
         "n_clusters": float(len(table.column_total)),
     }
+
+
+def constrained_scores(
+    labels_true: Any, labels_pred: Any, constraints: Constraints
+) -> dict[str, dict[str, float]]:
+    """Scores of a partition over all rows, and over the rows that no constraint mentions.
+
+    The constraints gave part of the answer away: the rows they do not mention are the fair test.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n,)
+        Classes and clusters, as in :func:`partition_scores`.
+    constraints : Constraints
+        What the clusters were made with.
+
+    Returns
+    -------
+    dict of str to dict
+        ``"all"``, and ``"unconstrained"`` where constraints mention some of the rows with a known
+        class but not all of them.
+
+    Examples
+    --------
+    >>> from sidelight import Constraints
+    >>> from sidelight.evaluation import constrained_scores
+    >>> known = Constraints(must_link=[(0, 1)], n_samples=5)
+    >>> scores = constrained_scores(["a", "a", "b", "b", "a"], [0, 0, 1, 1, 1], known)
+    >>> {rows: score["n_rows"] for rows, score in scores.items()}
+    {'all': 5.0, 'unconstrained': 3.0}
+    """
+    classes = encode_labels(labels_true, "labels_true")
+    clusters = encode_labels(labels_pred, "labels_pred")
+    scores = {"all": partition_scores(classes, clusters)}
+    scored = np.flatnonzero((classes >= 0) & (clusters >= 0))
+    free = np.setdiff1d(scored, constraints.mentioned)
+    if 0 < len(free) < len(scored):
+        scores["unconstrained"] = partition_scores(classes, clusters, rows=free)
+    return scores
 
 
 def _take(labels: Any, rows: npt.ArrayLike) -> Any:

@@ -77,6 +77,15 @@ class Table:
         """The ids, or the row numbers 0, 1, 2 ... where the file has no ids."""
         return np.arange(self.n_rows) if self.ids is None else self.ids
 
+    @property
+    def truth_codes(self) -> npt.NDArray[np.int64]:
+        """True classes as 0, 1, 2 ..., -1 where unknown: so that a class may be called anything."""
+        codes = np.full(self.n_rows, -1, dtype=np.int64)
+        if self.truth is not None:
+            known = self.truth != ("" if self.truth.dtype.kind == "U" else -1)
+            codes[known] = np.unique(self.truth[known], return_inverse=True)[1].reshape(-1)
+        return codes
+
 
 def read_table(
     path: str | os.PathLike[str],

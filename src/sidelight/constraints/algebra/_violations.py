@@ -81,6 +81,14 @@ class Violations:
         """Fraction of the stated things that are kept; 1 when nothing was stated."""
         return 1.0 - self.n / self.n_stated if self.n_stated else 1.0
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return counts, and what is violated by the user's own ids, as plain values."""
+        known = self._known
+        ids = np.arange(known.n_samples) if known.ids is None else known.ids
+        kinds = ("must_link", "cannot_link", "labels", "groups")
+        violated = {kind: ids[getattr(self, kind)].tolist() for kind in kinds}
+        return {"n": self.n, "n_stated": self.n_stated, "satisfied": self.satisfied, **violated}
+
     def describe(self, limit: int = 10) -> list[str]:
         """Say what is violated, by the user's own ids, in at most ``limit`` sentences."""
         sentences: list[str] = []

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.cli._common import plain_text
+from sidelight.cli._screen import plain_text
 from sidelight.io import Table
 
 # Of many features those are shown in which the two rows differ most.

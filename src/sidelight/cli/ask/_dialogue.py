@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from sidelight._words import counted
 from sidelight.active import Answer, Answers, Strategy
-from sidelight.cli._common import counted, plain_text
-from sidelight.cli._pair_view import PairView
+from sidelight.cli._screen import plain_text
+from sidelight.cli.ask._pair_view import PairView
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 
 KEYS = {

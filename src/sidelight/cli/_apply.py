@@ -1,0 +1,66 @@
+"""``sidelight predict`` and ``sidelight transform --model``: new rows by a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sidelight.cli._run import dense_values, features_line, heading
+from sidelight.cli._screen import Screen, size_table
+from sidelight.exceptions import InvalidRequest
+from sidelight.io._table import check_readable
+from sidelight.runs import Applied, check_outputs, load_model, predict, transform
+
+
+def run_predict(
+    model: Path, data: Path, screen: Screen, *, id_column: str | None, output: Path | None
+) -> None:
+    """Predict and write."""
+    check_outputs(labels=output)
+    check_readable(data)
+    found = predict(load_model(model), data, id_column=id_column)
+    screen.note(*found.data.notes)
+    screen.show(heading(found), size_table(found.sizes))
+    _write(found, screen, "predict", model, {"sizes": found.sizes}, labels=output)
+
+
+def run_transform(
+    model_path: Path, data: Path, screen: Screen, *, id_column: str | None, **outputs: Path | None
+) -> None:
+    """Transform new rows."""
+    features = outputs.pop("features")
+    if any(path is not None for path in outputs.values()):
+        raise InvalidRequest("with --model nothing is learned: --save and --report have no use.")
+    check_outputs(features=features)
+    found = transform(load_model(model_path), data, id_column=id_column)
+    screen.show(features_line(found))
+    facts = {"features_in": found.model.feature_names, "features_out": found.feature_names}
+    _write(found, screen, "transform", model_path, facts, features=features)
+
+
+def _write(
+    found: Applied,
+    screen: Screen,
+    command: str,
+    model: Path,
+    facts: dict[str, Any],
+    **outputs: Path | None,
+) -> None:
+    """Write what the model gives, and tell the facts."""
+    paths = found.write(**outputs)
+    (kind,) = outputs
+    rows = {} if paths else {"ids": found.data.row_ids, **dense_values(found)}
+    screen.result(
+        {
+            "command": command,
+            "model": str(model),
+            "data": str(found.data.path),
+            "method": found.model.method,
+            "n_rows": found.data.n_rows,
+            "parameters": found.estimator.get_params(),
+            "seconds": found.seconds,
+            "outputs": screen.written(paths, f"-o {kind}.csv keeps the {kind}."),
+            **facts,
+            **rows,
+        }
+    )

@@ -1,0 +1,102 @@
+"""``sidelight cluster``, ``transform`` and ``select``: run, write, say what came out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidelight._words import counted
+from sidelight.cli._screen import (
+    Screen,
+    number,
+    plain_text,
+    score_table,
+    size_table,
+    table,
+    violation_lines,
+)
+from sidelight.runs import Outcome, Request, Run, check_outputs, prepare
+
+SHOWN_FEATURES = 30
+
+
+def run(request: Request, screen: Screen, **outputs: Path | None) -> dict[str, Any]:
+    """Do the whole job and return the facts that ``--json`` prints."""
+    check_outputs(**outputs)
+    prepared = prepare(request)
+    screen.note(*prepared.notes)
+    with screen.progress():
+        found = prepared.fit()
+    facts = {"command": found.request.command, **found.facts()}
+    paths = found.write(**outputs)
+    if screen.talks:
+        screen.show(*(_features(found) if found.labels is None else _clusters(found, facts)))
+    kind = next(iter(outputs))
+    facts["outputs"] = screen.written(
+        paths, f"Nothing was written; -o {kind}.csv keeps the {kind}, --report a report."
+    )
+    if kind not in paths and request.command != "select":
+        facts |= {"ids": found.data.row_ids, **dense_values(found)}
+    screen.result(facts)
+    return facts
+
+
+def dense_values(found: Outcome) -> dict[str, Any]:
+    """Clusters of the rows, or their features."""
+    if found.labels is not None:
+        return {"labels": found.labels}
+    rows = found.features
+    return {"rows": rows.toarray() if hasattr(rows, "toarray") else rows}
+
+
+def heading(found: Outcome) -> str:
+    """Method, data and number of rows."""
+    name, rows = type(found.estimator).__name__, counted(found.data.n_rows, "row")
+    return f"[bold]{name}[/] on {plain_text(found.data.path)}: {rows}"
+
+
+def _clusters(found: Run, facts: dict[str, Any]) -> list[Any]:
+    ended = "converged" if facts["converged"] else "not converged"
+    n_features = counted(facts["n_features"], "feature")
+    parts: list[Any] = [
+        f"{heading(found)}, {n_features}; {ended} after "
+        f"{counted(facts['n_iter'], 'iteration')} in {found.seconds:.2f} s, objective "
+        f"{number(facts['objective'])}",
+        size_table(facts["sizes"]),
+    ]
+    if not found.knowledge.is_empty:
+        parts += violation_lines(found.knowledge, found.violations)
+    if found.scores:
+        parts.append(score_table(found.scores, found.data.truth_column or "truth"))
+    return parts
+
+
+def _features(found: Run) -> list[Any]:
+    ranked = hasattr(found.estimator, "get_support")
+    return [*([_ranking(found)] if ranked else []), features_line(found)]
+
+
+def features_line(found: Outcome) -> str:
+    """Rows and features, before and after."""
+    n_before = counted(len(found.data.feature_names), "feature")
+    n_after = len(found.feature_names)
+    return f"{heading(found)}, {n_before} in, {n_after} out, in {found.seconds:.2f} s"
+
+
+def _ranking(found: Run) -> Any:
+    estimator, names = found.estimator, found.data.feature_names
+    order, kept = np.argsort(estimator.ranking_, kind="stable"), estimator.get_support()
+    rows: list[tuple[Any, ...]] = [
+        (
+            names[j],
+            estimator.ranking_[j],
+            number(float(estimator.scores_[j])),
+            "✓" if kept[j] else "",
+        )
+        for j in order[:SHOWN_FEATURES]
+    ]
+    if len(order) > SHOWN_FEATURES:
+        rows.append((f"and {len(order) - SHOWN_FEATURES} more", "", "", ""))
+    return table("Feature", "Rank", "Score", "Kept", rows=rows)

@@ -1,0 +1,165 @@
+"""What commands share: talking to the user in tables, sentences or JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sidelight._words import counted
+from sidelight.constraints import Constraints, Violations
+
+SHOWN_CLUSTERS = 30
+SHOWN_VIOLATIONS = 8
+STATEMENTS = {
+    "must_link": "must-link",
+    "cannot_link": "cannot-link",
+    "labels": "known label",
+    "groups": "group member",
+}
+SCORES = {
+    "adjusted_rand_index": "Adjusted Rand index",
+    "nmi_arithmetic": "Normalized mutual information",
+    "clustering_accuracy": "Accuracy (best matching)",
+    "pairwise_f1": "Pairwise F1",
+    "purity": "Purity",
+}
+
+
+@dataclass
+class Screen:
+    """Where a command says what it does: tables for people, or one JSON object for machines."""
+
+    as_json: bool = False
+    quiet: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def talks(self) -> bool:
+        """Whether there is somebody to read more than the result."""
+        return not (self.as_json or self.quiet)
+
+    def note(self, *sentences: str) -> None:
+        """Say something on the side (standard error)."""
+        self.notes += sentences
+        if self.talks:
+            print(*sentences, sep="\n", end="\n" if sentences else "", file=sys.stderr)
+
+    def show(self, *parts: Any) -> None:
+        """Show text (Rich markup) or tables on standard output."""
+        if self.talks:
+            from rich.console import Console
+
+            console = Console(highlight=False, soft_wrap=True)
+            for part in parts:
+                console.print(part)
+
+    def written(self, outputs: Mapping[str, Any], otherwise: str) -> dict[str, str]:
+        """Name the files that were written, and return them by kind."""
+        paths = {kind: str(path) for kind, path in outputs.items()}
+        names = ", ".join(plain_text(path) for path in paths.values())
+        self.show(f"Written: {names}" if names else otherwise)
+        return paths
+
+    def result(self, facts: dict[str, Any]) -> None:
+        """End with the facts: the one JSON object, if that was asked for."""
+        if self.as_json:
+            print(json.dumps(_plain({**facts, "notes": self.notes}), allow_nan=False))
+
+    @contextlib.contextmanager
+    def progress(self) -> Iterator[None]:
+        """Bars for long work, when a person is watching."""
+        import sidelight
+
+        with sidelight.progress(show=self.talks and sys.stderr.isatty()):
+            yield
+
+
+def plain_text(value: object) -> str:
+    """Text that Rich shows as it is: ids may hold square brackets."""
+    from rich.markup import escape
+
+    return escape(str(value))
+
+
+def number(value: float) -> str:
+    """A number for people."""
+    return f"{value:,.6g}"
+
+
+def table(
+    *headers: str,
+    rows: Iterable[Sequence[object]],
+    title: str | None = None,
+    justify: Sequence[str] = ("left", "right"),
+) -> Any:
+    """Lay out a table; by default columns after the first are numbers, to the right."""
+    from rich import box
+    from rich.table import Table
+
+    laid_out = Table(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    for position, header in enumerate(headers):
+        side: Any = justify[min(position, len(justify) - 1)]
+        laid_out.add_column(header, justify=side)
+    for row in rows:
+        laid_out.add_row(*(plain_text(cell) for cell in row))
+    return laid_out
+
+
+def size_table(sizes: Mapping[str, int]) -> Any:
+    """The clusters with their numbers of rows; of very many, the largest."""
+    n_rows = sum(sizes.values())
+    shown = list(sizes.items())
+    if len(shown) > SHOWN_CLUSTERS:
+        shown = sorted(shown, key=lambda one: -one[1])[:SHOWN_CLUSTERS]
+    rows = [(cluster, f"{n:,}", f"{n / n_rows:.1%}") for cluster, n in shown]
+    if hidden := len(sizes) - len(shown):
+        rows.append((f"and {hidden} smaller ones", "", ""))
+    return table("Cluster", "Rows", "Share", rows=rows)
+
+
+def score_table(scores: Mapping[str, Mapping[str, float]], column: str) -> Any:
+    """The usual scores side by side."""
+    rows: list[list[str]] = [["Rows", *(f"{int(s['n_rows']):,}" for s in scores.values())]]
+    rows += [[text, *(f"{s[name]:.3f}" for s in scores.values())] for name, text in SCORES.items()]
+    headers = (f"{which} rows" for which in scores)
+    return table(f"Agreement with the column {column!r}", *headers, rows=rows)
+
+
+def knowledge_text(known: Constraints) -> str:
+    """How much is known, in words."""
+    counts = known.counts.items()
+    return ", ".join(counted(n, STATEMENTS[kind]) for kind, n in counts if n) or "nothing"
+
+
+def violation_lines(known: Constraints, violations: Violations) -> list[str]:
+    """How much of what is known a clustering keeps, and some of what it does not."""
+    kept = violations.n_stated - violations.n
+    return [
+        f"Known: {knowledge_text(known)}; {kept:,} of {violations.n_stated:,} kept "
+        f"({violations.satisfied:.1%})",
+        *(f"  {plain_text(sentence)}" for sentence in violations.describe(SHOWN_VIOLATIONS)),
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Values that JSON knows; what is not a finite number becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)

@@ -1,0 +1,1 @@
+"""``sidelight ask``: the dialogue with a person in the terminal."""

@@ -1,0 +1,89 @@
+"""``sidelight ask``: ask a person which rows belong together, then cluster with the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sidelight._words import counted
+from sidelight.active import Answers, make_strategy
+from sidelight.active._strategies import NAMES
+from sidelight.cli import _run
+from sidelight.cli._errors import UsageError
+from sidelight.cli._screen import Screen, plain_text
+from sidelight.cli.ask._dialogue import HELP, Dialogue
+from sidelight.cli.ask._pair_view import PairView
+from sidelight.runs import Request, check_outputs, prepare
+
+ENDINGS = {
+    "quit": "",
+    "budget": "That was the last question. ",
+    "nothing left to ask": "Nothing is left to ask. ",
+}
+
+
+def run(
+    request: Request,
+    outputs: Mapping[str, Path | None],
+    *,
+    strategy: str,
+    budget: int | None,
+    answers_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Ask until the person has had enough, then do what ``sidelight cluster`` does."""
+    if strategy not in NAMES:
+        raise UsageError(f"There is no strategy {strategy!r}; there are {', '.join(NAMES)}.")
+    if budget is not None and budget < 0:
+        raise UsageError(f"--budget must not be negative, got {budget}.")
+    name = request.data.name.removesuffix(".gz")
+    answers_file = answers_file or Path(f"{Path(name).stem}.answers.jsonl")
+    constraints_file = answers_file.with_suffix(".constraints.csv")
+    check_outputs(constraints=constraints_file, **outputs)
+    facts = _talk(request, strategy, budget, answers_file, constraints_file, as_json)
+    request = replace(request, constraints=constraints_file)
+    result = _run.run(request, Screen(as_json=False, quiet=as_json), **outputs)
+    Screen(as_json=as_json).result({**result, "command": "ask", "answers": facts})
+
+
+def _talk(
+    request: Request,
+    strategy: str,
+    budget: int | None,
+    answers_file: Path,
+    constraints_file: Path,
+    as_json: bool,
+) -> dict[str, Any]:
+    """Hold the dialogue and write what it brought as constraints."""
+    from rich.console import Console
+
+    # Standard output belongs to the JSON object, if that was asked for.
+    console = Console(highlight=False, stderr=as_json)
+    prepared = prepare(replace(request, method=request.method or "pckmeans"))
+    data = prepared.data
+    with Answers.open(answers_file, known=prepared.knowledge) as answers:
+        chooser = make_strategy(strategy, prepared.estimator)
+        chooser.start(prepared.X, answers, request.k, request.seed)
+        dialogue = Dialogue(answers, chooser, PairView(data), console, budget)
+        resumed = f" ({dialogue.tally()})" if len(answers) else ""
+        console.print(
+            f"[bold]{plain_text(request.data)}[/]: {counted(data.n_rows, 'row')}. Every answer is "
+            f"kept at once in {plain_text(answers_file)}{resumed}\n{plain_text(HELP)}"
+        )
+        ended = dialogue.run()
+        answers.constraints.write(constraints_file)
+        console.print(
+            f"\n{ENDINGS[ended]}{dialogue.tally()} Written: {plain_text(constraints_file)}"
+        )
+        return {
+            "ended": ended,
+            "asked": dialogue.n_asked,
+            "same": answers.n_same,
+            "different": answers.n_different,
+            "skipped": answers.n_skipped,
+            "saved": answers.n_saved,
+            "file": str(answers_file),
+            "constraints": str(constraints_file),
+        }

@@ -1,0 +1,15 @@
+from ._apply import Applied as Applied
+from ._apply import predict as predict
+from ._apply import transform as transform
+from ._model import Model as Model
+from ._model import load_model as load_model
+from ._model import save_model as save_model
+from ._request import Request as Request
+from ._request import prepare as prepare
+from ._request import read_knowledge as read_knowledge
+from ._request import read_rows as read_rows
+from ._request import run as run
+from ._run import Outcome as Outcome
+from ._run import Prepared as Prepared
+from ._run import Run as Run
+from ._run import check_outputs as check_outputs

@@ -1,0 +1,105 @@
+"""New rows by a model."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sidelight.exceptions import SidelightError
+from sidelight.io import Table
+from sidelight.runs._model import Model
+from sidelight.runs._run import Outcome, names_out
+
+
+@dataclass(frozen=True, eq=False)
+class Applied(Outcome):
+    """New rows with what a model makes of them.
+
+    Attributes
+    ----------
+    model : Model
+        The model.
+    estimator : object
+        Estimator of the model.
+    data : Table
+        The rows.
+    labels : ndarray or None
+        Cluster of every row; None for features.
+    features : ndarray, csr_matrix or None
+        Features of every row; None for clusters.
+    feature_names : list of str
+        Names of the features; empty for clusters.
+    seconds : float
+        Time that the model took.
+    """
+
+    model: Model
+    estimator: Any
+    data: Table
+    labels: Any
+    features: Any
+    feature_names: list[str]
+    seconds: float
+
+
+def predict(
+    model: Model, data: str | os.PathLike[str] | Table, *, id_column: str | None = None
+) -> Applied:
+    """Assign new rows to the clusters of a model.
+
+    Parameters
+    ----------
+    model : Model
+        What :func:`load_model` returns.
+    data : path-like or Table
+        The rows, with the columns that the model was fitted to.
+    id_column : str, default=None
+        Column that names the rows; by default as in the data of the model.
+
+    Returns
+    -------
+    Applied
+        The rows with their clusters, in ``labels``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sidelight.datasets import example_paths
+    >>> from sidelight.runs import Request, load_model, predict, run
+    >>> data, _ = example_paths()
+    >>> fitted = run(Request(data, k=3, drop=["variety"]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model = load_model(fitted.save(Path(folder) / "model.skops"))
+    >>> bool((predict(model, data).labels == fitted.labels).all())
+    True
+    """
+    if not hasattr(model.estimator, "predict"):
+        maps = hasattr(model.estimator, "transform")
+        hint = "; `sidelight transform DATA --model MODEL` gives its features" if maps else ""
+        raise SidelightError(f"{model.method} cannot assign new rows to clusters{hint}.")
+    table, labels, seconds = _apply(model, model.estimator.predict, data, id_column)
+    return Applied(model, model.estimator, table, labels, None, [], seconds)
+
+
+def transform(
+    model: Model, data: str | os.PathLike[str] | Table, *, id_column: str | None = None
+) -> Applied:
+    """Map new rows to the features of a model; parameters as in :func:`predict`."""
+    if not hasattr(model.estimator, "transform"):
+        raise SidelightError(f"{model.method} does not make features; use `sidelight predict`.")
+    table, features, seconds = _apply(model, model.estimator.transform, data, id_column)
+    names = names_out(model.estimator, model.feature_names)
+    return Applied(model, model.estimator, table, None, features, names, seconds)
+
+
+def _apply(
+    model: Model, function: Callable[[Any], Any], data: Any, id_column: str | None
+) -> tuple[Table, Any, float]:
+    table = data if isinstance(data, Table) else model.read(data, id_column=id_column)
+    start = time.perf_counter()
+    values = function(model.rows(table))
+    return table, values, time.perf_counter() - start

@@ -1,0 +1,338 @@
+"""What is asked for, and how it becomes rows, knowledge and an estimator."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sidelight import catalog
+from sidelight._fit.parameters import declared
+from sidelight._words import listed
+from sidelight.catalog import Method
+from sidelight.constraints import Constraints
+from sidelight.exceptions import InvalidRequest
+from sidelight.io import Table, read_pairs, read_table
+from sidelight.runs._run import Prepared, Run
+from sidelight.tags import KINDS, Kind
+
+#: Stands for the file of rows that were given as an array.
+IN_MEMORY = Path("rows in memory")
+#: Parameters that a request sets by its ``k``.
+SIZES = ("n_clusters", "n_components", "n_features_to_select")
+#: Parameters that a request sets by other means.
+RESERVED = {"random_state": "--seed (seed=)", "verbose": "sidelight.progress()"}
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What is asked for: which rows, by which method, and what is known about them.
+
+    Attributes
+    ----------
+    data : path-like, Table, array, CSR matrix or data frame
+        The rows; a path is read by :func:`sidelight.io.read_table`.
+    k : int or None
+        Number of clusters, components, dimensions or features to keep, whichever the method has.
+    method : str or None
+        Name of the method in the catalog; by default ``pckmeans`` where something is known about
+        the rows, else ``kmeans``.
+    constraints : Constraints, path-like or None
+        Side information, or the file that holds it.
+    must_link, cannot_link : path-like or None
+        Files of pairs, two ids per line.
+    labels : str, array-like or None
+        Labels that are known for some of the rows: the name of their column, or one value per row.
+    truth : str, array-like or None
+        True classes, for the scores only: the name of their column, or one value per row.
+    settings : mapping of str to object
+        Parameters of the method. Text is read as the declaration of the parameter says, so that
+        ``"10"`` is a number where one is wanted.
+    id_column : str or None
+        Column that names the rows, where the data is a path.
+    columns, drop : sequence of str
+        Columns to use as features, and to leave out, where the data is a path.
+    standardize : bool
+        Whether all features are brought to mean 0 and variance 1.
+    seed : int
+        Seed of the random numbers.
+    command : {"cluster", "transform", "select"} or None
+        Command whose methods are meant; by default that of the method.
+
+    Examples
+    --------
+    >>> from sidelight.datasets import example_paths
+    >>> from sidelight.runs import Request, run
+    >>> data, links = example_paths()
+    >>> found = run(Request(data, k=3, constraints=links, truth="variety"))
+    >>> found.method.name, found.data.n_rows
+    ('pckmeans', 240)
+    >>> bool(found.scores["unconstrained"]["clustering_accuracy"] > 0.8)
+    True
+    """
+
+    data: Any
+    k: int | None = None
+    method: str | None = None
+    constraints: Constraints | str | os.PathLike[str] | None = None
+    must_link: str | os.PathLike[str] | None = None
+    cannot_link: str | os.PathLike[str] | None = None
+    labels: Any = None
+    truth: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    id_column: str | None = None
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    standardize: bool = False
+    seed: int = 0
+    command: str | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file of the rows; None for rows in memory."""
+        return Path(self.data) if isinstance(self.data, str | os.PathLike) else None
+
+    def command_line(self) -> str | None:
+        """Return the command that asks the same; None where something is only in memory.
+
+        Examples
+        --------
+        >>> from sidelight.runs import Request
+        >>> Request("rows.csv", k=3, settings={"max_iter": 10}).command_line()
+        'sidelight cluster rows.csv -k 3 --seed 0 --set max_iter=10'
+        """
+        command = self.command or "cluster"
+        option = next(kind.option for kind in KINDS.values() if kind.command == command)
+        given = {
+            option: self.k,
+            "--method": self.method,
+            "--constraints": self.constraints,
+            "--must-link": self.must_link,
+            "--cannot-link": self.cannot_link,
+            "--label-column": self.labels,
+            "--truth-column": self.truth,
+            "--id-column": self.id_column,
+            "--columns": ",".join(self.columns or ()) or None,
+            "--drop": ",".join(self.drop) or None,
+            "--seed": self.seed,
+        }
+        options = {name: value for name, value in given.items() if value is not None}
+        values = (self.data, *options.values(), *self.settings.values())
+        if not all(isinstance(value, str | int | float | os.PathLike | None) for value in values):
+            return None
+        words = [word for pair in options.items() for word in pair]
+        words += ["--standardize"] if self.standardize else []
+        for name, value in self.settings.items():
+            words += ["--set", f"{name}={value}"]
+        return shlex.join(map(str, ["sidelight", command, self.data, *words]))
+
+
+def run(request: Request) -> Run:
+    """Read, fit and score what a request asks for.
+
+    Parameters
+    ----------
+    request : Request
+        What is asked for.
+
+    Returns
+    -------
+    Run
+        The fitted estimator with its data, scores and ways to write them.
+
+    Examples
+    --------
+    >>> from sidelight.runs import Request, run
+    >>> found = run(Request([[0.0], [0.1], [5.0], [5.1]], k=2, truth=["a", "a", "b", "b"]))
+    >>> found.method.name, found.scores["all"]["adjusted_rand_index"]
+    ('kmeans', 1.0)
+    """
+    return prepare(request).fit()
+
+
+def prepare(request: Request) -> Prepared:
+    """Read rows and knowledge, choose the method and make its estimator.
+
+    Parameters
+    ----------
+    request : Request
+        What is asked for.
+
+    Returns
+    -------
+    Prepared
+        All that a fit needs; ``fit()`` does it.
+    """
+    method = _named_method(request)
+    data = read_rows(request, allow_missing=method is not None and method.tags.missing)
+    knowledge = read_knowledge(data, request)
+    if method is None:
+        method = catalog.get("kmeans" if knowledge.is_empty else "pckmeans")
+    request = dataclasses.replace(request, command=_kind(method).command)
+    estimator = _make_estimator(method, request, n_classes=len(knowledge.label_names))
+    scaler, X = _standardize(data.X) if request.standardize else (None, data.X)
+    notes = (*data.notes, *knowledge.notes, *_ignored(knowledge, method))
+    return Prepared(request, method, estimator, data, X, scaler, knowledge, notes)
+
+
+def _named_method(request: Request) -> Method | None:
+    """Find the method by its name, and refuse one that another command runs."""
+    if request.method is None:
+        if request.command in (None, "cluster"):
+            return None
+        names = [m.name for m in catalog.methods() if _kind(m).command == request.command]
+        raise InvalidRequest(f"say how: -m NAME, one of {', '.join(names)}.")
+    method = catalog.get(request.method)
+    kind = _kind(method)
+    if request.command not in (None, kind.command):
+        raise InvalidRequest(
+            f"{method.name} gives {kind.gives}: `sidelight {kind.command} DATA -m {method.name}`."
+        )
+    return method
+
+
+def _kind(method: Method) -> Kind:
+    return KINDS[method.tags.kind]
+
+
+# --- rows and knowledge -----------------------------------------------------------------------
+
+
+def read_rows(request: Request, *, allow_missing: bool = False) -> Table:
+    """Read the rows, or take those in memory; labels and truth may be given beside them."""
+    beside = {"labels": request.labels, "truth": request.truth}
+    names = {kind: value for kind, value in beside.items() if isinstance(value, str)}
+    if request.path is not None:
+        data = read_table(
+            request.path,
+            id_column=request.id_column,
+            label_column=names.get("labels"),
+            truth_column=names.get("truth"),
+            columns=request.columns,
+            drop=request.drop,
+            allow_missing=allow_missing,
+        )
+    elif names or request.columns is not None or request.drop or request.id_column:
+        raise InvalidRequest("columns are chosen by name only where the data is a file.")
+    else:
+        data = request.data if isinstance(request.data, Table) else _in_memory(request.data)
+    values = {
+        kind: _classes(value, data.n_rows, kind)
+        for kind, value in beside.items()
+        if value is not None and kind not in names
+    }
+    return dataclasses.replace(data, **values) if values else data
+
+
+def _in_memory(X: Any) -> Table:
+    rows = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    names = getattr(X, "columns", None)
+    if names is None:
+        names = [f"x{feature}" for feature in range(rows.shape[1])]
+    return Table(rows, None, tuple(map(str, names)), IN_MEMORY)
+
+
+def _classes(values: Any, n_rows: int, name: str) -> Any:
+    """Classes as a table holds them: whole numbers with -1, or text with "", where unknown."""
+    given = np.asarray(values)
+    if given.shape != (n_rows,):
+        raise InvalidRequest(f"{name} must hold one value per row, {n_rows}, got {given.shape}.")
+    if given.dtype.kind in "iu":
+        return given.astype(np.int64)
+    return np.array(["" if v is None or v != v else str(v) for v in given.tolist()])
+
+
+def read_knowledge(data: Table, request: Request) -> Constraints:
+    """Everything that is known about the rows, from all the places where it was given."""
+    place: dict[str, Any] = {"n_samples": data.n_rows, "ids": data.ids}
+    knowledge = Constraints(**place)
+    if isinstance(request.constraints, Constraints):
+        knowledge |= request.constraints
+    elif request.constraints is not None:
+        knowledge |= Constraints.read(request.constraints, **place)
+    files = {"must_link": request.must_link, "cannot_link": request.cannot_link}
+    pairs: dict[str, Any] = {
+        kind: data.row_ids[read_pairs(file, data.row_ids)]
+        for kind, file in files.items()
+        if file is not None
+    }
+    if pairs:
+        knowledge |= Constraints(**pairs, **place)
+    if data.labels is not None:
+        knowledge |= Constraints(labels=data.labels, **place)
+    return knowledge
+
+
+def _ignored(knowledge: Constraints, method: Method) -> list[str]:
+    """Name the kinds of knowledge that were given and that the method has no use for."""
+    kinds = [kind.replace("_", "-") for kind, n in knowledge.counts.items() if n]
+    ignored = [kind for kind in kinds if kind not in method.tags.knowledge]
+    if not ignored:
+        return []
+    return [
+        f"{method.cls.__name__} makes no use of {listed(ignored)} information; it is only compared "
+        "with the result."
+    ]
+
+
+def _standardize(X: Any) -> tuple[Any, Any]:
+    """Bring features to mean 0 and variance 1; sparse rows keep their zeros, and their mean."""
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler(with_mean=not sparse.issparse(X))
+    return scaler, scaler.fit_transform(X)
+
+
+# --- the estimator ----------------------------------------------------------------------------
+
+
+def _make_estimator(method: Method, request: Request, *, n_classes: int) -> Any:
+    """Make the estimator as it was asked for."""
+    parameters = declared(method.cls)
+    size = next((name for name in SIZES if name in parameters), None)
+    chosen = _settings(method, request.settings, size) | _size(method, request.k, size, n_classes)
+    if "random_state" in parameters:
+        chosen["random_state"] = request.seed
+    return method.cls(**chosen)
+
+
+def _settings(method: Method, settings: Mapping[str, Any], size: str | None) -> dict[str, Any]:
+    """Check the settings by their declarations, which also read text."""
+    parameters = declared(method.cls)
+    others = RESERVED | ({} if size is None else {size: f"{_kind(method).option} (k=)"})
+    free = sorted(set(parameters) - set(others))
+    chosen = {}
+    for name, value in settings.items():
+        if name in parameters and name in others:
+            raise InvalidRequest(f"use {others[name]} for {name}.")
+        if name not in free:
+            raise InvalidRequest(
+                f"{method.cls.__name__} has no parameter {name!r}; it has {', '.join(free)}."
+            )
+        chosen[name] = parameters[name].parse(value) if isinstance(value, str) else value
+        parameters[name].check(chosen[name])
+    return chosen
+
+
+def _size(method: Method, k: int | None, size: str | None, n_classes: int) -> dict[str, Any]:
+    """The parameter that ``k`` sets; clusterers that can do without find the number themselves."""
+    clusters = method.tags.kind == "clusterer"
+    if k is not None and size is not None:
+        return {size: k}
+    if k is not None:
+        raise InvalidRequest(
+            f"{method.cls.__name__} has no number to choose by {_kind(method).option} (k=)."
+        )
+    if clusters and method.tags.needs_n_clusters:
+        hint = f" (the labels know {n_classes} classes)" if n_classes else ""
+        raise InvalidRequest(
+            f"say how many clusters {method.cls.__name__} is to find: -k 3, for example{hint}."
+        )
+    return {size: None} if clusters and size == "n_clusters" else {}

@@ -1,0 +1,296 @@
+"""A fit with all that it was given: scores, facts, labels, features, report and model."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sidelight.catalog import Method
+from sidelight.constraints import Constraints, Violations
+from sidelight.exceptions import SidelightError
+from sidelight.io import Table
+from sidelight.io._atomic import check_writable, write_together
+from sidelight.io._labels import check_labels_path, fill_labels
+from sidelight.io._write_table import check_table_path, fill_table
+from sidelight.runs._model import Model, fill_model
+
+if TYPE_CHECKING:
+    from sidelight.runs._request import Request
+
+#: What a run can write, with the endings of its files where these are not those of tables.
+OUTPUTS: dict[str, Sequence[str]] = {
+    "labels": (),
+    "features": (),
+    "report": (".html", ".htm"),
+    "model": (".skops",),
+    "constraints": (".csv", ".csv.gz", ".json", ".parquet"),
+}
+CHECKS: dict[str, Callable[[Any], Any]] = {
+    "labels": check_labels_path,
+    "features": check_table_path,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A request whose data is read and whose estimator is made, but not fitted.
+
+    Attributes
+    ----------
+    request : Request
+        What was asked for.
+    method : Method
+        The method, out of the catalog.
+    estimator : object
+        The estimator with its parameters.
+    data : Table
+        The rows as they were read.
+    X : ndarray or csr_matrix
+        The rows as the estimator sees them.
+    scaler : StandardScaler or None
+        Estimator that standardized the rows.
+    knowledge : Constraints
+        All that is known about the rows.
+    notes : tuple of str
+        Decisions made on the way, as sentences for the user.
+    """
+
+    request: Request
+    method: Method
+    estimator: Any
+    data: Table
+    X: Any
+    scaler: Any
+    knowledge: Constraints
+    notes: tuple[str, ...]
+
+    def fit(self) -> Run:
+        """Fit the estimator, and map the rows where it finds no clusters."""
+        start = time.perf_counter()
+        estimator = self.method.cls(**self.estimator.get_params(deep=False))
+        estimator.fit(self.X, constraints=self.knowledge)
+        labels = getattr(estimator, "labels_", None)
+        features = estimator.transform(self.X) if labels is None else None
+        seconds = time.perf_counter() - start
+        names = [] if features is None else names_out(estimator, self.data.feature_names)
+        prepared = {**vars(self), "estimator": estimator}
+        return Run(
+            **prepared, labels=labels, features=features, feature_names=names, seconds=seconds
+        )
+
+
+class Outcome:
+    """Rows with their clusters or new features, and ways to write them."""
+
+    data: Table
+    estimator: Any
+    labels: Any
+    features: Any
+    feature_names: list[str]
+    seconds: float
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of rows of every cluster, by the name of the cluster."""
+        clusters, counts = np.unique(self.labels, return_counts=True)
+        return {str(c): int(n) for c, n in zip(clusters, counts, strict=True)}
+
+    def write(self, **outputs: str | os.PathLike[str] | None) -> dict[str, Path]:
+        """Write several files, or none of them where one cannot be written.
+
+        Parameters
+        ----------
+        **outputs : path-like or None
+            Where to write ``labels``, ``features``, ``report`` and ``model``.
+
+        Returns
+        -------
+        dict of str to Path
+            The files that were written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sidelight.runs import Request, run
+        >>> found = run(Request([[0.0], [0.1], [5.0]], k=2))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = found.write(labels=Path(folder) / "labels.csv")
+        ...     print(written["labels"].read_text().splitlines()[0])
+        id,cluster
+        """
+        paths = check_outputs(**outputs)
+        writers = self._writers()
+        write_together({path: writers[kind] for kind, path in paths.items()})
+        return paths
+
+    def _writers(self) -> dict[str, Callable[[Path], None]]:
+        return {"labels": self._fill_labels, "features": self._fill_features}
+
+    def _fill_labels(self, path: Path) -> None:
+        if self.labels is None:
+            raise SidelightError(
+                f"{type(self.estimator).__name__} finds no clusters; write its features."
+            )
+        fill_labels(path, self.data.ids, self.labels)
+
+    def _fill_features(self, path: Path) -> None:
+        if self.features is None:
+            raise SidelightError(
+                f"{type(self.estimator).__name__} makes no features; write its labels."
+            )
+        data = self.data
+        columns = ((data.label_column, data.labels), (data.truth_column, data.truth))
+        others = {name: values for name, values in columns if name and values is not None}
+        fill_table(path, self.features, self.feature_names, ids=data.row_ids, others=others)
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Prepared, Outcome):
+    """A fitted estimator with all that it was given; made by :func:`sidelight.runs.run`.
+
+    Attributes
+    ----------
+    request, method, estimator, data, X, scaler, knowledge, notes
+        As in :class:`Prepared`; the estimator is fitted.
+    labels : ndarray or None
+        Cluster of every row; None where the method makes features.
+    features : ndarray, csr_matrix or None
+        New features of the rows; None for clusters.
+    feature_names : list of str
+        Names of the new features.
+    seconds : float
+        Time of the fit.
+    """
+
+    labels: Any
+    features: Any
+    feature_names: list[str]
+    seconds: float
+
+    @cached_property
+    def violations(self) -> Violations:
+        """Stated constraints that the clusters do not keep."""
+        return self.knowledge.violations(self.labels)
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Agreement with the true classes, over all rows and over those no constraint mentions."""
+        if self.data.truth is None or self.labels is None:
+            return {}
+        from sidelight.evaluation import constrained_scores
+
+        return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what came out as plain values: counts, sizes, scores, violations."""
+        facts = {
+            "data": str(self.data.path),
+            "method": self.method.name,
+            "parameters": self.estimator.get_params(),
+            "n_rows": self.data.n_rows,
+            "n_features": len(self.data.feature_names),
+            "seconds": self.seconds,
+            "knowledge": self.knowledge.counts,
+        }
+        return facts | (self._feature_facts() if self.labels is None else self._cluster_facts())
+
+    def _cluster_facts(self) -> dict[str, Any]:
+        ended = ("objective", "n_iter", "converged")
+        return {
+            "sizes": self.sizes,
+            **{name: getattr(self.estimator, f"{name}_", None) for name in ended},
+            "violations": self.violations.as_dict(),
+            "scores": self.scores or None,
+        }
+
+    def _feature_facts(self) -> dict[str, Any]:
+        names = self.data.feature_names
+        facts = {"features_in": list(names), "features_out": self.feature_names}
+        if not hasattr(self.estimator, "get_support"):
+            return facts
+        return {
+            **facts,
+            "selected": np.asarray(names, object)[self.estimator.get_support()].tolist(),
+            "scores": dict(zip(names, np.asarray(self.estimator.scores_).tolist(), strict=True)),
+            "ranking": dict(zip(names, np.asarray(self.estimator.ranking_).tolist(), strict=True)),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Keep the model with all that new rows need, for :func:`sidelight.runs.load_model`."""
+        return self.write(model=path)["model"]
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report as one HTML file."""
+        return self.write(report=path)["report"]
+
+    def _writers(self) -> dict[str, Callable[[Path], None]]:
+        return {**super()._writers(), "report": self._fill_report, "model": self._fill_model}
+
+    def _fill_model(self, path: Path) -> None:
+        data = self.data
+        fill_model(
+            Model(
+                estimator=self.estimator,
+                scaler=self.scaler,
+                method=self.method.name,
+                feature_names=list(data.feature_names),
+                id_column=data.id_column,
+                zero_based=data.zero_based,
+            ),
+            path,
+        )
+
+    def _fill_report(self, path: Path) -> None:
+        from sidelight.report import render_report
+
+        data = self.data
+        html = render_report(
+            estimator=self.estimator,
+            X=self.X,
+            constraints=None if self.knowledge.is_empty else self.knowledge,
+            labels_true=data.truth,
+            ids=None if data.ids is None else data.ids.tolist(),
+            feature_names=data.feature_names,
+            title=f"{data.path.name}: {type(self.estimator).__name__}",
+            settings={"data": str(data.path), "standardized": self.request.standardize},
+            command=self.request.command_line(),
+            seconds=self.seconds,
+        )
+        path.write_text(html, encoding="utf-8")
+
+
+def check_outputs(**outputs: str | os.PathLike[str] | None) -> dict[str, Path]:
+    """Complain about a place where a file cannot be written before the work, not after it.
+
+    Parameters
+    ----------
+    **outputs : path-like or None
+        Where ``labels``, ``features``, ``report``, ``model`` and ``constraints`` are to go.
+
+    Returns
+    -------
+    dict of str to Path
+        Those that are given.
+    """
+    paths = {kind: Path(path) for kind, path in outputs.items() if path is not None}
+    for kind, path in paths.items():
+        endings = OUTPUTS[kind]
+        if endings and not path.name.lower().endswith(tuple(endings)):
+            raise SidelightError(f"{path} should end in {' or '.join(endings)}.")
+        if kind in CHECKS:
+            CHECKS[kind](path)
+        check_writable(path)
+    return paths
+
+
+def names_out(estimator: Any, feature_names: Sequence[str]) -> list[str]:
+    """Names of the features that an estimator makes."""
+    return [str(n) for n in estimator.get_feature_names_out(np.asarray(feature_names, object))]
