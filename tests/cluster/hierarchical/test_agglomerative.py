@@ -92,7 +92,7 @@ def test_without_constraints_it_is_scipy(method: str) -> None:
     assert as_sets(model.labels_) == as_sets(fcluster(expected, 5, "maxclust"))
     assert model.n_clusters_dead_end_ == 1
     np.testing.assert_array_equal(model.history_, model.linkage_[:75, 2])
-    soft = ConstrainedAgglomeration(5, linkage=method, constraints_as="distances").fit(X)
+    soft = ConstrainedAgglomeration(5, linkage=method, enforcement="soft").fit(X)
     np.testing.assert_allclose(soft.linkage_, model.linkage_)
 
 
@@ -239,12 +239,12 @@ def test_constrained_complete_link_equals_the_text(seed: int) -> None:
     i, j = known.cannot_link.T
     D[i, j] = D[j, i] = farthest + 1
     expected = linkage(squareform(D, checks=False), "complete")
-    model = ConstrainedAgglomeration(4, constraints_as="distances").fit(X, constraints=known)
+    model = ConstrainedAgglomeration(4, enforcement="soft").fit(X, constraints=known)
     np.testing.assert_allclose(model.linkage_[:, 2], expected[:, 2], atol=1e-12)
     assert is_valid_linkage(model.linkage_)
     n_linked = 16 - known.closure().n_components
     assert np.all(model.linkage_[:n_linked, 2] == 0)
-    free = ConstrainedAgglomeration(None, constraints_as="distances").fit(X, constraints=known)
+    free = ConstrainedAgglomeration(None, enforcement="soft").fit(X, constraints=known)
     assert free.n_violations_ == 0
     if model.n_violations_:  # only above everything else
         assert model.objective_ >= farthest + 1
@@ -252,7 +252,7 @@ def test_constrained_complete_link_equals_the_text(seed: int) -> None:
 
 def test_soft_constraints_are_told_when_violated() -> None:
     X, known = crown()
-    model = ConstrainedAgglomeration(2, constraints_as="distances").fit(X, constraints=known)
+    model = ConstrainedAgglomeration(2, enforcement="soft").fit(X, constraints=known)
     assert model.n_violations_ == known.violations(model.labels_).n > 0
     contradictory = Constraints([(0, 1)], [(0, 1)], n_samples=6)
     with pytest.warns(ConstraintWarning, match="contradict"):
@@ -316,7 +316,7 @@ def test_impossible_numbers_of_clusters() -> None:
     with pytest.raises(InfeasibleConstraints, match="leave 3 groups") as caught:
         ConstrainedAgglomeration(4).fit(X, constraints=together)
     assert caught.value.sufficient_k == 3
-    soft = ConstrainedAgglomeration(4, constraints_as="distances").fit(X, constraints=together)
+    soft = ConstrainedAgglomeration(4, enforcement="soft").fit(X, constraints=together)
     assert len(np.unique(soft.labels_)) == 4
     triangle = Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)], n_samples=6)
     with pytest.raises(InfeasibleConstraints, match="3 clusters would suffice"):
@@ -325,7 +325,7 @@ def test_impossible_numbers_of_clusters() -> None:
 
 def test_bad_choices_and_edges_of_size() -> None:
     X = np.arange(4.0)[:, None]
-    for wrong in ({"linkage": "ward"}, {"constraints_as": "soft"}, {"metric": "cosine"}):
+    for wrong in ({"linkage": "ward"}, {"enforcement": "weak"}, {"metric": "cosine"}):
         with pytest.raises(ValueError, match="must be"):
             ConstrainedAgglomeration(**wrong).fit(X)
     one = ConstrainedAgglomeration(1).fit(X[:1])

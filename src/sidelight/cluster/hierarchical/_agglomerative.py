@@ -1,20 +1,18 @@
-"""Agglomerative clustering that listens to pairs (Davidson, Ravi 2005; Klein et al. 2002)."""
+"""Agglomerative clustering under pair constraints (Davidson, Ravi 2005; Klein et al. 2002)."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 
-from sidelight._fit.checks import check_n_clusters
+from sidelight._fit.parameters import Count
 from sidelight._kernels.cluster.nn_chain import linkage_matrix, shorten_through
 from sidelight._typing import Array
-from sidelight.base import ConstrainedEstimator
+from sidelight.base import Clusterer
 from sidelight.cluster.hierarchical._group_distances import (
     LINKAGES,
-    METRICS,
     check_distances,
     group_distances,
 )
@@ -31,7 +29,7 @@ from sidelight.exceptions import InfeasibleConstraints, SidelightError
 from sidelight.tags import MethodTags
 
 
-class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
+class ConstrainedAgglomeration(Clusterer):
     """Merge the closest clusters, step by step, as far as the cannot-links let it go.
 
     Must-link components are the first clusters. At every step the two clusters with the smallest
@@ -42,28 +40,30 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
     over ``x`` in the one and ``y`` in the other are merged, unless a cannot-link lies between them.
     The closest-pair rule alone may end in a *dead end*: more clusters than needed, and every two of
     them apart. Here a merge that would put ``n_clusters`` out of reach is not made (the conflict
-    graph must stay colourable with ``n_clusters`` colours), so that the fit gives exactly
+    graph must stay colorable with ``n_clusters`` colors), so that the fit gives exactly
     ``n_clusters`` clusters whenever that is possible and raises otherwise.
 
-    With ``constraints_as="distances"`` (constrained complete-link) constraints only change the
-    distances: must-linked rows are at distance 0 and shorten the ways through them, cannot-linked
-    rows are farther apart than anything else. Then a cannot-link may be violated when
-    ``n_clusters`` is small, and what lies near a must-linked pair comes closer too.
+    With ``enforcement="soft"`` (constrained complete-link) constraints only change the distances:
+    must-linked rows are at distance 0 and shorten the paths through them, cannot-linked rows are
+    farther apart than any others. Then a cannot-link may be violated when ``n_clusters`` is small,
+    and rows near a must-linked pair come closer too.
 
     All distances are kept: memory is ``4 m²`` bytes for ``m`` components (3.6 GB for 30,000), and a
-    fit that would not fit into memory is refused at once.
+    fit that would not fit into memory is refused at once. Read more in the
+    :doc:`user guide </cluster/hierarchical>`.
 
     Parameters
     ----------
-    n_clusters : int or None, default=2
+    n_clusters : int >= 1 or None, default=2
         Number of clusters; None merges as far as the closest-pair rule goes without violating a
         cannot-link.
     linkage : {"complete", "single", "average"}, default="complete"
-        Distance of two clusters. With ``constraints_as="distances"`` only ``"complete"`` keeps a
-        cannot-link in mind when clusters are merged: single linkage forgets it with the first merge
-        and average linkage waters it down.
-    constraints_as : {"hard", "distances"}, default="hard"
-        Satisfy all constraints, or turn them into distances.
+        Distance of two clusters. With ``enforcement="soft"`` only ``"complete"`` respects a
+        cannot-link when clusters are merged: single linkage forgets it with the first merge and
+        average linkage waters it down.
+    enforcement : {"hard", "soft"}, default="hard"
+        Whether all constraints are satisfied (the fit raises if that is impossible) or only turned
+        into distances.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         Distance of two rows; with ``"precomputed"`` ``X`` holds them, for instance
         ``sklearn.metrics.pairwise.cosine_distances(X)`` for documents.
@@ -76,19 +76,20 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
         Number of clusters.
     linkage_ : ndarray of shape (n_samples - 1, 4)
         The dendrogram in SciPy's format. Rows that are must-linked are merged first, at height 0;
-        what no admissible merge joins is joined at the end, at infinite height.
+        clusters that no admissible merge joins are joined at the end, at infinite height.
     n_clusters_dead_end_ : int
         Number of clusters at which the closest-pair rule ends by itself.
     history_ : ndarray of shape (n_merges,)
         Heights of the merges that led to the labels; they rise (except for rounding).
     objective_ : float
-        The last of them, 0 without any: with complete linkage the largest diameter of a cluster.
+        Height of the last merge, 0 without any: with complete linkage the largest diameter of a
+        cluster.
     n_iter_ : int
         Number of merges that led to the labels.
     converged_ : bool
         True: nothing is iterated.
     n_violations_ : int
-        Number of stated constraints that the labels violate; 0 with ``constraints_as="hard"``.
+        Number of stated constraints that the labels violate; 0 with ``enforcement="hard"``.
 
     See Also
     --------
@@ -98,7 +99,7 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
     -----
     Davidson and Ravi (2005), Agglomerative hierarchical clustering with constraints; Klein, Kamvar
     and Manning (2002), From instance-level constraints to space-level constraints. Merges are found
-    by the nearest-neighbour chain in O(m²). With a cannot-link as an infinite distance the linkages
+    by the nearest-neighbor chain in O(m²). With a cannot-link as an infinite distance the linkages
     stay reducible, so that the chain finds the merges of the greedy rule. Where the rule has to be
     corrected, ``linkage_`` ends at ``n_clusters``.
 
@@ -120,22 +121,22 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
 
     def __init__(
         self,
-        n_clusters: int | None = 2,
+        n_clusters: Count | None = 2,
         *,
-        linkage: str = "complete",
-        constraints_as: str = "hard",
-        metric: str = "euclidean",
+        linkage: Literal["complete", "single", "average"] = "complete",
+        enforcement: Literal["hard", "soft"] = "hard",
+        metric: Literal["euclidean", "precomputed"] = "euclidean",
     ) -> None:
         self.n_clusters = n_clusters
         self.linkage = linkage
-        self.constraints_as = constraints_as
+        self.enforcement = enforcement
         self.metric = metric
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
             summary="merge the closest clusters as far as constraints allow; a dendrogram",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft" if self.constraints_as == "distances" else "hard",
+            enforcement=self.enforcement,
             source="Davidson, Ravi 2005; Klein, Kamvar, Manning 2002",
             complexity="O(n² d) time and O(n²) memory in all",
             needs_n_clusters=False,
@@ -148,7 +149,7 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
         return tags
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Cluster the rows.
+        """Merge the rows.
 
         Parameters
         ----------
@@ -157,12 +158,12 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
         y : array of shape (n_samples,), default=None
             Known classes, -1 where unknown.
         constraints : Constraints, default=None
-            What is known about the rows.
+            Side information about the rows: pairs, labels, groups.
 
         Returns
         -------
-        self : ConstrainedAgglomeration
-            The fitted clusterer.
+        self : object
+            The fitted estimator.
 
         Raises
         ------
@@ -173,39 +174,23 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
         SidelightError
             If the distances do not fit into memory.
         """
-        self._check_choices()
-        rows: Any = self._check_rows(X, reset=True)
-        n = rows.shape[0]
-        known = self._check_constraints(constraints, y, n)
-        k = None if self.n_clusters is None else check_n_clusters(self.n_clusters, n)
+        source, known = self._validate_fit(X, y, constraints)
+        rows = source.to_memory()
         if self.metric == "precomputed":
             check_distances(rows, known)
-        if self.constraints_as == "hard":
+        if self.enforcement == "hard":
             closure = known.closure()
-            merges, n_dead_end = self._merge_with_constraints(rows, known, k)
+            merges, n_dead_end = self._merge_with_constraints(rows, known)
         else:
-            self._warn_of_contradictions(known)
             closure = known.closure(on_contradiction="keep")
             merges, n_dead_end = self._merge_by_distances(rows, closure)
         self.n_clusters_dead_end_ = n_dead_end
-        n_clusters = n_dead_end if k is None else k
+        n_clusters = self.n_clusters or n_dead_end
         return self._set_fitted_attributes(_of_rows(merges, closure), n_clusters, known)
 
-    def _check_choices(self) -> None:
-        if self.linkage not in LINKAGES:
-            raise ValueError(f"linkage must be one of {tuple(LINKAGES)}, got {self.linkage!r}.")
-        if self.constraints_as not in ("hard", "distances"):
-            raise ValueError(
-                f"constraints_as must be 'hard' or 'distances', got {self.constraints_as!r}."
-            )
-        if self.metric not in METRICS:
-            raise ValueError(f"metric must be one of {METRICS}, got {self.metric!r}.")
-
-    def _merge_with_constraints(
-        self, rows: Any, known: Constraints, k: int | None
-    ) -> tuple[Merges, int]:
+    def _merge_with_constraints(self, rows: Any, known: Constraints) -> tuple[Merges, int]:
         """Merge components, and where the closest-pair rule would end above ``k``, carefully."""
-        closure = known.closure()
+        closure, k = known.closure(), self.n_clusters
         m, edges = closure.n_components, closure.conflicts
         coloring = None if k is None else _clusters_that_satisfy(known, k)
         code = LINKAGES[self.linkage]
@@ -260,27 +245,6 @@ class ConstrainedAgglomeration(ClusterMixin, ConstrainedEstimator):
         self.converged_ = True
         self.n_violations_ = known.violations(self.labels_).n
         return self
-
-    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
-        """Cluster the rows and return their clusters.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows, or their distances.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        **fit_params : dict
-            What else ``fit`` takes: ``constraints``.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_samples,)
-            ``labels_``.
-        """
-        # scikit-learn's own mixin would drop y, which holds the labels here.
-        labels: Array = self.fit(X, y, **fit_params).labels_
-        return labels
 
 
 def _clusters_that_satisfy(known: Constraints, k: int) -> Array | None:

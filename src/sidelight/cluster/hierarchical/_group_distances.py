@@ -26,9 +26,8 @@ from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 
 LINKAGES = {"single": SINGLE, "complete": COMPLETE, "average": AVERAGE}
-METRICS = ("euclidean", "precomputed")
 
-#: Distances between rows that are held at a time while they are gathered.
+#: Distances between rows in memory at a time while they are gathered.
 BLOCK_CELLS = 4_000_000
 #: Part of the available memory that distances may fill.
 SHARE = 0.8
@@ -48,7 +47,7 @@ def group_distances(rows: Any, group: Array, n_groups: int, linkage: str, metric
     linkage : {"single", "complete", "average"}
         Smallest, largest or mean distance of the rows of two groups.
     metric : {"euclidean", "precomputed"}
-        What ``rows`` holds.
+        Whether ``rows`` are points or distances.
 
     Returns
     -------
@@ -88,7 +87,7 @@ def check_memory(n_groups: int) -> None:
         raise SidelightError(
             f"Agglomeration keeps all distances between its {n_groups:,} starting clusters, "
             f"{needed / 2**30:.1f} GiB, and {available / 2**30:.1f} GiB may be used: at most "
-            f"{most:,} rows (or must-link components) fit. Cluster a sample, or the centres of "
+            f"{most:,} rows (or must-link components) fit. Cluster a sample, or the centers of "
             "KMeans with many clusters."
         )
 
@@ -122,13 +121,8 @@ def check_distances(distances: Array, known: Constraints) -> None:
         block = distances[start : start + height]
         mirrored = distances[:, start : start + height].T
         _refuse(block < 0, start, "is negative", block, known)
-        _refuse(
-            np.abs(block - mirrored) > 1e-8 * scale,
-            start,
-            "differs from the way back",
-            block,
-            known,
-        )
+        skewed = np.abs(block - mirrored) > 1e-8 * scale
+        _refuse(skewed, start, "differs from the way back", block, known)
     own = np.flatnonzero(np.diagonal(distances) != 0)
     if len(own):
         (name,) = known.name_rows(own[:1])

@@ -3,9 +3,9 @@
 The closest pair that no cannot-link forbids is merged (Davidson and Ravi 2005). This may end with
 more clusters than the cannot-links need, because merges that looked harmless left too many clusters
 that are pairwise apart. A merge is harmless for ``k`` clusters exactly when the conflict graph
-after it can still be coloured with ``k`` colours; as merging only ever makes that harder, the
+after it can still be colored with ``k`` colors; as merging only ever makes that harder, the
 longest harmless beginning of the closest-pair rule is found by bisection, and only what follows it
-is done one merge at a time, with a colouring as the proof that ``k`` clusters are within reach.
+is done one merge at a time, with a coloring as the proof that ``k`` clusters are within reach.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sidelight._kernels.cluster.nn_chain import (
 from sidelight._typing import Array
 from sidelight.assignment._coloring import check_coloring
 
-#: Seconds to decide whether one merge leaves enough colours, and for all such searches of a fit;
+#: Seconds to decide whether one merge leaves enough colors, and for all such searches of a fit;
 #: what is not decided in time counts as harmful, which is always safe.
 SECONDS_PER_MERGE = 1.0
 SECONDS_IN_ALL = 20.0
@@ -80,7 +80,7 @@ def contracted(edges: Array, labels: Array) -> Array:
 
 
 def harmless_beginning(merges: Merges, n: int, edges: Array, k: int, coloring: Array) -> Any:
-    """Return how many merges leave ``k`` clusters possible, and a colouring of what they leave.
+    """Return how many merges leave ``k`` clusters possible, and a coloring of what they leave.
 
     ``coloring`` proves that ``k`` clusters are possible before any merge.
     """
@@ -124,8 +124,8 @@ class CarefulMerging:
             one = int(self._shortest.argmin())
             other, height = int(self._nearest[one]), float(self._shortest[one])
             if height == np.inf:
-                # Two clusters of one colour are not in conflict, so there is always a way.
-                raise AssertionError("no merge is left although the colouring has more clusters")
+                # Two clusters of one color are not in conflict, so there is always a way.
+                raise AssertionError("no merge is left although the coloring has more clusters")
             if self._can_share_a_color(one, other, k):
                 self._merge(one, other)
                 done.append((one, other, height))
@@ -174,19 +174,19 @@ class CarefulMerging:
         self._shortest[rows] = part.min(axis=1)
 
     def _can_share_a_color(self, one: int, other: int, k: int) -> bool:
-        """Tell whether the two can be merged, and give them one colour if so."""
+        """Tell whether the two can be merged, and give them one color if so."""
         color = self._color
         if color[one] == color[other]:
             return True
-        # Exchange the two colours in everything that hangs together with one of them (a Kempe
-        # chain): they get the same colour if the other does not hang together with it.
+        # Exchange the two colors in everything that hangs together with one of them (a Kempe
+        # chain): they get the same color if the other does not hang together with it.
         chain = self._kempe_chain(one, int(color[other]))
         if other not in chain:
             swapped = np.array(sorted(chain))
             color[swapped] = color[one] + color[other] - color[swapped]
             return True
         if k == 2:
-            return False  # the two colours of a connected graph are what they are
+            return False  # the two colors of a connected graph are what they are
         return self._search(one, other, k)
 
     def _kempe_chain(self, start: int, color: int) -> set[int]:
@@ -201,7 +201,7 @@ class CarefulMerging:
         return seen
 
     def _search(self, one: int, other: int, k: int) -> bool:
-        """Look for any colouring with ``k`` colours of what the merge would leave."""
+        """Look for any coloring with ``k`` colors of what the merge would leave."""
         if self._seconds <= 0:
             return False
         started = time.monotonic()
