@@ -17,7 +17,7 @@ from sidelight._typing import IntArray
 from sidelight.active._growing import GrowingClosure
 from sidelight.active._log import AnswerLog
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._canonical import Pairs, Statements
+from sidelight.constraints.algebra._canonical import StatedPairs, Statements
 from sidelight.exceptions import (
     ConstraintFileError,
     InconsistentConstraints,
@@ -301,7 +301,7 @@ class Answers:
             if same is not None:
                 pairs[same].append((i, j))
         must_link, cannot_link = (
-            Pairs(np.array(pairs[same], np.int64).reshape(-1, 2)) for same in (True, False)
+            StatedPairs(np.array(pairs[same], np.int64).reshape(-1, 2)) for same in (True, False)
         )
         return self.known._derive(Statements(must_link, cannot_link))
 

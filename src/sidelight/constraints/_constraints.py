@@ -11,7 +11,7 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra import _operations as algebra
-from sidelight.constraints.algebra._canonical import Pairs, RowIndex, Statements
+from sidelight.constraints.algebra._canonical import RowIndex, StatedPairs, Statements
 from sidelight.constraints.algebra._closure import Closure, close
 from sidelight.constraints.algebra._reduce import Reduced, reduce_rows
 from sidelight.constraints.algebra._violations import Violations, find_violations
@@ -119,8 +119,10 @@ class Constraints:
         group_values = None if groups is None else canonical.plain(groups)
         n = canonical.number_of_rows(n_samples, index, label_values, group_values)
         stated = Statements(
-            Pairs(canonical.as_positions(must_link, "must_link", index, n), must_link_weight),
-            Pairs(canonical.as_positions(cannot_link, "cannot_link", index, n), cannot_link_weight),
+            StatedPairs(canonical.as_positions(must_link, "must_link", index, n), must_link_weight),
+            StatedPairs(
+                canonical.as_positions(cannot_link, "cannot_link", index, n), cannot_link_weight
+            ),
             canonical.as_codes(label_values, n, "labels"),
             canonical.as_codes(group_values, n, "groups"),
         )
@@ -265,7 +267,7 @@ class Constraints:
             n_teachers=n_teachers,
             random_state=random_state,
         )
-        return blank._derive(Statements(Pairs(must_link), Pairs(cannot_link)))
+        return blank._derive(Statements(StatedPairs(must_link), StatedPairs(cannot_link)))
 
     def _derive(
         self, statements: Statements, rows: IntArray | None = None, *, report: bool = False
@@ -290,7 +292,7 @@ class Constraints:
     @property
     def n_pairs(self) -> int:
         """Number of stated pairs."""
-        return len(self.must_link) + len(self.cannot_link)
+        return sum(len(getattr(self, kind.field)) for kind in canonical.PAIR_KINDS)
 
     @property
     def has_labels(self) -> bool:
@@ -334,8 +336,10 @@ class Constraints:
         """
         if "mentioned" not in self._cache:
             marked = np.zeros(self.n_samples, dtype=bool)
-            marked[self.must_link] = marked[self.cannot_link] = True
-            for codes in (self.labels, self.groups):
+            for kind in canonical.PAIR_KINDS:
+                marked[getattr(self, kind.field)] = True
+            for kind in canonical.CLASS_KINDS:
+                codes = getattr(self, kind.field)
                 if codes is not None:
                     marked |= codes >= 0
             self._cache["mentioned"] = canonical.frozen(np.flatnonzero(marked))

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 
 from sidelight._typing import IntArray
 from sidelight.assignment._coloring import connected_parts
-from sidelight.constraints.algebra._canonical import Classes, Pairs, Statements
+from sidelight.constraints.algebra._canonical import Classes, StatedPairs, Statements
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
@@ -261,8 +261,8 @@ def _make(known: Constraints, stated: _Stated, keep: BoolArray, *, rest: bool) -
         labels[stated.labelled_rows[~keep[stated.kind > 2]]] = -1
     return known._derive(
         Statements(
-            Pairs(known.must_link[must], known.must_link_weight[must]),
-            Pairs(known.cannot_link[cannot], known.cannot_link_weight[cannot]),
+            StatedPairs(known.must_link[must], known.must_link_weight[must]),
+            StatedPairs(known.cannot_link[cannot], known.cannot_link_weight[cannot]),
             None if labels is None else Classes(labels, known.label_names),
             None if groups is None else Classes(groups, known.group_names),
         )

@@ -22,7 +22,47 @@ MOST_ROWS = 3_037_000_499
 LONGEST_WORD = 64
 
 
-class Pairs(NamedTuple):
+class StatementKind(NamedTuple):
+    """A kind of statement that constraints consist of.
+
+    Attributes
+    ----------
+    field : str
+        Attribute of ``Constraints`` and of :class:`Statements`.
+    word : str
+        Its name in files and messages.
+    aliases : tuple of str
+        Other names of it in files.
+    """
+
+    field: str
+    word: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names_field(self) -> str:
+        """Attribute of ``Constraints`` with the names of classes or groups."""
+        return f"{self.word}_names"
+
+
+#: Statements about two rows, with a weight; a new kind is a line here.
+PAIR_KINDS = (
+    StatementKind(
+        "must_link",
+        "must-link",
+        ("must_link", "must link", "mustlink", "ml", "same", "1", "+1", "1.0"),
+    ),
+    StatementKind(
+        "cannot_link",
+        "cannot-link",
+        ("cannot_link", "cannot link", "cannotlink", "cl", "different", "-1", "-1.0"),
+    ),
+)
+#: Statements that give a row a class; a new kind is a line here.
+CLASS_KINDS = (StatementKind("labels", "label"), StatementKind("groups", "group"))
+
+
+class StatedPairs(NamedTuple):
     """Pairs of rows with their weights; all weigh 1 when there are none."""
 
     rows: IntArray
@@ -39,8 +79,8 @@ class Classes(NamedTuple):
 class Statements(NamedTuple):
     """Everything that a set of constraints states, and notes on how it came about."""
 
-    must_link: Pairs
-    cannot_link: Pairs
+    must_link: StatedPairs
+    cannot_link: StatedPairs
     labels: Classes | None = None
     groups: Classes | None = None
     notes: tuple[str, ...] = ()
@@ -147,13 +187,13 @@ def as_positions(pairs: Any, what: str, index: RowIndex | None, n_samples: int) 
 
 
 def merge_pairs(
-    pairs: Pairs, what: str, n_samples: int, ids: Array | None
-) -> tuple[Pairs, list[str]]:
+    pairs: StatedPairs, what: str, n_samples: int, ids: Array | None
+) -> tuple[StatedPairs, list[str]]:
     """Sort the pairs, merge repeated ones and drop rows linked with themselves.
 
     Parameters
     ----------
-    pairs : Pairs
+    pairs : StatedPairs
         Positions in any order, with weights, one weight for all, or none.
     what : str
         ``"must-link"`` or ``"cannot-link"``, for messages.
@@ -164,7 +204,7 @@ def merge_pairs(
 
     Returns
     -------
-    merged : Pairs
+    merged : StatedPairs
         Unique pairs ``i < j`` in lexicographic order, with their largest weights.
     notes : list of str
         What was merged or dropped.
@@ -172,7 +212,7 @@ def merge_pairs(
     positions = pairs.rows
     weights = _weights(pairs, what, ids)
     if not len(positions):
-        return Pairs(positions, weights), []
+        return StatedPairs(positions, weights), []
     notes = []
     low, high = positions.min(axis=1), positions.max(axis=1)
     same = low == high
@@ -196,7 +236,7 @@ def merge_pairs(
             merged = len(key) - len(first)
             notes.append(_count(merged, f"repeated {what}", "", "merged (largest weight kept)"))
             key, weights = key[first], np.maximum.reduceat(weights, first)
-    return Pairs(np.column_stack(np.divmod(key, n_samples)), weights), notes
+    return StatedPairs(np.column_stack(np.divmod(key, n_samples)), weights), notes
 
 
 def as_codes(given: Array | None, n_samples: int, what: str) -> Classes | None:
@@ -352,7 +392,7 @@ def _refuse_unknown(values: Array, positions: IntArray, what: str, n_samples: in
     )
 
 
-def _weights(pairs: Pairs, what: str, ids: Array | None) -> FloatArray:
+def _weights(pairs: StatedPairs, what: str, ids: Array | None) -> FloatArray:
     m = len(pairs.rows)
     if pairs.weight is None:
         return np.ones(m)

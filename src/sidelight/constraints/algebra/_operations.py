@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.constraints.algebra._canonical import Classes, Pairs, Statements
+from sidelight.constraints.algebra._canonical import (
+    CLASS_KINDS,
+    PAIR_KINDS,
+    Classes,
+    StatedPairs,
+    Statements,
+)
 from sidelight.constraints.algebra._closure import components, first_appearances
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 
@@ -16,8 +23,8 @@ from sidelight.exceptions import InconsistentConstraints, SidelightError
 def statements_of(known: Any) -> Statements:
     """Statements of a constraints object."""
     return Statements(
-        Pairs(known.must_link, known.must_link_weight),
-        Pairs(known.cannot_link, known.cannot_link_weight),
+        StatedPairs(known.must_link, known.must_link_weight),
+        StatedPairs(known.cannot_link, known.cannot_link_weight),
         None if known.labels is None else Classes(known.labels, known.label_names),
         None if known.groups is None else Classes(known.groups, known.group_names),
     )
@@ -43,24 +50,27 @@ def unite(first: Any, second: Any) -> Statements:
 
 def intersect(first: Any, second: Any) -> Statements:
     """Statements of both sets; a pair keeps the smaller weight."""
-    here, there, n = statements_of(first), statements_of(second), first.n_samples
-    return Statements(
-        _intersect_pairs(here.must_link, there.must_link, n),
-        _intersect_pairs(here.cannot_link, there.cannot_link, n),
-        _intersect_classes(here.labels, there.labels),
-        _intersect_classes(here.groups, there.groups),
-    )
+    return _by_kind(first, second, _intersect_pairs, _intersect_classes)
 
 
 def subtract(first: Any, second: Any) -> Statements:
     """Statements of the first set that the second does not make."""
-    here, there, n = statements_of(first), statements_of(second), first.n_samples
-    return Statements(
-        _subtract_pairs(here.must_link, there.must_link, n),
-        _subtract_pairs(here.cannot_link, there.cannot_link, n),
-        _subtract_classes(here.labels, there.labels),
-        _subtract_classes(here.groups, there.groups),
+    return _by_kind(first, second, _subtract_pairs, _subtract_classes)
+
+
+def _by_kind(
+    first: Any, second: Any, of_pairs: Callable[..., StatedPairs], of_classes: Callable[..., Any]
+) -> Statements:
+    """Combine the statements of two sets, kind by kind."""
+    here, there, n = (
+        statements_of(first)._asdict(),
+        statements_of(second)._asdict(),
+        first.n_samples,
     )
+    n = first.n_samples
+    pairs = {k.field: of_pairs(here[k.field], there[k.field], n) for k in PAIR_KINDS}
+    classes = {k.field: of_classes(here[k.field], there[k.field]) for k in CLASS_KINDS}
+    return Statements(**pairs, **classes)
 
 
 def flip(known: Any, fraction: float, random_state: Any) -> Statements:
@@ -76,26 +86,27 @@ def flip(known: Any, fraction: float, random_state: Any) -> Statements:
         random_state,
     )
     return statements_of(known)._replace(
-        must_link=Pairs(must_link, must_weight), cannot_link=Pairs(cannot_link, cannot_weight)
+        must_link=StatedPairs(must_link, must_weight),
+        cannot_link=StatedPairs(cannot_link, cannot_weight),
     )
 
 
-def _append(first: Pairs, second: Pairs) -> Pairs:
-    return Pairs(
+def _append(first: StatedPairs, second: StatedPairs) -> StatedPairs:
+    return StatedPairs(
         np.concatenate([first.rows, second.rows]), np.concatenate([first.weight, second.weight])
     )
 
 
-def _intersect_pairs(first: Pairs, second: Pairs, n: int) -> Pairs:
+def _intersect_pairs(first: StatedPairs, second: StatedPairs, n: int) -> StatedPairs:
     _, here, there = np.intersect1d(
         _keys(first, n), _keys(second, n), assume_unique=True, return_indices=True
     )
-    return Pairs(first.rows[here], np.minimum(first.weight[here], second.weight[there]))
+    return StatedPairs(first.rows[here], np.minimum(first.weight[here], second.weight[there]))
 
 
-def _subtract_pairs(first: Pairs, second: Pairs, n: int) -> Pairs:
+def _subtract_pairs(first: StatedPairs, second: StatedPairs, n: int) -> StatedPairs:
     keep = ~np.isin(_keys(first, n), _keys(second, n))
-    return Pairs(first.rows[keep], first.weight[keep])
+    return StatedPairs(first.rows[keep], first.weight[keep])
 
 
 def _unite_labels(first: Classes, second: Classes, name_rows: Any) -> Classes:
@@ -229,7 +240,7 @@ class _Repair:
             labels=self._labels(),
         )
 
-    def _joints(self, strength: FloatArray) -> Pairs:
+    def _joints(self, strength: FloatArray) -> StatedPairs:
         """Must-links between the pieces of every component that fell apart."""
         links = np.searchsorted(self.touched, self.kept.must_link.rows)
         codes = [
@@ -243,7 +254,7 @@ class _Repair:
         new = np.column_stack([head[:-1][apart], head[1:][apart]])
         weight = strength[self.home[new[:, 0]]]
         # What rests on labels and groups alone weighs 1.
-        return Pairs(self.touched[new], np.where(np.isinf(weight), 1.0, weight))
+        return StatedPairs(self.touched[new], np.where(np.isinf(weight), 1.0, weight))
 
     def _labels(self) -> Classes | None:
         """Labels, with a class for every component that kept none of its labeled rows."""
@@ -256,7 +267,7 @@ class _Repair:
         codes[self.first[lost]] = self.closure.component_label[lost]
         return self.kept.labels._replace(codes=codes)
 
-    def _separations(self, strength: FloatArray) -> Pairs:
+    def _separations(self, strength: FloatArray) -> StatedPairs:
         """Cannot-links between components that only dropped rows kept apart.
 
         Two components with a class need none: they still have it.
@@ -272,21 +283,21 @@ class _Repair:
         keys, which = np.unique(_edge_keys(ends, c), return_inverse=True)
         lightest = np.full(len(keys), np.inf)
         np.minimum.at(lightest, which, weight)
-        return Pairs(self.first[np.column_stack(np.divmod(keys, c))], lightest)
+        return StatedPairs(self.first[np.column_stack(np.divmod(keys, c))], lightest)
 
 
 def _edge_keys(edges: IntArray, n_components: int) -> IntArray:
     return edges.min(axis=1) * n_components + edges.max(axis=1)
 
 
-def _inside(pairs: Pairs, place: IntArray) -> Pairs:
+def _inside(pairs: StatedPairs, place: IntArray) -> StatedPairs:
     """Pairs with both ends in the subset, by their new positions."""
     rows = place[pairs.rows]
     keep = (rows >= 0).all(axis=1)
-    return Pairs(rows[keep], pairs.weight[keep])
+    return StatedPairs(rows[keep], pairs.weight[keep])
 
 
-def _keys(pairs: Pairs, n: int) -> npt.NDArray[np.int64]:
+def _keys(pairs: StatedPairs, n: int) -> npt.NDArray[np.int64]:
     return pairs.rows[:, 0] * n + pairs.rows[:, 1]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from sidelight._typing import IntArray
 from sidelight._words import counted
+from sidelight.constraints.algebra._canonical import PAIR_KINDS
 from sidelight.exceptions import InfeasibleConstraints
 
 if TYPE_CHECKING:
@@ -18,11 +19,8 @@ if TYPE_CHECKING:
 
 def describe(known: Any) -> str:
     """What is stated, in one line."""
-    parts = []
-    if len(known.must_link):
-        parts.append(counted(len(known.must_link), "must-link"))
-    if len(known.cannot_link):
-        parts.append(counted(len(known.cannot_link), "cannot-link"))
+    pairs = {kind.word: len(getattr(known, kind.field)) for kind in PAIR_KINDS}
+    parts = [counted(number, word) for word, number in pairs.items() if number]
     if known.labels is not None:
         labeled = int(np.count_nonzero(known.labels >= 0))
         classes = counted(len(known.label_names), "class")

@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra._canonical import (
+    CLASS_KINDS,
+    PAIR_KINDS,
     Classes,
-    Pairs,
     RowIndex,
+    StatedPairs,
     Statements,
     as_words,
     plain,
@@ -25,17 +27,8 @@ if TYPE_CHECKING:
 # Makes the error for a record (counted from 0, None for the whole table); with ids if unknown.
 Trouble = Callable[..., SidelightError]
 
-MUST_LINK, CANNOT_LINK, LABEL, GROUP = "must-link", "cannot-link", "label", "group"
-KINDS = {
-    MUST_LINK: (MUST_LINK, "must_link", "must link", "mustlink", "ml", "same", "1", "+1", "1.0"),
-    CANNOT_LINK: (
-        *(CANNOT_LINK, "cannot_link", "cannot link", "cannotlink", "cl"),
-        *("different", "-1", "-1.0"),
-    ),
-    LABEL: (LABEL,),
-    GROUP: (GROUP,),
-}
-KIND_OF_WORD = {word: kind for kind, words in KINDS.items() for word in words}
+KINDS = (*PAIR_KINDS, *CLASS_KINDS)
+KIND_OF_WORD = {word: kind.word for kind in KINDS for word in (kind.word, *kind.aliases)}
 NEEDED = ("i", "j", "kind")
 MISSING_WEIGHTS = ("", "nan", "none", "null", "<na>")
 
@@ -89,14 +82,12 @@ def from_columns(blank: Any, columns: Mapping[str, Array], trouble: Trouble) -> 
     kind = _kinds(given["kind"], trouble)
     reader = _Reader(blank, given["i"], given["j"], trouble)
     weight = _weights(given.get("weight"), kind, trouble)
-    statements = Statements(
-        reader.pairs(np.flatnonzero(kind == MUST_LINK), weight),
-        reader.pairs(np.flatnonzero(kind == CANNOT_LINK), weight),
-        reader.classes(np.flatnonzero(kind == LABEL), LABEL),
-        reader.classes(np.flatnonzero(kind == GROUP), GROUP),
-        notes,
-    )
-    return blank._derive(statements, report=True)
+    stated: dict[str, Any] = {}
+    for one in PAIR_KINDS:
+        stated[one.field] = reader.pairs(np.flatnonzero(kind == one.word), weight)
+    for one in CLASS_KINDS:
+        stated[one.field] = reader.classes(np.flatnonzero(kind == one.word), one.word)
+    return blank._derive(Statements(**stated, notes=notes), report=True)
 
 
 class _Reader:
@@ -107,10 +98,10 @@ class _Reader:
         self.n = blank.n_samples
         self.index = None if blank.ids is None else RowIndex(blank.ids)
 
-    def pairs(self, records: IntArray, weight: FloatArray) -> Pairs:
+    def pairs(self, records: IntArray, weight: FloatArray) -> StatedPairs:
         """Stated pairs as positions."""
         ends = [self._positions(column[records], records) for column in (self.i, self.j)]
-        return Pairs(np.column_stack(ends), weight[records])
+        return StatedPairs(np.column_stack(ends), weight[records])
 
     def classes(self, records: IntArray, kind: str) -> Classes | None:
         """Stated classes as codes of the rows."""
@@ -161,23 +152,19 @@ def to_columns(known: Any) -> Record:
     """Statements of a constraints object as columns, rows named by their ids."""
     names = _row_names(known)
     record = Record([], [], [], [])
-    for kind, pairs, weight in (
-        (MUST_LINK, known.must_link, known.must_link_weight),
-        (CANNOT_LINK, known.cannot_link, known.cannot_link_weight),
-    ):
+    for kind in PAIR_KINDS:
+        pairs = getattr(known, kind.field)
         record.i.extend(names[pairs[:, 0]].tolist())
         record.j.extend(names[pairs[:, 1]].tolist())
-        record.kind.extend([kind] * len(pairs))
-        record.weight.extend(weight.tolist())
-    for kind, codes, class_names in (
-        (LABEL, known.labels, known.label_names),
-        (GROUP, known.groups, known.group_names),
-    ):
+        record.kind.extend([kind.word] * len(pairs))
+        record.weight.extend(getattr(known, f"{kind.field}_weight").tolist())
+    for kind in CLASS_KINDS:
+        codes = getattr(known, kind.field)
         if codes is not None:
             rows = np.flatnonzero(codes >= 0)
             record.i.extend(names[rows].tolist())
-            record.j.extend(class_names[codes[rows]].tolist())
-            record.kind.extend([kind] * len(rows))
+            record.j.extend(getattr(known, kind.names_field)[codes[rows]].tolist())
+            record.kind.extend([kind.word] * len(rows))
             record.weight.extend([None] * len(rows))
     return record
 
@@ -228,12 +215,12 @@ def _kinds(column: Array, trouble: Trouble) -> npt.NDArray[np.str_]:
     if "" in kinds:
         bad = kinds.index("")
         record = int(np.flatnonzero(which == bad)[0])
+        *others, last = (kind.word for kind in KINDS)
         raise trouble(
             record,
-            f"the kind {str(words[bad])!r} is not known; use must-link, cannot-link, label or "
-            "group.",
+            f"the kind {str(words[bad])!r} is not known; use {', '.join(others)} or {last}.",
         )
-    return np.array(kinds, dtype="<U11")[which.reshape(-1)]
+    return np.array(kinds, dtype=str)[which.reshape(-1)]
 
 
 def _weights(column: Array | None, kind: Array, trouble: Trouble) -> FloatArray:
@@ -250,9 +237,10 @@ def _weights(column: Array | None, kind: Array, trouble: Trouble) -> FloatArray:
         raise trouble(
             int(bad[0]), f"the weight {weight[bad[0]]:g} is not a positive finite number."
         )
-    extra = np.flatnonzero((weight != 1) & np.isin(kind, [LABEL, GROUP]))
+    extra = np.flatnonzero((weight != 1) & np.isin(kind, [one.word for one in CLASS_KINDS]))
     if len(extra):
-        raise trouble(int(extra[0]), "labels and groups have no weight; leave it empty.")
+        plurals = " and ".join(one.field for one in CLASS_KINDS)
+        raise trouble(int(extra[0]), f"{plurals} have no weight; leave it empty.")
     return weight
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from sidelight.constraints.algebra._canonical import (
+    CLASS_KINDS,
+    PAIR_KINDS,
     RowIndex,
     Statements,
     frozen,
@@ -18,14 +20,8 @@ from sidelight.exceptions import SidelightError
 # What makes two sets equal; the notes on how one was read do not.
 FIELDS = (
     "n_samples",
-    "must_link",
-    "cannot_link",
-    "must_link_weight",
-    "cannot_link_weight",
-    "labels",
-    "label_names",
-    "groups",
-    "group_names",
+    *(name for kind in PAIR_KINDS for name in (kind.field, f"{kind.field}_weight")),
+    *(name for kind in CLASS_KINDS for name in (kind.field, kind.names_field)),
     "ids",
 )
 
@@ -40,18 +36,15 @@ def canonical_fields(
     ids = None if index is None else index.ids
     fields: dict[str, Any] = {"n_samples": n_samples, "ids": ids, "_cache": {"index": index}}
     notes = list(statements.notes)
-    for name in ("must_link", "cannot_link"):
-        kind = name.replace("_", "-")
-        merged, told = merge_pairs(getattr(statements, name), kind, n_samples, ids)
-        fields |= {name: frozen(merged.rows), f"{name}_weight": frozen(merged.weight)}
-        notes += told if report else []
-    for name in ("label", "group"):
-        classes = recode(getattr(statements, f"{name}s"))
+    for kind in PAIR_KINDS:
+        merged, changes = merge_pairs(getattr(statements, kind.field), kind.word, n_samples, ids)
+        fields |= {kind.field: frozen(merged.rows), f"{kind.field}_weight": frozen(merged.weight)}
+        notes += changes if report else []
+    for kind in CLASS_KINDS:
+        classes = recode(getattr(statements, kind.field))
         codes, names = (None, np.empty(0, np.int64)) if classes is None else classes
-        fields |= {
-            f"{name}s": None if codes is None else frozen(codes),
-            f"{name}_names": frozen(names),
-        }
+        fields[kind.field] = None if codes is None else frozen(codes)
+        fields[kind.names_field] = frozen(names)
     return {**fields, "notes": tuple(notes)}
 
 
