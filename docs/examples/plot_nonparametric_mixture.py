@@ -67,7 +67,7 @@ plt.show()
 X, y = problems["rings"]
 known = Constraints.sample(y, 40, random_state=0)
 model = NonparametricMixture(2, random_state=0).fit(X, constraints=known)
-search = model.bandwidth_search_
+search = model.search_
 scores = [
     adjusted_rand_index(y, NonparametricMixture(2, bandwidth=width, random_state=0).fit(X).labels_)
     for width in search["bandwidth"]
@@ -76,8 +76,8 @@ scores = [
 figure, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
 ax.errorbar(
     search["percentile"],
-    search["mean"],
-    search["std"],
+    search["mean_satisfaction"],
+    search["std_satisfaction"],
     marker="o",
     capsize=3,
     label="pairs satisfied, mean and deviation of ten starts",

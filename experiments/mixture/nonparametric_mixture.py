@@ -177,7 +177,7 @@ def three_gaussians(seed: int) -> Labelled:
 
 def shapes(runs: int) -> Section:
     problems: dict[str, tuple[Callable[[int], Labelled], Any]] = {
-        "two moons": (lambda seed: make_moons(300, noise=0.08, random_state=seed), "percentile:5"),
+        "two moons": (lambda seed: make_moons(300, noise=0.08, random_state=seed), "percentile"),
         "three Gaussians": (three_gaussians, 0.95),
     }
     rows = []
@@ -278,7 +278,7 @@ def chosen_by_constraints(sets: dict[str, Labelled], runs: int) -> Section:
             of_spectral.append(score(y, candidates[int(np.argmax(shares))]))
             model = NonparametricMixture(k, bandwidth="constraints", random_state=seed)
             of_mixture.append(score(y, model.fit(X, constraints=known).labels_))
-            search = model.bandwidth_search_
+            search = model.search_
             percentiles.append(
                 search["percentile"][list(search["bandwidth"]).index(model.bandwidth_)]
             )
@@ -317,8 +317,8 @@ def sensitivity(sets: dict[str, Labelled], runs: int) -> Section:
         k = len(np.unique(y))
         curves[name] = {"kernel densities": [], "spectral": []}
         for percentile in PERCENTILES:
-            bandwidth = f"percentile:{percentile}"
-            scores = [best_of_starts(X, y, s, bandwidth=bandwidth)[0] for s in range(min(runs, 5))]
+            options = {"bandwidth": "percentile", "percentile": percentile}
+            scores = [best_of_starts(X, y, s, **options)[0] for s in range(min(runs, 5))]
             curves[name]["kernel densities"].append(float(np.mean(scores)))
             width = np.percentile(pdist(X), percentile)
             curves[name]["spectral"].append(score(y, spectral(X, k, width, 0)))

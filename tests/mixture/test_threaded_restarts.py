@@ -44,13 +44,23 @@ def test_threads_give_the_same_bits(
 
     monkeypatch.setattr(restarts, "FEW_NUMBERS", 0)
     monkeypatch.setattr(restarts, "_at_once", watched)
+    assert_same_bits(estimator, known)
+    assert len(fits) >= 2  # not with one thread
+    assert min(fits) >= 3
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "knn"])
+def test_restarts_side_by_side_give_the_same_bits(kernel: str) -> None:
+    model = mixture.NonparametricMixture(4, kernel=kernel, n_neighbors=10, n_init=4)
+    assert_same_bits(model, PAIRS)
+
+
+def assert_same_bits(estimator: Any, known: Constraints | None) -> None:
     results = []
     for n_threads in (1, 2, 3):
         with threads(n_threads):
             model = estimator.set_params(random_state=1).fit(X, constraints=known)
         results.append([model.labels_, model.weights_, model.history_, model.predict_proba(X)])
-    assert len(fits) >= 2  # not with one thread
-    assert min(fits) >= 3
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
             np.testing.assert_array_equal(a, b)

@@ -79,7 +79,7 @@ def solve_profile(pull: Array, counts: Array, curvature: float, profile: Array) 
 
 @kernel
 def solve_profiles(profiles: Array, pulled: Array, labels: Array, curvature: float) -> Array:
-    """Return the profiles that maximise the bound of the leave-one-out likelihood.
+    """Return the profiles that maximize the bound of the leave-one-out likelihood.
 
     Parameters
     ----------

@@ -47,34 +47,30 @@ def distance_percentiles(
 
 @dataclass(frozen=True)
 class Choice:
-    """What constraints say about the candidates.
+    """How well candidates satisfy constraints.
 
     Attributes
     ----------
     best : int
-        The candidate whose starts satisfy the largest share of constraints on average. Of several
-        the one whose starts agree best, then the one in the middle.
+        The candidate whose restarts satisfy the largest share of constraints on average. Of several
+        the one whose restarts agree best, then the one in the middle.
     mean, spread : ndarray
-        Mean and standard deviation of the share over the starts, for each candidate.
-    ties : tuple of int
-        Candidates with the largest mean.
+        Mean and standard deviation of the share over the restarts, for each candidate.
     """
 
     best: int
     mean: Array
     spread: Array
-    ties: tuple[int, ...]
 
 
-def choose(constraints: Constraints, labels: Sequence[Array]) -> Choice:
-    """Choose among candidates by the labels (n, s) that their starts found."""
+def choose(constraints: Constraints, labels: Sequence[Sequence[Array]]) -> Choice:
+    """Choose among candidates by the labels that their restarts found."""
     shares = [
-        [constraint_satisfaction(constraints, column) for column in of_candidate.T]
+        [constraint_satisfaction(constraints, of_start) for of_start in of_candidate]
         for of_candidate in labels
     ]
     mean = np.array([np.mean(values) for values in shares])
     spread = np.array([np.std(values) for values in shares])
     level = np.flatnonzero(mean >= mean.max() - SAME)
     steady = level[spread[level] <= spread[level].min() + SAME]
-    best = int(steady[(len(steady) - 1) // 2])
-    return Choice(best, mean, spread, tuple(int(index) for index in level))
+    return Choice(int(steady[(len(steady) - 1) // 2]), mean, spread)

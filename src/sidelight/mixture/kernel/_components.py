@@ -103,7 +103,7 @@ class KernelComponents:
         with np.errstate(divide="ignore"):
             out = np.log(sums) + largest[:, None]
         lost = np.flatnonzero(~np.any(sums > 0, axis=1))
-        if len(lost):  # no component has weight on their neighbours
+        if len(lost):  # no component has weight on their neighbors
             out[lost] = self._of_all(self._logs(block[lost]))
         return out
 

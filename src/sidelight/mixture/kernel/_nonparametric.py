@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.checks import check_n_clusters
+from sidelight._fit.parameters import (
+    Count,
+    FinitePositive,
+    Interval,
+    NonNegative,
+    Seed,
+    Verbosity,
+)
+from sidelight._fit.restarts import best_of
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
@@ -35,16 +42,15 @@ from sidelight.mixture.kernel._rows import (
     check_dense_size,
     dense_kernel,
     given_kernel,
-    neighbour_distances,
-    neighbour_kernel,
+    neighbor_distances,
+    neighbor_kernel,
     strongest_links,
 )
 from sidelight.tags import MethodTags
 
-KERNELS = ("auto", "rbf", "knn", "precomputed")
-#: Near neighbours along which cells of seeds grow.
-GRAPH_NEIGHBOURS = 10
-#: Numbers in the profiles of starts that climb side by side.
+#: Near neighbors along which cells of seeds grow.
+GRAPH_NEIGHBORS = 10
+#: Largest number of entries in the profiles of restarts that climb side by side.
 TOGETHER = 2**24
 
 
@@ -53,53 +59,57 @@ class NonparametricMixture(_MixtureBase):
 
     Component ``s`` has a profile ``Q_s`` over all rows, which adds up to 1, and the density
     ``p(x | s) = Σ_j Q_js κ(x, x_j)`` with ``κ(x, y) = exp(-‖x - y‖² / 2σ²)``. A row must not
-    explain itself, so what is maximised is the leave-one-out likelihood (Mallapragada 2010,
+    explain itself, so what is maximized is the leave-one-out likelihood (Mallapragada 2010,
     section 4.2) ::
 
         l(Q, g) = Σ_i log [ Σ_{j ≠ i} κ(x_i, x_j) Q_{j g_i} / (1 - Q_{i g_i}) ] - λ Σ_js Q_js²
 
     over the profiles and the labels ``g``. Both steps have closed forms and never lose: every row
     goes where its density is largest, and a bound of ``l`` falls apart into one quadratic equation
-    per row and component. All starts climb side by side, so that one pass over the kernel serves
+    per row and component. All restarts climb side by side, so that one pass over the kernel serves
     all of them.
 
     Constraints do not enter the fit; they choose the bandwidth (section 4.4): of the percentiles
-    1, 5, 10, ..., 30 the one whose starts satisfy the largest share of constraints on average.
+    1, 5, 10, ..., 30 the one whose restarts satisfy the largest share of constraints on average.
+    Read more in the :doc:`user guide </mixture/kernel>`.
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int >= 1, default=1
         Number of components.
     kernel : {"auto", "rbf", "knn", "precomputed"}, default="auto"
         ``"rbf"``: between all rows, up to 100,000; kept in memory up to 5,000 rows and computed
-        block by block in every iteration above. ``"knn"``: between near neighbours only, for any
+        block by block in every iteration above. ``"knn"``: between near neighbors only, for any
         number of rows. ``"auto"``: the first up to 5,000 rows, else the second.
         ``"precomputed"``: ``X`` holds the kernel between all rows (dense or CSR, not negative).
-    bandwidth : {"auto", "constraints", "percentile:p"} or float, default="auto"
-        The width ``σ``: a number, the percentile ``p`` of the distances between rows, or chosen by
-        constraints; ``"auto"`` is that if there are any, else ``"percentile:5"``. Percentiles
-        are taken among 2,000 random rows if there are more.
-    normalize : {"column", "none"}, default="column"
-        Divide every kernel by the sum of its values at the other rows, so that kernels in dense
-        regions do not dominate, or leave it.
-    reg : float, default=1e-4
-        ``λ > 0``; the larger, the smoother the profiles.
-    n_neighbors : int, default=30
-        Neighbours that ``kernel="knn"`` keeps for every row, and it for them.
+    bandwidth : {"auto", "constraints", "percentile"} or float > 0, finite, default="auto"
+        Width ``σ`` of the kernels: a number; ``"constraints"``, the percentile of the distances
+        between rows that constraints choose; ``"percentile"``, the percentile that the parameter of
+        that name says. ``"auto"`` is ``"constraints"`` if there are any, else ``"percentile"``.
+    percentile : float in (0, 100], default=5.0
+        Percentile of the distances between rows (2,000 random ones if there are more) that is the
+        bandwidth where constraints do not choose it.
+    normalize : bool, default=True
+        Whether to divide every kernel by the sum of its values at the other rows, so that kernels
+        in dense regions do not dominate.
+    reg : float > 0, finite, default=0.0001
+        Weight ``λ`` of the squared profiles; the larger, the smoother the profiles.
+    n_neighbors : int >= 1, default=30
+        Number of nearest neighbors between which and a row ``kernel="knn"`` keeps the kernel.
     init_params : {"seeds", "dirichlet"}, default="seeds"
         Start from the cells around random rows, which grow along short paths between near
         neighbours and so follow the shape of the data, or from random profiles.
-    n_init : int, default=10
-        Number of starts, of which the one with the best objective is kept.
-    max_iter : int, default=300
-        At most this many iterations.
-    tol : float, default=1e-4
-        A start ends when an iteration gains less than this per row, or when labels have stood still
-        for 50 iterations.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    n_init : int >= 1, default=10
+        Number of restarts; the best is kept.
+    max_iter : int >= 1, default=300
+        Largest number of iterations.
+    tol : float >= 0, default=0.0001
+        A restart ends when an iteration gains less than this per row, or when labels have stood
+        still for 50 iterations.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -108,27 +118,21 @@ class NonparametricMixture(_MixtureBase):
     weights_ : ndarray of shape (n_components,)
         Shares of the rows in the components.
     bandwidth_ : float or None
-        The width; None for a precomputed kernel.
+        Width of the kernels; None for a precomputed kernel.
     kernel_ : str
-        ``"rbf"``, ``"knn"`` or ``"precomputed"``.
-    bandwidth_search_ : dict
-        If constraints chose: ``percentile`` and ``bandwidth`` of the candidates, ``mean`` and
-        ``std`` over the starts of the share of constraints satisfied, and ``ties``, the positions
-        of those with the largest mean.
+        Kernel that was used: ``"rbf"``, ``"knn"`` or ``"precomputed"``.
+    search_ : dict of ndarray
+        If constraints chose the bandwidth: ``percentile`` and ``bandwidth`` of the candidates, and
+        ``mean_satisfaction`` and ``std_satisfaction`` over the restarts of the share of constraints
+        that are satisfied.
+    start_objectives_ : ndarray of shape (n_init,)
+        ``-l`` per row at the end of every restart. If only one is near the best, more restarts may
+        find a better one.
     labels_ : ndarray of int32, shape (n_samples,)
         Component of every row by its leave-one-out density. ``predict`` does not leave out
         anything and may differ for a few rows.
-    start_lower_bounds_ : ndarray of shape (n_init,)
-        ``l`` per row at the end of every start. If only one is near the best, more starts may find
-        a better one.
-    objective_, history_ : float, ndarray
-        ``-l`` per row at the end, and at every iteration; never rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether it ended before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
+    history_ : ndarray
+        ``-l`` per row at every iteration of the best restart; never rises.
 
     See Also
     --------
@@ -155,23 +159,25 @@ class NonparametricMixture(_MixtureBase):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: Count = 1,
         *,
-        kernel: str = "auto",
-        bandwidth: Any = "auto",
-        normalize: str = "column",
-        reg: float = 1e-4,
-        n_neighbors: int = 30,
-        init_params: str = "seeds",
-        n_init: int = 10,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
+        kernel: Literal["auto", "rbf", "knn", "precomputed"] = "auto",
+        bandwidth: Literal["auto", "constraints", "percentile"] | FinitePositive = "auto",
+        percentile: Annotated[float, Interval(0, 100, open_low=True)] = 5.0,
+        normalize: bool = True,
+        reg: FinitePositive = 1e-4,
+        n_neighbors: Count = 30,
+        init_params: Literal["seeds", "dirichlet"] = "seeds",
+        n_init: Count = 10,
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-4,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.bandwidth = bandwidth
+        self.percentile = percentile
         self.normalize = normalize
         self.reg = reg
         self.n_neighbors = n_neighbors
@@ -189,7 +195,7 @@ class NonparametricMixture(_MixtureBase):
             enforcement="soft",
             source="Mallapragada 2010, chapter 4",
             complexity="O(n² (d + k s)) per iteration with s starts, O(n k s) memory; O(n m k s) "
-            "both with m near neighbours",
+            "both with m near neighbors",
             monotone=True,
             sparse=True,
         )
@@ -200,80 +206,34 @@ class NonparametricMixture(_MixtureBase):
         return tags
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Fit the mixture to the rows.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows; with ``kernel="precomputed"`` the kernel, of shape (n_samples, n_samples).
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known about the rows: it chooses the bandwidth.
-
-        Returns
-        -------
-        self : NonparametricMixture
-            The fitted mixture.
-
-        Raises
-        ------
-        SidelightError
-            If the kernel between all rows is too large, or ``bandwidth="constraints"`` and there
-            are none.
-        """
-        rows: Any = self._check_rows(X, reset=True)
-        n = rows.shape[0]
-        k = check_n_clusters(self.n_components, n, name="n_components")
-        self._check_choices()
-        known = self._check_constraints(constraints, y, n)
-        self._warn_of_contradictions(known)
+        source, known = self._validate_fit(X, y, constraints)
+        rows: Any = source.take(np.arange(source.n_rows))
         rng = check_random_state(self.random_state)
         self.kernel_ = self._choose_kernel(rows)
-        by_constraints, bandwidths = self._bandwidths(rows, known, rng)
-        make_kernel, make_start = self._kernel_maker(rows), self._start_maker(rows, k)
+        percentiles, bandwidths = self._bandwidths(rows, known, rng)
+        make_kernel = self._kernel_maker(rows)
+        make_start = self._start_maker(rows, self.n_components)
         seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
-        best: list[ProfileFit] = []
-        columns, labels, ends = [], [], []
+        candidates: list[tuple[Array, list[ProfileFit]]] = []
         for bandwidth in bandwidths:
             kernel = make_kernel(bandwidth)
-            fits = self._climb(kernel, make_start, seeds)
-            best.append(max(fits, key=lambda fit: fit.lower_bound))
-            columns.append(kernel.log_columns)
-            labels.append(np.stack([fit.labels for fit in fits], axis=1))
-            ends.append(np.array([fit.lower_bound for fit in fits]))
-            if best[-1].interrupted:
+            candidates.append((kernel.log_columns, self._climb(kernel, make_start, seeds)))
+            if candidates[-1][1][-1].interrupted:
                 break
         chosen = 0
-        if by_constraints:
-            choice = choose(known, labels)
+        if len(bandwidths) > 1:
+            choice = choose(known, [[fit.labels for fit in fits] for _, fits in candidates])
             chosen = choice.best
-            self.bandwidth_search_ = {
-                "percentile": np.array(CANDIDATES[: len(best)]),
-                "bandwidth": np.array(bandwidths[: len(best)]),
-                "mean": choice.mean,
-                "std": choice.spread,
-                "ties": choice.ties,
+            self.search_ = {
+                "percentile": np.array(percentiles[: len(candidates)]),
+                "bandwidth": np.array(bandwidths[: len(candidates)]),
+                "mean_satisfaction": choice.mean,
+                "std_satisfaction": choice.spread,
             }
+        log_columns, fits = candidates[chosen]
         self.bandwidth_ = None if self.kernel_ == "precomputed" else bandwidths[chosen]
-        self.start_lower_bounds_ = ends[chosen]
-        return self._keep_profiles(best[chosen], rows, columns[chosen], known)
-
-    def _check_choices(self) -> None:
-        if self.kernel not in KERNELS:
-            raise ValueError(f"kernel must be one of {KERNELS}, got {self.kernel!r}.")
-        if self.normalize not in ("column", "none"):
-            raise ValueError(f"normalize must be 'column' or 'none', got {self.normalize!r}.")
-        if self.init_params not in ("seeds", "dirichlet"):
-            raise ValueError(
-                f"init_params must be 'seeds' or 'dirichlet', got {self.init_params!r}."
-            )
-        if not isinstance(self.reg, Real) or not 0 < float(self.reg) < np.inf:
-            raise ValueError(f"reg must be a finite number above 0, got {self.reg!r}.")
-        for name in ("n_init", "n_neighbors"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or value < 1:
-                raise ValueError(f"{name} must be a whole number above 0, got {value!r}.")
+        self.start_objectives_ = np.array([fit.objective for fit in fits])
+        return self._keep_profiles(best_of(fits), rows, log_columns, known)
 
     def _choose_kernel(self, rows: Any) -> str:
         n = rows.shape[0]
@@ -287,22 +247,20 @@ class NonparametricMixture(_MixtureBase):
 
     def _bandwidths(
         self, rows: Any, known: Constraints, rng: np.random.RandomState
-    ) -> tuple[bool, list[float]]:
-        """Whether constraints choose, and the bandwidths to choose from."""
-        asked = self.bandwidth
-        if isinstance(asked, Real) and 0 < float(asked) < np.inf:
-            return False, [float(asked)]
-        percent = _read_percentile(asked)
+    ) -> tuple[tuple[float, ...], list[float]]:
+        """Percentiles, and the bandwidths to choose from; only one where nothing is to choose."""
         if self.kernel == "precomputed":
-            return False, [1.0]  # unused
-        if asked == "constraints" and known.is_empty:
+            return (), [1.0]  # unused
+        if not isinstance(self.bandwidth, str):
+            return (), [float(self.bandwidth)]
+        if self.bandwidth == "constraints" and known.is_empty:
             raise SidelightError(
                 "bandwidth='constraints' chooses by what is known: call fit(X, constraints=...) "
                 "with a few must-links and cannot-links, or give a bandwidth."
             )
-        by_constraints = percent is None and not known.is_empty
-        percents = CANDIDATES if by_constraints else (5.0 if percent is None else percent,)
-        values, repeated = distance_percentiles(rows, percents, rng)
+        by_constraints = self.bandwidth != "percentile" and not known.is_empty
+        percentiles = CANDIDATES if by_constraints else (float(self.percentile),)
+        values, repeated = distance_percentiles(rows, percentiles, rng)
         if repeated and rows.shape[0] > 1:
             warnings.warn(
                 "So many rows are the same that the percentile of their distances is 0: the "
@@ -310,16 +268,16 @@ class NonparametricMixture(_MixtureBase):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return by_constraints, [float(value) for value in values]
+        return percentiles, [float(value) for value in values]
 
     def _kernel_maker(self, rows: Any) -> Callable[[float], Kernel]:
         """How to make the kernel of a bandwidth."""
-        normalize = self.normalize == "column"
+        normalize = self.normalize
         if self.kernel_ == "precomputed":
             return lambda _: given_kernel(rows, normalize=normalize)
         if self.kernel_ == "knn":
-            near = neighbour_distances(rows, self.n_neighbors)
-            return lambda width: neighbour_kernel(near, width, normalize=normalize)
+            near = neighbor_distances(rows, self.n_neighbors)
+            return lambda width: neighbor_kernel(near, width, normalize=normalize)
         distances = Distances(rows)
         return lambda width: dense_kernel(distances, width, normalize=normalize)
 
@@ -329,9 +287,9 @@ class NonparametricMixture(_MixtureBase):
         if self.init_params == "dirichlet" or k == 1:
             return lambda seed: dirichlet_start(n, k, np.random.RandomState(seed))
         if self.kernel_ == "precomputed":
-            graph = strongest_links(rows, GRAPH_NEIGHBOURS)
+            graph = strongest_links(rows, GRAPH_NEIGHBORS)
         else:
-            graph = neighbour_distances(rows, GRAPH_NEIGHBOURS)
+            graph = neighbor_distances(rows, GRAPH_NEIGHBORS)
         return lambda seed: seeds_start(graph, k, np.random.RandomState(seed))
 
     def _climb(
@@ -372,7 +330,7 @@ class NonparametricMixture(_MixtureBase):
         self.profiles_ = fit.profiles.astype(rows.dtype)
         self.weights_ = (sizes / sizes.sum()).astype(rows.dtype)
         self.labels_ = fit.labels
-        self.objective_ = -fit.lower_bound
+        self.objective_ = fit.objective
         self.history_ = -fit.history
         self.n_iter_ = len(fit.history)
         self.converged_ = fit.converged and not fit.interrupted
@@ -391,7 +349,7 @@ class NonparametricMixture(_MixtureBase):
             )
         if not fit.converged and not fit.interrupted:
             warnings.warn(
-                f"{type(self).__name__} did not come to rest in max_iter={self.max_iter} "
+                f"{type(self).__name__} did not converge in max_iter={self.max_iter} "
                 "iterations; allow more, or a larger tol.",
                 ConvergenceWarning,
                 stacklevel=4,
@@ -416,24 +374,6 @@ class NonparametricMixture(_MixtureBase):
         density = self._components.as_density()
         joint = log_joint_blocks(source, density, self._log_weights, lambda joint: joint)
         return np.asarray(logsumexp(joint, axis=1))
-
-
-def _read_percentile(bandwidth: Any) -> float | None:
-    """Read ``"percentile:5"``; None for other words that mean something."""
-    if isinstance(bandwidth, str):
-        if bandwidth in ("auto", "constraints"):
-            return None
-        word, _, number = bandwidth.partition(":")
-        try:
-            percent = float(number)
-        except ValueError:
-            percent = np.nan
-        if word == "percentile" and 0 < percent <= 100:
-            return percent
-    raise ValueError(
-        "bandwidth must be 'auto', 'constraints', 'percentile:p' with a number p up to 100, or a "
-        f"number above 0, got {bandwidth!r}."
-    )
 
 
 def _check_kernel_matrix(matrix: Any) -> None:

@@ -1,7 +1,7 @@
 """Profiles of a non-parametric mixture: leave-one-out densities, their closed-form ascent, starts.
 
 With a kernel ``K`` without diagonal, profiles ``Q`` (columns add up to 1) and labels ``g``, what is
-maximised is (Mallapragada 2010, section 4.2)
+maximized is (Mallapragada 2010, section 4.2)
 
     l(Q, g) = Σ_i log [ (K Q)_{i g_i} / (1 - Q_{i g_i}) ] - λ Σ_ij Q_ij².
 
@@ -19,8 +19,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
+from sidelight._fit.restarts import fit_progress
 from sidelight._kernels.mixture.profiles import LEAST_ROOM, solve_profiles
-from sidelight._progress import fit_progress
 from sidelight._typing import Array
 from sidelight.mixture.kernel._rows import Kernel
 
@@ -45,7 +45,7 @@ class ProfileFit:
     history : ndarray
         ``l / n`` at every iteration; the last belongs to the profiles.
     converged, interrupted : bool
-        Whether it came to rest; whether Ctrl-C ended it.
+        Whether the climb came to rest; whether Ctrl-C ended it.
     """
 
     profiles: Array
@@ -55,9 +55,9 @@ class ProfileFit:
     interrupted: bool
 
     @property
-    def lower_bound(self) -> float:
-        """``l / n`` at the end."""
-        return float(self.history[-1])
+    def objective(self) -> float:
+        """``-l / n`` at the end: the value that is minimized."""
+        return -float(self.history[-1])
 
 
 class Sweep:
@@ -84,26 +84,23 @@ class Sweep:
     """
 
     def __init__(self, kernel: Kernel, profiles: Array, reg: float) -> None:
-        n, n_starts, k = profiles.shape
-        self._profiles = profiles
-        flat = np.ascontiguousarray(profiles.reshape(n, n_starts * k))
-        pulled, (self.labels, logs) = kernel.sweep(flat, self._weigh)
+        pulled, (self.labels, logs) = kernel.sweep(np.ascontiguousarray(profiles), weigh)
         self.pulled = pulled.reshape(profiles.shape)
         likelihood = (logs + kernel.log_scale[:, None]).sum(axis=0)
         self.objective = likelihood - reg * np.einsum("nsk,nsk->s", profiles, profiles)
 
-    def _weigh(self, responses: Array, rows: slice) -> tuple[Array, tuple[Array, Array]]:
-        """Label rows and give them the weights ``[g_i = s] / (K Q)_is``."""
-        present = self._profiles[rows]
-        responses = np.maximum(responses.reshape(present.shape), LEAST_DENSITY)
-        densities = responses / np.maximum(1.0 - present, LEAST_ROOM)
-        labels = densities.argmax(axis=2)[:, :, None]
-        best = np.take_along_axis(densities, labels, axis=2)[:, :, 0]
-        weights = np.zeros_like(responses)
-        own = np.take_along_axis(responses, labels, axis=2)
-        np.put_along_axis(weights, labels, 1.0 / own, axis=2)
-        flat = weights.reshape(len(weights), -1)
-        return flat, (labels[:, :, 0].astype(np.int32), np.log(best))
+
+def weigh(responses: Array, profiles: Array) -> tuple[Array, tuple[Array, Array]]:
+    """Label rows by ``K Q`` and ``Q``, and give them the weights ``[g_i = s] / (K Q)_is``."""
+    responses = np.maximum(responses.reshape(profiles.shape), LEAST_DENSITY)
+    densities = responses / np.maximum(1.0 - profiles, LEAST_ROOM)
+    labels = densities.argmax(axis=2)[:, :, None]
+    best = np.take_along_axis(densities, labels, axis=2)[:, :, 0]
+    weights = np.zeros_like(responses)
+    own = np.take_along_axis(responses, labels, axis=2)
+    np.put_along_axis(weights, labels, 1.0 / own, axis=2)
+    flat = weights.reshape(len(weights), -1)
+    return flat, (labels[:, :, 0].astype(np.int32), np.log(best))
 
 
 def fit_profiles(
@@ -127,13 +124,13 @@ def fit_profiles(
     reg : float
         ``λ > 0``.
     max_iter : int
-        At most this many sweeps.
+        Largest number of sweeps.
     tol : float
         A start ends when a sweep gains less than this per row, or when labels have stood still.
     description : str
-        What the progress bar says.
+        Name of the fit in the progress bar.
     verbose : int, default=0
-        Show the bar.
+        Whether to show the progress bar.
 
     Returns
     -------
@@ -149,8 +146,8 @@ def fit_profiles(
             moving = []
             for place, climb in enumerate(going):
                 value = float(sweep.objective[place]) / kernel.n_rows
-                climb.arrive(profiles[:, place], sweep.labels[:, place], value)
-                if not climb.rests(tol):
+                climb.record(profiles[:, place], sweep.labels[:, place], value)
+                if not climb.has_converged(tol):
                     moving.append(place)
             progress.step(-max(climb.history[-1] for climb in climbs))
             if not moving or step == max_iter - 1:
@@ -164,7 +161,7 @@ def fit_profiles(
 
 
 class _Climb:
-    """The way of one start."""
+    """Progress of one start."""
 
     def __init__(self) -> None:
         self.history: list[float] = []
@@ -172,13 +169,13 @@ class _Climb:
         self._still = 0
         self._converged = False
 
-    def arrive(self, profiles: Array, labels: Array, value: float) -> None:
-        """Note where an iteration led to."""
+    def record(self, profiles: Array, labels: Array, value: float) -> None:
+        """Keep where an iteration led to."""
         self._still = self._still + 1 if np.array_equal(labels, self._labels) else 0
         self._profiles, self._labels = profiles, labels
         self.history.append(value)
 
-    def rests(self, tol: float) -> bool:
+    def has_converged(self, tol: float) -> bool:
         """Whether it gained too little or labels stood still; then its own copies are kept."""
         gained_little = len(self.history) > 1 and self.history[-1] - self.history[-2] <= tol
         self._converged = gained_little or self._still >= STILL

@@ -1,4 +1,4 @@
-"""Kernels between all rows or between near neighbours only, one sweep over which is an iteration.
+"""Kernels between all rows or between near neighbors only, one sweep over which is an iteration.
 
 Rows and columns are scaled in logarithms, so that bandwidths of any size and rows far from all
 others underflow nowhere: row ``i`` is divided by its largest entry, which changes neither labels
@@ -20,7 +20,7 @@ from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 
-Weigh = Callable[[Array, slice], tuple[Array, tuple[Array, ...]]]
+Weigh = Callable[[Array, Array], tuple[Array, tuple[Array, ...]]]
 
 #: Entries of the kernel that a thread holds at a time, and those it works on in its cache.
 BLOCK_CELLS = 2**22
@@ -49,9 +49,10 @@ class Kernel(Protocol):
     log_columns: Array
 
     def sweep(self, profiles: Array, weigh: Weigh) -> tuple[Array, tuple[Array, ...]]:
-        """Return ``Kᵀ W`` and what ``weigh`` says about the rows.
+        """Return ``Kᵀ W`` and the other results of ``weigh``, for profiles of shape (n, ...).
 
-        ``weigh((K @ profiles)[rows], rows) -> (W[rows], more arrays with an entry per row)``.
+        ``weigh(K Q, Q) -> (W, more arrays with an entry per row)`` on some rows, ``K Q`` and ``W``
+        of shape (b, ...) with flat axes after the first.
         """
 
 
@@ -66,17 +67,18 @@ class DenseKernel:
 
     def sweep(self, profiles: Array, weigh: Weigh) -> tuple[Array, tuple[Array, ...]]:
         """Multiply both ways while a block is at hand."""
+        flat = profiles.reshape(self.n_rows, -1)
 
-        def work(block: Array, rows: range) -> tuple[tuple[Array], tuple[Array, ...]]:
-            weights, answers = weigh(block @ profiles, slice(rows.start, rows.stop))
+        def work(block: Array, of_rows: Array) -> tuple[tuple[Array], tuple[Array, ...]]:
+            weights, answers = weigh(block @ flat, of_rows)
             return (block.T @ weights,), answers
 
-        (pulled,), answers = self._blocks.map_reduce(work, aligned=(range(self.n_rows),))
+        (pulled,), answers = self._blocks.map_reduce(work, aligned=(profiles,))
         return pulled, answers
 
 
 class SparseKernel:
-    """Entries between near neighbours only."""
+    """Entries between near neighbors only."""
 
     def __init__(self, matrix: sparse.csr_array, log_scale: Array, log_columns: Array) -> None:
         self.n_rows = matrix.shape[0]
@@ -87,21 +89,24 @@ class SparseKernel:
 
     def sweep(self, profiles: Array, weigh: Weigh) -> tuple[Array, tuple[Array, ...]]:
         """Multiply by the rows, then by the columns."""
+        flat = profiles.reshape(self.n_rows, -1)
 
-        def work(block: Any, rows: range) -> tuple[tuple[()], tuple[Array, ...]]:
-            weights, answers = weigh(block @ profiles, slice(rows.start, rows.stop))
+        def work(block: Any, of_rows: Array) -> tuple[tuple[()], tuple[Array, ...]]:
+            weights, answers = weigh(block @ flat, of_rows)
             return (), (weights, *answers)
 
-        _, (weights, *answers) = self._rows.map_reduce(work, aligned=(range(self.n_rows),))
+        _, (weights, *answers) = self._rows.map_reduce(work, aligned=(profiles,))
         _, (pulled,) = self._columns.map_reduce(lambda block: ((), (block @ weights,)))
         return pulled, tuple(answers)
 
 
 class BlockRows(RowSource):
-    """An ``n x n`` matrix of which ``compute(start, stop)`` makes some rows."""
+    """A matrix of ``n`` rows, by default square, of which ``compute(start, stop)`` makes some."""
 
-    def __init__(self, n: int, compute: Callable[[int, int], Array]) -> None:
-        self.n_rows = self.n_features = n
+    def __init__(
+        self, n: int, compute: Callable[[int, int], Array], n_features: int | None = None
+    ) -> None:
+        self.n_rows, self.n_features = n, n if n_features is None else n_features
         self.dtype = np.dtype(np.float64)
         self._compute = compute
         height = max(1, BLOCK_CELLS // n)
@@ -168,7 +173,7 @@ def check_dense_size(n: int) -> None:
         raise SidelightError(
             f"The complete kernel between {n:,} rows has {n * n:.2g} entries; it is computed for "
             f"at most {MOST_ROWS:,} rows. Use kernel='knn', which keeps only those between near "
-            "neighbours."
+            "neighbors."
         )
 
 
@@ -193,7 +198,7 @@ def dense_kernel(
         def values(start: int, stop: int) -> Array:
             return np.concatenate([function(tile) for _, tile in tiles(start, stop)])[:, None]
 
-        return _all_rows(BlockRows(n, values))[:, 0]
+        return _all_rows(BlockRows(n, values, 1))[:, 0]
 
     # The kernel is symmetric: sums of rows are sums of columns.
     log_columns = np.zeros(n)
@@ -229,7 +234,7 @@ def _log_sums(logs: Array) -> Array:
         return largest + np.log(logs.sum(axis=1))
 
 
-def neighbour_distances(rows: Any, n_neighbors: int) -> sparse.csr_array:
+def neighbor_distances(rows: Any, n_neighbors: int) -> sparse.csr_array:
     """Squared distances of every row to its nearest others, and of these to it.
 
     A distance of 0 is an entry like any other.
@@ -248,7 +253,7 @@ def neighbour_distances(rows: Any, n_neighbors: int) -> sparse.csr_array:
     return _short_indices(sparse.csr_array((squared[first], other[first], indptr), shape=(n, n)))
 
 
-def neighbour_kernel(
+def neighbor_kernel(
     squared: sparse.csr_array, bandwidth: float, *, normalize: bool
 ) -> SparseKernel:
     """Gaussian kernel where ``squared`` has distances, 0 elsewhere."""
