@@ -145,7 +145,7 @@ COMPARED: dict[str, Method] = {
     "difference, γ = .3": told("signed", form="difference"),
     "constrained PCA, β = 1": features_then_kmeans(lambda d, k: ConstrainedPCA(min(d, k))),
     "constrained PCA, β = 20": features_then_kmeans(
-        lambda d, k: ConstrainedPCA(min(d, k), beta=20.0)
+        lambda d, k: ConstrainedPCA(min(d, k), penalty=(20.0, 1.0))
     ),
     "constrained LPP": features_then_kmeans(lambda d, k: ConstrainedLPP(min(d, k))),
     "constraint score, half": features_then_kmeans(

@@ -256,7 +256,7 @@ def number_of_pairs(runs: int, quick: bool) -> Section:
 PROJECTIONS: dict[str, Callable[[int], Any]] = {
     "PCA": lambda k: PCA(k),
     "constrained PCA, β = 1": lambda k: ConstrainedPCA(k),
-    "constrained PCA, β = 20": lambda k: ConstrainedPCA(k, beta=20),
+    "constrained PCA, β = 20": lambda k: ConstrainedPCA(k, penalty=(20, 1)),
     "constrained LPP": lambda k: ConstrainedLPP(k),
     "chunklet LDA": lambda k: ChunkletLDA(k),
 }

@@ -1,18 +1,25 @@
 """What every estimator shares: parameters, rows and knowledge are checked here, and summed up.
 
-Families derive from :class:`ConstrainedEstimator`, clusterers from :class:`Clusterer`. The catalog,
-the docs' method table, the command line and the contract tests are generated from the tags
+Clusterers derive from :class:`Clusterer`, estimators that give new features from
+:class:`Transformer`, of which those that are linear in the rows are :class:`LinearTransformer`. The
+catalog, the docs' method table, the command line and the contract tests are generated from the tags
 (:mod:`sidelight.tags`).
 """
 
 from __future__ import annotations
 
 import warnings
+from numbers import Integral
 from typing import Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -94,13 +101,27 @@ class ConstrainedEstimator(BaseEstimator):
         """Check parameters, rows and knowledge: how every ``fit`` begins."""
         check_parameters(self)
         source = self._validate_rows(X, reset=True)
+        return source, self._validate_knowledge(constraints, y, source.n_rows)
+
+    def _validate_fit_in_memory(
+        self, X: Any, y: Any, constraints: Constraints | None, *, reset: bool = True
+    ) -> tuple[Any, Constraints]:
+        """Like :meth:`_validate_fit`, for methods that need the array or CSR matrix itself."""
+        check_parameters(self)
+        rows: Any = self._check_rows(X, reset=reset)
+        return rows, self._validate_knowledge(constraints, y, rows.shape[0])
+
+    def _validate_knowledge(
+        self, constraints: Constraints | None, y: Any, n_samples: int
+    ) -> Constraints:
+        """Check the number of clusters and the knowledge against the number of rows."""
         for name in ("n_clusters", "n_components"):
-            if self._is_clusterer and getattr(self, name, None) is not None:
-                check_n_clusters(getattr(self, name), source.n_rows, name=name)
-        known = self._check_constraints(constraints, y, source.n_rows)
+            if self._is_clusterer and isinstance(getattr(self, name, None), Integral):
+                check_n_clusters(getattr(self, name), n_samples, name=name)
+        known = self._check_constraints(constraints, y, n_samples)
         if self.__sidelight_tags__().enforcement == "soft":
             self._warn_of_contradictions(known)
-        return source, known
+        return known
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
         """Check rows and make them a source of blocks."""
@@ -187,7 +208,7 @@ class ConstrainedEstimator(BaseEstimator):
                 "that the result will be compared with, and ignored. Mark unknown labels with -1, "
                 "or pass constraints=Constraints.from_labels(y) if you mean it.",
                 ConstraintWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
             return known
         return known | stated
@@ -203,7 +224,7 @@ class ConstrainedEstimator(BaseEstimator):
                 f"apart, but must-links join them{more}. {type(self).__name__} will violate some; "
                 "constraints.closure() shows the chain.",
                 ConstraintWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 
@@ -259,6 +280,53 @@ class Clusterer(ClusterMixin, ConstrainedEstimator):
         """
         # scikit-learn's own mixin would drop y, which holds the labels here.
         return self.fit(X, y, **fit_params).labels_
+
+
+class Transformer(TransformerMixin, ConstrainedEstimator):
+    """An estimator that gives rows new features, in ``transform``.
+
+    Subclasses define ``_transform(rows)`` for rows that have been checked.
+    """
+
+    def transform(self, X: Any) -> Any:
+        """Return the new features of the rows.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        Z : array or CSR matrix of shape (n_samples, n_features_out)
+            New features, in the element type of the rows.
+        """
+        check_is_fitted(self)
+        return self._transform(self._check_rows(X, reset=False))
+
+    def _transform(self, rows: Any) -> Any:
+        """Return the new features of checked rows."""
+        _not_defined(self, "_transform")
+
+
+class LinearTransformer(ClassNamePrefixFeaturesOutMixin, Transformer):
+    """New features that are linear in the rows: ``(x - mean) Wᵀ`` with ``W`` in ``components_``."""
+
+    components_: Array
+    mean_: Array
+
+    def _set_map(
+        self, components: Array, dtype: np.dtype[Any], *, mean: Array | None = None
+    ) -> None:
+        """Set the map; without a mean the rows are not centered."""
+        self.components_ = np.ascontiguousarray(components, dtype=dtype)
+        self._n_features_out = len(components)
+        if mean is not None:
+            self.mean_ = mean.astype(dtype)
+
+    def _transform(self, rows: Any) -> Array:
+        centered = rows - self.mean_ if hasattr(self, "mean_") else rows
+        return np.asarray(centered @ self.components_.T.astype(rows.dtype, copy=False))
 
 
 def _not_defined(estimator: object, method: str) -> NoReturn:

@@ -31,7 +31,7 @@ def test_without_pairs_it_is_pca(wine):
     pca = PCA(4).fit(X)
     for model in (
         ConstrainedPCA(4).fit(X),
-        ConstrainedPCA(4, alpha=0, beta=0).fit(X, constraints=known),
+        ConstrainedPCA(4, penalty=0).fit(X, constraints=known),
     ):
         np.testing.assert_allclose(
             np.abs(np.sum(model.components_ * pca.components_, axis=1)), 1.0, atol=1e-9
@@ -44,7 +44,7 @@ def test_without_pairs_it_is_pca(wine):
 def test_eigenvalues_are_the_objective_by_its_definition(wine):
     X, _, known = wine
     alpha, beta = 0.7, 3.0
-    model = ConstrainedPCA(3, alpha=alpha, beta=beta).fit(X, constraints=known)
+    model = ConstrainedPCA(3, penalty=(beta, alpha)).fit(X, constraints=known)
     n = len(X)
 
     def objective(w):
@@ -65,7 +65,7 @@ def test_eigenvalues_are_the_objective_by_its_definition(wine):
 def test_heavy_must_links_are_short_along_the_first_direction(wine):
     X, _, known = wine
     with pytest.warns(ConstraintWarning, match="reduced"):
-        model = ConstrainedPCA(5, alpha=0, beta=1e9).fit(X, constraints=known)
+        model = ConstrainedPCA(5, penalty=(1e9, 0)).fit(X, constraints=known)
     scatter = gaps(X, known.must_link).T @ gaps(X, known.must_link)
     spread = model.components_[0] @ scatter @ model.components_[0]
     assert spread <= np.trace(scatter) * 1e-6 + np.linalg.eigvalsh(scatter)[0] * 1.01
@@ -87,12 +87,12 @@ def test_more_features_than_rows_changes_nothing(wine):
 def test_labels_help_like_pairs_do():
     X, y = load_iris(return_X_y=True)
     partial = np.where(np.arange(150) % 5 == 0, y, -1)
-    by_labels = ConstrainedPCA(2, beta=0.5).fit(X, partial)
+    by_labels = ConstrainedPCA(2, penalty=(0.5, 1.0)).fit(X, partial)
     known = np.flatnonzero(partial >= 0)
     i, j = np.triu_indices(len(known), 1)
     same = partial[known[i]] == partial[known[j]]
     pairs = np.column_stack([known[i], known[j]])
-    by_pairs = ConstrainedPCA(2, beta=0.5).fit(
+    by_pairs = ConstrainedPCA(2, penalty=(0.5, 1.0)).fit(
         X, constraints=Constraints(pairs[same], pairs[~same], n_samples=150)
     )
     np.testing.assert_allclose(by_labels.components_, by_pairs.components_, atol=1e-10)
@@ -128,7 +128,7 @@ def test_all_pairs_twice_change_nothing(wine):
 def test_one_kind_of_pairs_drops_the_other_term(wine, kind):
     X, _, known = wine
     pairs = getattr(known, kind)
-    model = ConstrainedPCA(2, alpha=0.5, beta=0.3).fit(
+    model = ConstrainedPCA(2, penalty=(0.3, 0.5)).fit(
         X, constraints=Constraints(**{kind: pairs}, n_samples=len(X))
     )
     factor = 0.5 if kind == "cannot_link" else -0.3
@@ -139,7 +139,7 @@ def test_one_kind_of_pairs_drops_the_other_term(wine, kind):
 
 def test_lpp_solves_its_eigenproblem(wine):
     X, _, known = wine
-    model = ConstrainedLPP(3, strength=0).fit(X, constraints=known)
+    model = ConstrainedLPP(3, penalty=0).fit(X, constraints=known)
     W = neighbor_graph(X, 10)
     D = np.diag(np.asarray(W.sum(axis=1)).ravel())
     L = laplacian(W, "unnormalized").toarray()
@@ -154,8 +154,8 @@ def test_lpp_solves_its_eigenproblem(wine):
 def test_stronger_pairs_are_kept_better(wine):
     X, _, known = wine
 
-    def ratio(strength):
-        Z = ConstrainedLPP(2, strength=strength).fit(X, constraints=known).transform(X)
+    def ratio(penalty):
+        Z = ConstrainedLPP(2, penalty=penalty).fit(X, constraints=known).transform(X)
         together = np.linalg.norm(gaps(Z, known.must_link), axis=1).mean()
         return together / np.linalg.norm(gaps(Z, known.cannot_link), axis=1).mean()
 
@@ -179,7 +179,7 @@ def test_a_complete_graph_prefers_no_direction():
     # Equal weights and self-loops: X'LX = X'DX for centred rows. Without loops, as here, the
     # weights of a row add up to n - 1 and not n, so that all values are n / (n - 1).
     X = np.random.default_rng(0).normal(size=(12, 3))
-    model = ConstrainedLPP(3, n_neighbors=11, strength=0)
+    model = ConstrainedLPP(3, n_neighbors=11, penalty=0)
     Z = X - X.mean(axis=0)
     W = sparse.csr_array(np.ones((12, 12)) - np.eye(12))
     left, right = model._matrices(Z, W, Z, Constraints(n_samples=12))
@@ -246,10 +246,10 @@ def test_bad_parameters(wine):
     X, y, _ = wine
     for model, message in (
         (ConstrainedPCA(0), "at least 1"),
-        (ConstrainedPCA(beta=-1), "beta must not be negative"),
-        (ConstrainedLPP(strength=-1), "strength must not be negative"),
-        (ConstrainedLPP(n_neighbors=0), "n_neighbors must be at least 1"),
-        (ChunkletLDA(shrinkage=1), "shrinkage must be in"),
+        (ConstrainedPCA(penalty=(-1, 1)), "penalty must be a number of at least 0"),
+        (ConstrainedLPP(penalty=-1), "penalty must be"),
+        (ConstrainedLPP(n_neighbors=0), "n_neighbors must be a whole number of at least 1"),
+        (ChunkletLDA(shrinkage=1), "shrinkage must be a number of at least 0 and below 1"),
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(X, y)

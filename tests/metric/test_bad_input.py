@@ -18,7 +18,7 @@ from sidelight.metric import DCA, ITML, MMC, POLA, RCA, CannotLinkMetric
 METRICS = {
     "RCA": RCA(),
     "DCA": DCA(),
-    "DCA, as published": DCA(solver="dca"),
+    "DCA, as published": DCA(variant="published"),
     "MMC": MMC(),
     "MMC, diagonal": MMC(diagonal=True),
     "ITML": ITML(random_state=0),
@@ -129,5 +129,5 @@ def test_must_links_that_leave_directions_open():
 def test_lengths_beyond_numbers(scale):
     X = np.random.default_rng(0).normal(size=(20, 3)) * scale
     known = Constraints(cannot_link=[(0, 1), (2, 3)], n_samples=20)
-    with pytest.raises(SidelightError, match="Standardise the features first"):
+    with pytest.raises(SidelightError, match="Standardize the features first"):
         CannotLinkMetric().fit(X, constraints=known)

@@ -9,9 +9,9 @@ from scipy.optimize import approx_fprime
 from sklearn.datasets import load_iris, load_wine
 
 from sidelight import Constraints
+from sidelight._fit.scatter import pair_differences
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric import DCA, MMC
-from sidelight.metric._base import pair_differences
 from sidelight.metric._mmc_solvers import (
     diagonal_slopes,
     diagonal_value,
@@ -42,10 +42,10 @@ def chunklet_matrices(X, known):
     return between / len(closure.conflicts), within / count
 
 
-@pytest.mark.parametrize("solver", ["generalized", "dca"])
-def test_dca_whitens_within_and_diagonalises_between(iris, solver):
+@pytest.mark.parametrize("variant", ["generalized", "published"])
+def test_dca_whitens_within_and_diagonalises_between(iris, variant):
     X, _, known = iris
-    model = DCA(solver=solver, shrinkage=0).fit(X, constraints=known)
+    model = DCA(variant=variant, shrinkage=0).fit(X, constraints=known)
     between, within = chunklet_matrices(X, known)
     F = model.components_.T
     np.testing.assert_allclose(F.T @ within @ F, np.eye(F.shape[1]), atol=1e-6)
@@ -53,14 +53,14 @@ def test_dca_whitens_within_and_diagonalises_between(iris, solver):
     np.testing.assert_allclose(spread, np.diag(model.ratios_), atol=1e-5 * spread.max())
 
 
-def test_dca_solvers_agree_where_cannot_links_span_everything(iris):
+def test_dca_variants_agree_where_cannot_links_span_everything(iris):
     X, _, known = iris
-    one = DCA(solver="generalized", shrinkage=0).fit(X, constraints=known)
-    other = DCA(solver="dca", shrinkage=0).fit(X, constraints=known)
+    one = DCA(variant="generalized", shrinkage=0).fit(X, constraints=known)
+    other = DCA(variant="published", shrinkage=0).fit(X, constraints=known)
     np.testing.assert_allclose(one.ratios_, other.ratios_, rtol=1e-6)
     few = Constraints(known.must_link, known.cannot_link[:2], n_samples=150)
-    better = DCA(1, solver="generalized").fit(X, constraints=few)
-    worse = DCA(1, solver="dca").fit(X, constraints=few)
+    better = DCA(1, variant="generalized").fit(X, constraints=few)
+    worse = DCA(1, variant="published").fit(X, constraints=few)
     assert better.ratios_[0] >= worse.ratios_[0] - 1e-9
 
 
@@ -82,7 +82,7 @@ def test_full_mmc_is_optimal_and_uses_its_budget(iris):
     A = model.get_mahalanobis_matrix()
     assert np.trace(A @ S) == pytest.approx(1.0, rel=1e-4)
     assert objective(A, far) == pytest.approx(-model.objective_)
-    assert 0 <= model.gap_ <= 1e-6 * -model.objective_
+    assert 0 <= model.duality_gap_ <= 1e-6 * -model.objective_
     assert np.all(np.diff(model.history_) < 0)
     # KKT: where the metric has weight, the gradient of the objective is a multiple of S.
     lengths = np.sqrt(np.einsum("nd,nd->n", far @ A, far))

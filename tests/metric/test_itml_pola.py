@@ -9,10 +9,10 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
 from sidelight import Constraints
+from sidelight._fit.scatter import pair_differences, root
 from sidelight._kernels.metric.pair_metric import itml_sweep, pola_epoch
 from sidelight.exceptions import ConstraintWarning
 from sidelight.metric import ITML, POLA
-from sidelight.metric._base import metric_root, pair_differences
 from sidelight.metric._itml import log_det
 
 
@@ -150,6 +150,6 @@ def test_roots_of_metrics():
     rng = np.random.default_rng(0)
     for rank in (2, 4):
         B = rng.normal(size=(4, rank))
-        W = metric_root(B @ B.T)
+        W = root(B @ B.T)
         assert len(W) == rank
         np.testing.assert_allclose(W.T @ W, B @ B.T, atol=1e-10)

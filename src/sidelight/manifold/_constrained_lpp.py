@@ -8,38 +8,42 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg, sparse
 
+from sidelight._fit.parameters import Auto, Count, FiniteNonNegative
 from sidelight._fit.scatter import pair_scatter
 from sidelight._typing import Array
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import degrees, neighbor_graph
-from sidelight.manifold._base import Centred, _LinearProjection, n_kept
+from sidelight.manifold._base import Centered, _LinearProjection
 from sidelight.tags import MethodTags
 
 
 class ConstrainedLPP(_LinearProjection):
-    """Locality preserving projection that listens to pairs.
+    """Locality preserving projection under must-links and cannot-links.
 
-    Takes the directions of smallest ``λ`` in ``X'(L + a L^M - b L^C)X w = λ X'DX w``: neighbours
+    Takes the directions of smallest ``λ`` in ``X'(L + a L^M - b L^C)X w = λ X'DX w``: neighbors
     (of the graph with Laplacian ``L``) and must-linked rows stay close, cannot-linked rows move
-    apart (Hamad, part 4). The three terms are brought to the same trace, and ``strength`` weighs
-    the pairs against the neighbours; with 0 it is LPP, the linear version of Laplacian eigenmaps.
+    apart (Hamad, part 4). The three terms are brought to the same trace, and ``penalty`` weighs
+    the pairs against the neighbors; with 0 it is LPP, the linear version of Laplacian eigenmaps.
+    Read more in the :doc:`user guide </manifold/index>`.
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int >= 1, default=2
         Number of directions.
-    n_neighbors : int, default=10
-        Neighbours of a row in the graph.
-    strength : float, default=1.0
-        Weight of the pairs.
+    n_neighbors : int >= 1, default=10
+        Number of neighbors of a row in the graph.
+    penalty : float >= 0, finite or "auto", default="auto"
+        Weight of the pairs against the neighbors, both scaled to the same trace. "auto" is 1.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Directions, the best first; ``w'X'DXw = 1``.
     eigenvalues_ : ndarray of shape (n_components,)
-        ``λ`` of each.
+        ``λ`` of each direction.
+    penalty_ : float
+        Weight of the pairs that was used.
     mean_ : ndarray of shape (n_features,)
         Mean of the rows.
 
@@ -57,72 +61,55 @@ class ConstrainedLPP(_LinearProjection):
     """
 
     def __init__(
-        self, n_components: int = 2, *, n_neighbors: int = 10, strength: float = 1.0
+        self,
+        n_components: Count = 2,
+        *,
+        n_neighbors: Count = 10,
+        penalty: FiniteNonNegative | Auto = "auto",
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
-        self.strength = strength
+        self.penalty = penalty
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            summary="projection that keeps neighbours and must-linked rows close",
+            summary="projection that keeps neighbors and must-linked rows close",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
             source="Hamad, part 4; Cevikalp et al. 2008",
-            complexity="O(n log n d + n d² + d³) time, O(n m + d²) memory for m neighbours",
+            complexity="O(n log n d + n d² + d³) time, O(n m + d²) memory for m neighbors",
             needs_n_clusters=False,
             kind="transformer",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Find the directions.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known.
-
-        Returns
-        -------
-        self : ConstrainedLPP
-            The fitted projection.
-        """
-        if not self.strength >= 0:
-            raise ValueError(f"strength must not be negative, got {self.strength!r}.")
-        rows: Any = self._check_rows(X, reset=True)
-        known = self._check_constraints(constraints, y, rows.shape[0])
-        self._warn_of_contradictions(known)
-        centred, W = self._joined_rows(rows)
-        kept = n_kept(self.n_components, centred.rank)
-        left, right = self._matrices(centred.coordinates, W, centred.project(rows), known)
+        rows, known = self._validate_fit_in_memory(X, y, constraints)
+        self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
+        centered, W = self._joined_rows(rows)
+        kept = self._n_kept(centered)
+        left, right = self._matrices(centered.coordinates, W, centered.project(rows), known)
         values, directions = linalg.eigh(left, right)
-        self.eigenvalues_ = values[:kept].astype(rows.dtype)
-        self._keep(centred.to_features(directions[:, :kept]), centred.mean, rows.dtype)
-        return self
+        return self._set_directions(values[:kept], directions[:, :kept], centered, rows.dtype)
 
-    def _joined_rows(self, rows: Array) -> tuple[Centred, sparse.csr_array]:
-        """Rows that have neighbours, and their graph.
+    def _joined_rows(self, rows: Array) -> tuple[Centered, sparse.csr_array]:
+        """Rows that have neighbors, and their graph.
 
         A row so far away that its similarities vanish would lend the best ``λ``, 0, to any
         direction in which it alone differs.
         """
-        centred = Centred(rows)
-        W = neighbor_graph(centred.coordinates, self.n_neighbors)
+        centered = Centered(rows)
+        W = neighbor_graph(centered.coordinates, self.n_neighbors)
         alone = np.flatnonzero(degrees(W) == 0)
         if not len(alone):
-            return centred, W
+            return centered, W
         warnings.warn(
             f"{len(alone)} of {len(rows)} rows (the first is row {alone[0]}) are so far from all "
-            "others that they have no neighbours; only pairs that name them make them count.",
+            "others that they have no neighbors; only pairs that name them make them count.",
             ConstraintWarning,
             stacklevel=3,
         )
         joined = np.setdiff1d(np.arange(len(rows)), alone)
-        return Centred(rows[joined]), sparse.csr_array(W[joined][:, joined])
+        return Centered(rows[joined]), sparse.csr_array(W[joined][:, joined])
 
     def _matrices(
         self, Z: Array, W: sparse.csr_array, every: Array, known: Constraints
@@ -142,7 +129,7 @@ class ConstrainedLPP(_LinearProjection):
             scatter = pair_scatter(every, places, weights)
             trace = float(np.trace(scatter))
             if trace > 0:
-                left = left + sign * self.strength * scale / trace * scatter
+                left = left + sign * self.penalty_ * scale / trace * scatter
         # Rows with hardly any similarity hardly count in the right side: keep it invertible.
         right = right + 1e-9 * float(np.trace(right)) / len(right) * np.eye(len(right))
         return (left + left.T) / 2, (right + right.T) / 2

@@ -7,31 +7,50 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.scatter import pair_differences
 from sidelight._typing import Array
-from sidelight.base import ConstrainedEstimator
-from sidelight.constraints import Constraints
+from sidelight.base import LinearTransformer
+from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
 
-class _MetricBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConstrainedEstimator):
+class _MetricBase(LinearTransformer):
     """A distance ``‖W (x - z)‖``, that of a linear map ``W`` of the rows.
 
-    Subclasses find ``components_ = W`` of shape (n_components, n_features) in ``fit`` and hand it
-    to :meth:`_keep`.
+    Subclasses find ``components_ = W`` of shape (n_components, n_features) in ``fit`` and pass it
+    to :meth:`_set_map`.
     """
 
-    components_: Array
+    def _set_euclidean_map(self, reason: str, d: int, dtype: np.dtype[Any]) -> None:
+        """Set the identity and warn that nothing else was learned, for this reason."""
+        warnings.warn(
+            f"{reason}: the distance is the Euclidean one.", ConstraintWarning, stacklevel=3
+        )
+        self._set_map(np.eye(d)[: getattr(self, "n_components", None)], dtype)
 
-    def _keep(self, components: Array, dtype: np.dtype[Any]) -> None:
-        """Set the linear map."""
-        self.components_ = np.ascontiguousarray(components, dtype=dtype)
-        self._n_features_out = len(components)
+    def _check_n_components(self, d: int) -> int:
+        """Return the number of dimensions to keep, which is at most that of the features."""
+        n_components: int | None = getattr(self, "n_components", None)
+        if n_components is not None and n_components > d:
+            raise ValueError(
+                f"n_components={n_components} must be between 1 and the number of features, {d}."
+            )
+        return d if n_components is None else int(n_components)
 
-    def _tell_of_equal_rows(
+    def _warn_of_rank(self, rank: int, reason: str) -> None:
+        """Warn that more directions were asked for than mean anything."""
+        n_components: int | None = getattr(self, "n_components", None)
+        if n_components is not None and n_components > rank:
+            warnings.warn(
+                f"n_components={n_components} directions were asked for, but {reason} {rank}; ask "
+                f"for {rank} at most.",
+                ConstraintWarning,
+                stacklevel=3,
+            )
+
+    def _warn_of_equal_rows(
         self, known: Constraints, apart: Array, differs: Array, *, needed: bool
     ) -> None:
         """Warn of cannot-links of rows that are the same, which are to be left out.
@@ -55,23 +74,14 @@ class _MetricBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Constrained
                 f"{first} and {second}; no distance can part them. Give pairs of rows that differ."
             )
 
-    def transform(self, X: Any) -> Array:
-        """Map the rows to where the learned distance is the Euclidean one.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            ``X Wᵀ``, in the element type of the rows.
-        """
-        check_is_fitted(self)
-        rows: Any = self._check_rows(X, reset=False)
-        mapped = rows @ self.components_.T.astype(rows.dtype, copy=False)
-        return np.asarray(mapped)
+    def _signed_differences(self, rows: Array, known: Constraints) -> tuple[Array, Array]:
+        """``x_i - x_j`` of all pairs that differ, with 1 for must-links and -1 for cannot-links."""
+        pairs: Pairs = known_pairs(known)
+        differences = pair_differences(rows, np.concatenate([pairs.together, pairs.apart]))
+        sign = np.repeat([1.0, -1.0], [pairs.n_together, pairs.n_apart])
+        differs = np.any(differences != 0, axis=1)
+        self._warn_of_equal_rows(known, pairs.apart, differs[pairs.n_together :], needed=False)
+        return np.ascontiguousarray(differences[differs]), sign[differs]
 
     def get_mahalanobis_matrix(self) -> Array:
         """Return ``A = WᵀW``: the squared distance is ``(x - z)ᵀ A (x - z)``.
@@ -96,8 +106,8 @@ class _MetricBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Constrained
         components = self.components_.copy()
 
         def distance(u: Any, v: Any) -> float:
-            gap = np.asarray(u, dtype=np.float64) - np.asarray(v, dtype=np.float64)
-            return float(np.linalg.norm(components @ gap))
+            difference = np.asarray(u, dtype=np.float64) - np.asarray(v, dtype=np.float64)
+            return float(np.linalg.norm(components @ difference))
 
         return distance
 
@@ -124,13 +134,17 @@ class _MetricBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Constrained
                     "pairs must have the shape (n_pairs, 2, n_features), or hold positions of "
                     f"rows given as X, got shape {places.shape}."
                 )
-            gaps = self.transform(places[:, 0]) - self.transform(places[:, 1])
-        else:
-            if places.ndim != 2 or places.shape[1] != 2:
-                raise ValueError(f"pairs must have the shape (n_pairs, 2), got {places.shape}.")
-            mapped = self.transform(X)
-            gaps = mapped[places[:, 0]] - mapped[places[:, 1]]
-        return np.linalg.norm(gaps, axis=1)
+            n = len(places)
+            X = places.transpose(1, 0, 2).reshape(2 * n, -1)
+            places = np.column_stack([np.arange(n), np.arange(n) + n])
+        elif places.ndim != 2 or places.shape[1] != 2:
+            raise ValueError(f"pairs must have the shape (n_pairs, 2), got {places.shape}.")
+        return self._distances(self._check_rows(X, reset=False), places)
+
+    def _distances(self, rows: Any, pairs: Array) -> Array:
+        """Distances of pairs of positions in checked rows."""
+        mapped = self._transform(rows)
+        return np.linalg.norm(mapped[pairs[:, 0]] - mapped[pairs[:, 1]], axis=1)
 
     def pair_score(self, pairs: Any, X: Any = None) -> Array:
         """Return minus the distance of each pair: the larger, the more alike.
@@ -157,41 +171,18 @@ class _MetricBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Constrained
         X : array or CSR matrix of shape (n_samples, n_features)
             Rows.
         Y : array or CSR matrix of shape (n_others, n_features), default=None
-            Other rows; ``X`` itself unless told. The result has ``n_samples · n_others`` entries.
+            Other rows; ``X`` itself by default. The result has ``n_samples · n_others`` entries.
 
         Returns
         -------
         K : ndarray of shape (n_samples, n_others)
             The kernel.
         """
-        left = self.transform(X)
-        right = left if Y is None else self.transform(Y)
-        return left @ right.T
+        check_is_fitted(self)
+        rows: Any = self._check_rows(X, reset=False)
+        return self._inner(rows, rows if Y is None else self._check_rows(Y, reset=False))
 
-
-def warn_of_rank(n_components: int, rank: int, why: str) -> None:
-    """Say that fewer directions mean anything than were asked for; to be called in ``fit``."""
-    if n_components > rank:
-        warnings.warn(
-            f"n_components={n_components} directions were asked for, but {why} {rank}; ask for "
-            f"{rank} at most.",
-            ConstraintWarning,
-            stacklevel=3,
-        )
-
-
-def pair_differences(rows: Any, pairs: Array) -> Array:
-    """``x_i - x_j`` of every pair, dense, in float64."""
-    gaps = rows[pairs[:, 0]] - rows[pairs[:, 1]]
-    dense = gaps.toarray() if sparse.issparse(gaps) else gaps
-    return np.asarray(dense, dtype=np.float64)
-
-
-def metric_root(A: Array) -> Array:
-    """``W`` with ``W'W = A``, the symmetric root where ``A`` is positive definite."""
-    values, vectors = np.linalg.eigh((A + A.T) / 2)
-    kept = values > 1e-12 * max(float(values.max()), 1e-300)
-    root = np.sqrt(np.where(kept, values, 0.0))
-    if kept.all():
-        return np.asarray((vectors * root) @ vectors.T)
-    return np.asarray((vectors[:, kept] * root[kept]).T[::-1])
+    def _inner(self, rows: Any, others: Any) -> Array:
+        """Inner products of checked rows under the metric."""
+        left = self._transform(rows)
+        return left @ (left if others is rows else self._transform(others)).T

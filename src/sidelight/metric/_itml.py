@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sidelight._fit.scatter import total_covariance
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    Count,
+    FinitePositive,
+    NonNegative,
+    Seed,
+    Verbosity,
+)
+from sidelight._fit.scatter import mean_diagonal, pair_differences, root, total_covariance
 from sidelight._kernels.metric.pair_metric import itml_sweep
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
-from sidelight.constraints import Constraints, known_pairs
-from sidelight.metric._base import _MetricBase, metric_root, pair_differences
+from sidelight.constraints import Constraints
+from sidelight.metric._base import _MetricBase
 from sidelight.tags import MethodTags
 
 #: Rounds over the pairs with a multiplier between two rounds over all pairs.
@@ -28,40 +36,44 @@ ALL_PAIRS = 400
 class ITML(_MetricBase):
     """The metric nearest to a prior one under which pairs keep within or beyond a distance.
 
-    Minimises ``LogDet(A, A₀) + γ LogDet(diag ξ, diag ξ₀)`` subject to ``v'Av ≤ ξ`` for must-links
+    Minimizes ``LogDet(A, A₀) + γ LogDet(diag ξ, diag ξ₀)`` subject to ``v'Av ≤ ξ`` for must-links
     and ``v'Av ≥ ξ`` for cannot-links, where ``ξ₀`` is ``u`` or ``l``; one Bregman projection per
     pair in turn (Davis et al. 2007, with the step ``γ/(γ+1) (1/p - 1/ξ)`` that holds for every
-    ``γ``, not only for 1). ``A`` stays positive definite without any projection.
+    ``γ``, not only for 1). ``A`` stays positive definite without any projection. Read more in the
+    :doc:`user guide </metric/index>`.
 
     Parameters
     ----------
-    gamma : float, default=1.0
-        Weight of the slack; the larger, the harder the bounds.
-    prior : {"identity", "covariance"} or array of shape (n_features, n_features), \
-default="identity"
+    penalty : float > 0, finite or "auto", default="auto"
+        Weight ``γ`` of the slack against the distance to the prior metric, both in LogDet
+        divergence; the larger, the harder the bounds. "auto" is 1.
+    prior : {"identity", "covariance"} or array, default="identity"
         ``A₀``: the identity, the inverse covariance of the rows, or this matrix.
-    bounds : tuple of two floats, default=None
+    bounds : tuple or None, default=None
         Squared distances ``u`` for must-links and ``l`` for cannot-links; the 5th and the 95th
-        percentile of the squared distances between rows unless told.
-    max_iter : int, default=1000
-        At most this many rounds over the pairs.
-    tol : float, default=1e-3
+        percentile of the squared distances between rows by default.
+    max_iter : int >= 1, default=1000
+        Largest number of rounds over the pairs.
+    tol : float >= 0, default=0.001
         Stop when a round moves the multipliers by at most this share.
-    random_state : int, RandomState or None, default=None
-        Source of chance, for the rows whose distances give the bounds.
-    verbose : int, default=0
-        Show progress.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the rows whose distances give the bounds; pass an int for reproducible
+        results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_features, n_features)
         The map ``W``, ``A = W'W``.
+    penalty_ : float
+        Weight ``γ`` that was used.
     bounds_ : tuple of two floats
         ``u`` and ``l``.
     multipliers_ : ndarray of shape (n_pairs,)
         ``λ`` of the must-links, then of the cannot-links; 0 where a pair did not matter.
     objective_ : float
-        The value at the end.
+        Objective at the end; it was minimized.
     n_iter_ : int
         Number of rounds.
     converged_ : bool
@@ -83,15 +95,15 @@ default="identity"
     def __init__(
         self,
         *,
-        gamma: float = 1.0,
-        prior: Any = "identity",
+        penalty: FinitePositive | Auto = "auto",
+        prior: Literal["identity", "covariance"] | ArrayLike = "identity",
         bounds: tuple[float, float] | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        random_state: Any = None,
-        verbose: int = 0,
+        max_iter: Count = 1000,
+        tol: NonNegative = 1e-3,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
-        self.gamma = gamma
+        self.penalty = penalty
         self.prior = prior
         self.bounds = bounds
         self.max_iter = max_iter
@@ -111,54 +123,29 @@ default="identity"
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn the distance.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known.
-
-        Returns
-        -------
-        self : ITML
-            The fitted metric.
-        """
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a whole number above 0, got {self.max_iter!r}.")
-        if not self.gamma > 0:
-            raise ValueError(f"gamma must be above 0, got {self.gamma!r}.")
-        rows: Any = self._check_rows(X, reset=True)
-        known = self._check_constraints(constraints, y, rows.shape[0])
-        self._warn_of_contradictions(known)
+        rows, known = self._validate_fit_in_memory(X, y, constraints)
+        self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
         values = np.asarray(rows, dtype=np.float64)
         prior = self._prior(values)
-        pairs = known_pairs(known)
-        gaps = pair_differences(values, np.concatenate([pairs.together, pairs.apart]))
-        sign = np.repeat([1.0, -1.0], [pairs.n_together, pairs.n_apart])
-        differs = np.any(gaps != 0, axis=1)
-        self._tell_of_equal_rows(known, pairs.apart, differs[pairs.n_together :], needed=False)
-        gaps, sign = np.ascontiguousarray(gaps[differs]), sign[differs]
-        near, far = self._bounds(values, prior)
-        self.bounds_ = (near, far)
-        start: Array = np.where(sign > 0, near, far)
-        self._keep(metric_root(self._project(prior, gaps, sign, start)), rows.dtype)
+        differences, sign = self._signed_differences(values, known)
+        self.bounds_ = self._bounds(values, prior)
+        slack: Array = np.where(sign > 0, *self.bounds_)
+        self._set_map(root(self._project(prior, differences, sign, slack)), rows.dtype)
         return self
 
-    def _project(self, prior: Array, gaps: Array, sign: Array, start: Array) -> Array:
+    def _project(self, prior: Array, differences: Array, sign: Array, slack: Array) -> Array:
         """Rounds of projections until the multipliers stand still."""
         A = prior.copy()
-        target, dual = start.copy(), np.zeros(len(sign))
+        target, dual = slack.copy(), np.zeros(len(sign))
         scratch = np.empty(len(A))
         self.converged_ = not len(sign)
         self.n_iter_ = 0
         with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
             while not self.converged_ and self.n_iter_ < self.max_iter:
                 full = self.n_iter_ % (ACTIVE_ROUNDS + 1) == 0
-                moved = itml_sweep(A, gaps, sign, target, dual, self.gamma, not full, scratch)
+                moved = itml_sweep(
+                    A, differences, sign, target, dual, self.penalty_, not full, scratch
+                )
                 self.n_iter_ += 1
                 progress.step()
                 if full and moved <= self.tol * max(float(dual.sum()), 1e-300):
@@ -171,8 +158,8 @@ default="identity"
                 stacklevel=3,
             )
         self.multipliers_ = dual
-        self.objective_ = log_det(A, prior) + self.gamma * float(
-            np.sum(target / start - np.log(target / start) - 1.0)
+        self.objective_ = log_det(A, prior) + self.penalty_ * float(
+            np.sum(target / slack - np.log(target / slack) - 1.0)
         )
         return A
 
@@ -181,13 +168,9 @@ default="identity"
         if isinstance(self.prior, str):
             if self.prior == "identity":
                 return np.eye(d)
-            if self.prior == "covariance":
-                covariance = total_covariance(rows)
-                scale = float(np.trace(covariance)) / d or 1.0
-                return np.linalg.inv(covariance + 1e-6 * scale * np.eye(d))
-            raise ValueError(
-                f"prior must be 'identity', 'covariance' or a matrix, got {self.prior!r}."
-            )
+            covariance = total_covariance(rows)
+            scale = mean_diagonal(covariance) or 1.0
+            return np.linalg.inv(covariance + 1e-6 * scale * np.eye(d))
         given = np.asarray(self.prior, dtype=np.float64)
         if given.shape != (d, d) or not np.allclose(given, given.T):
             raise ValueError(f"prior must be a symmetric matrix of shape ({d}, {d}).")
@@ -206,8 +189,8 @@ default="identity"
             pairs = np.column_stack(np.triu_indices(n, 1))
         else:
             pairs = check_random_state(self.random_state).randint(n, size=(100_000, 2))
-        gaps = pair_differences(rows, pairs[pairs[:, 0] != pairs[:, 1]])
-        squares = np.einsum("nd,nd->n", gaps @ prior, gaps)
+        differences = pair_differences(rows, pairs[pairs[:, 0] != pairs[:, 1]])
+        squares = np.einsum("nd,nd->n", differences @ prior, differences)
         squares = squares[squares > 0]
         if not len(squares):
             return 1.0, 2.0

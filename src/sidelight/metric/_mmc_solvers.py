@@ -12,19 +12,19 @@ from sidelight._typing import Array
 
 
 @dataclass(frozen=True)
-class Progress:
+class MetricSolution:
     """Where a solver ended."""
 
     components: Array
     history: list[float]
-    gap: float
+    duality_gap: float
     converged: bool
 
 
 def solve_full(
     scatter: Array, far: Array, max_iter: int, tol: float, step_done: Callable[[float], None]
-) -> Progress:
-    """Maximise ``Σ ‖z‖_B`` over ``B`` positive semi-definite with ``tr B ≤ 1``, ``z = L⁻¹ v``.
+) -> MetricSolution:
+    """Maximize ``Σ ‖z‖_B`` over ``B`` positive semi-definite with ``tr B ≤ 1``, ``z = L⁻¹ v``.
 
     ``G = Σ zz' / (2 ‖z‖_B)`` is the gradient; as the problem is concave, ``λ_max(G) - ⟨G, B⟩``
     bounds how far the optimum can be.
@@ -35,7 +35,7 @@ def solve_full(
     B = np.eye(d) / d
     value, gradient = _full_value(B, z)
     history, rate = [-value], 1.0 / max(float(np.linalg.norm(gradient)), 1e-300)
-    gap = _gap(gradient, B)
+    gap = _duality_gap(gradient, B)
     for _ in range(max_iter):
         if gap <= tol * value:
             break
@@ -44,7 +44,7 @@ def solve_full(
             break
         B, value = moved, new_value
         gradient = _full_value(B, z)[1]
-        gap = _gap(gradient, B)
+        gap = _duality_gap(gradient, B)
         history.append(-value)
         step_done(-value)
     values, vectors = np.linalg.eigh(B)
@@ -53,7 +53,7 @@ def solve_full(
     components = linalg.solve_triangular(
         root, (vectors[:, kept] * np.sqrt(values[kept])), lower=True, trans="T"
     ).T
-    return Progress(components[::-1], history, float(gap), bool(gap <= tol * value))
+    return MetricSolution(components[::-1], history, float(gap), bool(gap <= tol * value))
 
 
 def _ascend(
@@ -75,7 +75,7 @@ def _full_value(B: Array, z: Array) -> tuple[float, Array]:
     return float(lengths.sum()), (z / (2 * lengths[:, None])).T @ z
 
 
-def _gap(gradient: Array, B: Array) -> float:
+def _duality_gap(gradient: Array, B: Array) -> float:
     return float(np.linalg.eigvalsh(gradient)[-1] - np.sum(gradient * B))
 
 
@@ -93,8 +93,8 @@ def project_spectahedron(matrix: Array) -> Array:
 
 def solve_diagonal(
     scatter: Array, far: Array, max_iter: int, tol: float, step_done: Callable[[float], None]
-) -> Progress:
-    """Minimise ``g(a) = s·a - log Σ sqrt(D² a)`` over ``a ≥ 0`` by projected Newton steps."""
+) -> MetricSolution:
+    """Minimize ``g(a) = s·a - log Σ sqrt(D² a)`` over ``a ≥ 0`` by projected Newton steps."""
     s, squares = np.diagonal(scatter).copy(), far**2
     a = 0.5 / (len(s) * s)
     value = diagonal_value(a, s, squares)
@@ -123,7 +123,7 @@ def solve_diagonal(
     components = np.diag(np.sqrt(a))[kept]
     lengths = -float(np.sqrt(squares @ a).sum())
     shift = lengths - history[-1]
-    return Progress(components, [h + shift for h in history], 0.0, converged)
+    return MetricSolution(components, [h + shift for h in history], 0.0, converged)
 
 
 def diagonal_value(a: Array, s: Array, squares: Array) -> float:

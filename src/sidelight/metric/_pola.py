@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.parameters import Count, Seed
+from sidelight._fit.scatter import root
 from sidelight._kernels.metric.pair_metric import pola_epoch
 from sidelight._typing import Array
-from sidelight.constraints import Constraints, known_pairs
-from sidelight.metric._base import _MetricBase, metric_root, pair_differences
+from sidelight.constraints import Constraints
+from sidelight.metric._base import _MetricBase
 from sidelight.tags import MethodTags
 
 
@@ -23,16 +24,18 @@ class POLA(_MetricBase):
     ``max(0, 1 - y (b - v'Av))``. Each pair moves ``(A, b)`` to the nearest point without a loss on
     it, ``α = loss / (‖v‖⁴ + 1)``, ``A -= y α vv'``, ``b += y α``, then to the nearest with ``A``
     positive semi-definite (a rank-one change leaves at most one negative eigenvalue) and ``b ≥ 1``
-    (Shalev-Shwartz, Singer, Ng 2004). Streams of pairs go through :meth:`partial_fit`.
+    (Shalev-Shwartz, Singer, Ng 2004). Streams of pairs go through :meth:`partial_fit`. Read more
+    in the :doc:`user guide </metric/index>`.
 
     Parameters
     ----------
-    n_epochs : int, default=5
-        How often ``fit`` shows all pairs, in random order.
+    n_epochs : int >= 1, default=5
+        Number of passes of ``fit`` over all pairs, each in random order.
     average : bool, default=True
-        Use the average of ``A`` over the last epoch, which is steadier than its last value.
-    random_state : int, RandomState or None, default=None
-        Source of chance: the order of the pairs.
+        Whether to use the average of ``A`` over the last epoch, which is steadier than its last
+        value.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the order of the pairs; pass an int for reproducible results.
 
     Attributes
     ----------
@@ -41,7 +44,7 @@ class POLA(_MetricBase):
     threshold_ : float
         ``b``: squared distance up to which rows are taken to belong together.
     n_updates_ : int
-        Pairs with a loss when they were shown.
+        Number of pairs with a loss at their turn.
 
     Examples
     --------
@@ -57,7 +60,7 @@ class POLA(_MetricBase):
     """
 
     def __init__(
-        self, *, n_epochs: int = 5, average: bool = True, random_state: Any = None
+        self, *, n_epochs: Count = 5, average: bool = True, random_state: Seed = None
     ) -> None:
         self.n_epochs = n_epochs
         self.average = average
@@ -75,34 +78,16 @@ class POLA(_MetricBase):
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn from all pairs, several times over.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known.
-
-        Returns
-        -------
-        self : POLA
-            The fitted metric.
-        """
-        if not isinstance(self.n_epochs, Integral) or self.n_epochs < 1:
-            raise ValueError(f"n_epochs must be a whole number above 0, got {self.n_epochs!r}.")
-        rows: Any = self._check_rows(X, reset=True)
-        self._begin(rows.shape[1])
-        gaps, sign = self._pairs(rows, y, constraints)
+        rows, known = self._validate_fit_in_memory(X, y, constraints)
+        self._reset(rows.shape[1])
+        differences, sign = self._signed_differences(np.asarray(rows, np.float64), known)
         rng = check_random_state(self.random_state)
-        for _ in range(self.n_epochs if len(gaps) else 0):
-            self._show(gaps, sign, rng.permutation(len(gaps)))
-        return self._finish(rows.dtype)
+        for _ in range(self.n_epochs if len(differences) else 0):
+            self._run_epoch(differences, sign, rng.permutation(len(differences)))
+        return self._set_learned(rows.dtype)
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn from more pairs, each shown once in the order in which it is stated.
+        """Learn from more pairs, each once in the order in which it is stated.
 
         Parameters
         ----------
@@ -111,7 +96,7 @@ class POLA(_MetricBase):
         y : array of shape (n_samples,), default=None
             Known classes, -1 where unknown.
         constraints : Constraints, default=None
-            What is known about these rows.
+            Side information about these rows.
 
         Returns
         -------
@@ -119,43 +104,31 @@ class POLA(_MetricBase):
             The metric so far.
         """
         first = not hasattr(self, "_A")
-        rows: Any = self._check_rows(X, reset=first)
+        rows, known = self._validate_fit_in_memory(X, y, constraints, reset=first)
         if first:
-            self._begin(rows.shape[1])
-        gaps, sign = self._pairs(rows, y, constraints)
-        if len(gaps):
-            self._show(gaps, sign, np.arange(len(gaps)))
-        return self._finish(rows.dtype)
+            self._reset(rows.shape[1])
+        differences, sign = self._signed_differences(np.asarray(rows, np.float64), known)
+        if len(differences):
+            self._run_epoch(differences, sign, np.arange(len(differences)))
+        return self._set_learned(rows.dtype)
 
-    def _begin(self, d: int) -> None:
+    def _reset(self, d: int) -> None:
         self._A = np.zeros((d, d))
         self._b = np.ones(1)
         self._mean = np.zeros((d, d))
         self.n_updates_ = 0
 
-    def _pairs(self, rows: Any, y: Any, constraints: Constraints | None) -> tuple[Array, Array]:
-        known = self._check_constraints(constraints, y, rows.shape[0])
-        self._warn_of_contradictions(known)
-        pairs = known_pairs(known)
-        values = np.asarray(rows, dtype=np.float64)
-        gaps = pair_differences(values, np.concatenate([pairs.together, pairs.apart]))
-        sign = np.repeat([1.0, -1.0], [pairs.n_together, pairs.n_apart])
-        differs = np.any(gaps != 0, axis=1)
-        self._tell_of_equal_rows(known, pairs.apart, differs[pairs.n_together :], needed=False)
-        return np.ascontiguousarray(gaps[differs]), sign[differs]
-
-    def _show(self, gaps: Array, sign: Array, order: Array) -> None:
+    def _run_epoch(self, differences: Array, sign: Array, order: Array) -> None:
         total = np.zeros_like(self._A)
-        n_updates, _ = pola_epoch(self._A, self._b, gaps, sign, order, total)
-        self.n_updates_ += int(n_updates)
+        self.n_updates_ += int(pola_epoch(self._A, self._b, differences, sign, order, total))
         self._mean = total / len(order)
 
-    def _finish(self, dtype: np.dtype[Any]) -> Self:
+    def _set_learned(self, dtype: np.dtype[Any]) -> Self:
         learned = self._mean if self.average else self._A
         if not learned.any():  # no pair, or none that asks for a distance
             learned = np.eye(len(learned))
         self.threshold_ = float(self._b[0])
-        self._keep(metric_root(learned), dtype)
+        self._set_map(root(learned), dtype)
         return self
 
     def same(self, pairs: Any, X: Any = None) -> Array:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy import linalg
 
-from sidelight._fit.scatter import chunklet_scatter, total_covariance
+from sidelight._fit.parameters import Count, Interval
+from sidelight._fit.scatter import chunklet_scatter, n_positive, shrunk, total_covariance
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.metric._base import _MetricBase, warn_of_rank
+from sidelight.metric._base import _MetricBase
 from sidelight.tags import MethodTags
 
 
@@ -26,13 +26,14 @@ class RCA(_MetricBase):
     ``A`` with ``det(A)`` fixed it gives the smallest distances within chunklets, and it is the
     maximum likelihood estimate of a covariance common to them (Bar-Hillel et al. 2005). With
     ``n_components`` the directions ``F`` of largest ``|Fᵀ S_t F| / |Fᵀ C F|`` are kept, ``S_t`` the
-    covariance of all rows. Cannot-links are not used.
+    covariance of all rows. Cannot-links are not used. Read more in the
+    :doc:`user guide </metric/index>`.
 
     Parameters
     ----------
-    n_components : int, default=None
-        Number of dimensions to keep; all of them unless told.
-    shrinkage : float, default=0.05
+    n_components : int >= 1 or None, default=None
+        Number of dimensions to keep; all of them by default.
+    shrinkage : float in [0, 1), default=0.05
         ``C`` is replaced by ``(1 - s) C + s tr(C)/d I``, which keeps directions that no chunklet
         spans from being blown up; 0 gives the published method.
 
@@ -56,7 +57,12 @@ class RCA(_MetricBase):
     True
     """
 
-    def __init__(self, n_components: int | None = None, *, shrinkage: float = 0.05) -> None:
+    def __init__(
+        self,
+        n_components: Count | None = None,
+        *,
+        shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05,
+    ) -> None:
         self.n_components = n_components
         self.shrinkage = shrinkage
 
@@ -72,56 +78,30 @@ class RCA(_MetricBase):
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn the distance.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known; must-links, groups and labels are used.
-
-        Returns
-        -------
-        self : RCA
-            The fitted metric.
-        """
-        rows: Any = self._check_rows(X, reset=True)
-        n, d = rows.shape
-        if not 0 <= self.shrinkage < 1:
-            raise ValueError(f"shrinkage must be in [0, 1), got {self.shrinkage!r}.")
-        kept = check_components(self.n_components, d)
-        known = self._check_constraints(constraints, y, n)
-        self._warn_of_contradictions(known)
+        rows, known = self._validate_fit_in_memory(X, y, constraints)
+        d = rows.shape[1]
+        kept = self._check_n_components(d)
         component = known.closure(on_contradiction="keep").component
         scatter, n_rows, self.n_chunklets_ = chunklet_scatter(rows, component)
         if not self.n_chunklets_:
-            warnings.warn(
-                "No rows are known to belong together, so there is nothing to learn from: the "
-                "distance is the Euclidean one.",
-                ConstraintWarning,
-                stacklevel=2,
-            )
-            self._keep(np.eye(d)[:kept], rows.dtype)
+            reason = "No rows are known to belong together, so there is nothing to learn from"
+            self._set_euclidean_map(reason, d, rows.dtype)
             return self
         within = self._regularize(scatter / n_rows, n_rows - self.n_chunklets_)
         if kept == d:  # the map that turns the rows least
             own, vectors = np.linalg.eigh(within)
-            self._keep((vectors / np.sqrt(own)) @ vectors.T, rows.dtype)
+            self._set_map((vectors / np.sqrt(own)) @ vectors.T, rows.dtype)
         else:  # directions are orthonormal within chunklets already
             values, directions = linalg.eigh(total_covariance(rows), within)
-            rank = int(np.count_nonzero(values > 1e-12 * max(float(values.max()), 1e-300)))
-            warn_of_rank(kept, rank, "the rows vary in only")
-            self._keep(directions[:, np.argsort(-values, kind="stable")[:kept]].T, rows.dtype)
+            self._warn_of_rank(n_positive(values), "the rows vary in only")
+            best = np.argsort(-values, kind="stable")[:kept]
+            self._set_map(directions[:, best].T, rows.dtype)
         return self
 
     def _regularize(self, within: Array, rank: int) -> Array:
-        """Shrink towards a multiple of the identity; refuse what stays singular."""
+        """Shrink towards a multiple of the identity; refuse a matrix that stays singular."""
         d = len(within)
-        scale = float(np.trace(within)) / d
-        if scale == 0:
+        if not within.any():
             warnings.warn(
                 "Rows known to belong together are all the same: no direction can be told from "
                 "another, and the distance is the Euclidean one.",
@@ -130,7 +110,7 @@ class RCA(_MetricBase):
             )
             return np.eye(d)
         if self.shrinkage == 0:
-            spanned = int(np.count_nonzero(np.linalg.eigvalsh(within) > 1e-12 * scale))
+            spanned = n_positive(np.linalg.eigvalsh(within))
             if spanned < d:
                 raise SidelightError(
                     f"The chunklets span {spanned} of {d} directions, so their scatter has no "
@@ -139,22 +119,9 @@ class RCA(_MetricBase):
         elif rank < d:
             warnings.warn(
                 f"The chunklets span at most {rank} of {d} directions; in the others "
-                f"shrinkage={self.shrinkage} stands for what is not known. Give more must-links, "
-                "or fewer features (PCA first).",
+                f"shrinkage={self.shrinkage} stands in. Give more must-links, or fewer features "
+                "(PCA first).",
                 ConstraintWarning,
                 stacklevel=3,
             )
-        return (1 - self.shrinkage) * within + self.shrinkage * scale * np.eye(d)
-
-
-def check_components(n_components: Any, d: int) -> int:
-    """Check a number of dimensions to keep: a whole number from 1 to the number of features."""
-    if n_components is None:
-        return d
-    if isinstance(n_components, bool) or not isinstance(n_components, Integral):
-        raise TypeError(f"n_components must be a whole number or None, got {n_components!r}.")
-    if not 1 <= int(n_components) <= d:
-        raise ValueError(
-            f"n_components={n_components} must be between 1 and the number of features, {d}."
-        )
-    return int(n_components)
+        return shrunk(within, self.shrinkage)

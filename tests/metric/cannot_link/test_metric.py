@@ -12,20 +12,14 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 
 from sidelight import Constraints
+from sidelight._fit.scatter import pair_differences
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric import CannotLinkMetric
-from sidelight.metric._base import pair_differences
-from sidelight.metric.cannot_link import _metric as module
-from sidelight.metric.cannot_link._model import ModelAscent, PairModel, choose_ascent
-from sidelight.metric.cannot_link._solver import (
-    CoordinateAscent,
-    GramVisits,
-    Graph,
-    MetricVisits,
-    SparseVisits,
-    choose_products,
-    solve,
-)
+from sidelight.metric.cannot_link import _learned as module
+from sidelight.metric.cannot_link._choice import choose_ascent, choose_products
+from sidelight.metric.cannot_link._model import ModelAscent, PairModel
+from sidelight.metric.cannot_link._solver import CoordinateAscent, solve
+from sidelight.metric.cannot_link._sweeps import GramSweeps, Graph, MetricSweeps, SparseSweeps
 
 EXACT = {"tol": 1e-10, "max_iter": 3000, "random_state": 0}
 
@@ -127,7 +121,7 @@ def test_all_ways_to_the_margins_agree():
     for C in (0.002, np.inf):
         graph = Graph(pairs[:, 0].copy(), pairs[:, 1].copy(), np.full(len(pairs), C))
         gram = (X @ X.T).toarray()
-        ways = (MetricVisits(X, graph), GramVisits(gram, graph), SparseVisits(X, graph))
+        ways = (MetricSweeps(X, graph), GramSweeps(gram, graph), SparseSweeps(X, graph))
         found = [
             solve(
                 CoordinateAscent(way),
@@ -165,10 +159,10 @@ def test_the_model_has_the_right_diagonal_and_products_are_exact():
     weight = np.random.default_rng(0).normal(size=len(first))
     np.testing.assert_allclose(model.products(weight), Q @ weight)
     gram = choose_products(X, graph)
-    assert isinstance(gram, GramVisits)
+    assert isinstance(gram, GramSweeps)
     np.testing.assert_allclose(gram.gram, (X @ X.T).toarray())
     np.testing.assert_allclose(gram.products(weight), Q @ weight)
-    np.testing.assert_allclose(SparseVisits(X, graph).products(weight), Q @ weight)
+    np.testing.assert_allclose(SparseSweeps(X, graph).products(weight), Q @ weight)
 
 
 @pytest.mark.parametrize("C", [3e-6, 1e-5, np.inf])
@@ -177,17 +171,17 @@ def test_ascent_in_the_model_comes_to_the_same_optimum(C, by):
     X, known = words(1, n_pairs=700)
     first, second = np.ascontiguousarray(known.cannot_link.T)
     graph = Graph(first, second, np.full(len(first), C))
-    model, visits = PairModel(X, graph), choose_products(X, graph)
-    products = model.products if by == "features" else visits.products
+    model, sweeps = PairModel(X, graph), choose_products(X, graph)
+    products = model.products if by == "features" else sweeps.products
     settings = {"max_iter": 200, "tol": 1e-9, "rng": np.random.RandomState(0)}
-    found = solve(ModelAscent(model, products, lambda: visits), graph.upper, **settings)
-    other = solve(CoordinateAscent(visits), graph.upper, **settings)
+    found = solve(ModelAscent(model, products, lambda: sweeps), graph.upper, **settings)
+    other = solve(CoordinateAscent(sweeps), graph.upper, **settings)
     assert found.converged
     assert found.dual == pytest.approx(other.dual, rel=1e-8)
     np.testing.assert_allclose(found.margins, other.margins, rtol=1e-4)
     assert np.all((found.alpha >= 0) & (found.alpha <= C))
     assert np.all(np.diff(found.history) <= 1e-12 * abs(found.history[-1]))
-    np.testing.assert_allclose(visits.products(found.alpha), found.margins, rtol=1e-9)
+    np.testing.assert_allclose(sweeps.products(found.alpha), found.margins, rtol=1e-9)
 
 
 def test_many_sparse_features_go_by_the_model_and_few_steps_are_enough():
@@ -211,13 +205,13 @@ def test_coordinate_ascent_goes_on_where_the_model_is_poor():
     graph = Graph(*np.ascontiguousarray(pairs.T), np.full(300, np.inf))
     begun = []
 
-    def visits():
+    def sweeps():
         begun.append(True)
         return choose_products(X, graph)
 
     model = PairModel(X, graph)
     settings = {"max_iter": 300, "tol": 1e-6, "rng": np.random.RandomState(0)}
-    found = solve(ModelAscent(model, model.products, visits), graph.upper, **settings)
+    found = solve(ModelAscent(model, model.products, sweeps), graph.upper, **settings)
     assert begun
     assert found.converged
     other = solve(CoordinateAscent(choose_products(X, graph)), graph.upper, **settings)
@@ -444,7 +438,7 @@ def test_warnings_and_wrong_parameters():
         CannotLinkMetric().fit(sparse.csr_array(frequent), constraints=known)
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         CannotLinkMetric(np.inf, max_iter=1, tol=1e-12).fit(X, constraints=known)
-    with pytest.raises(ValueError, match="C must be above 0"):
+    with pytest.raises(ValueError, match="penalty must be a number above 0"):
         CannotLinkMetric(0.0).fit(X, constraints=known)
     with pytest.raises(SidelightError, match="rows to come"):
         CannotLinkMetric(base_kernel="precomputed").partial_fit(np.eye(3))

@@ -158,7 +158,7 @@ def ascend_block(
 
 
 @kernel
-def visit_block(
+def sweep_block(
     products: Array,
     block: Array,
     first: Array,
@@ -249,7 +249,7 @@ def gram_epoch(
     for start in range(0, len(order), BLOCK):
         block = order[start : start + BLOCK]
         products = gram_differences(gram, first[block], second[block])
-        n_edges, violation = visit_block(
+        n_edges, violation = sweep_block(
             products, block, first, second, upper, alpha, margins, edges, n_edges, rounds
         )
         worst = max(worst, violation)
@@ -288,7 +288,7 @@ def sparse_epoch(
             for a in range(difference(indptr, indices, data, i, j, places, values)):
                 for e in range(column_ptr[places[a]], column_ptr[places[a] + 1]):
                     products[column_rows[e], b] += values[a] * column_data[e]
-        n_edges, violation = visit_block(
+        n_edges, violation = sweep_block(
             products, block, first, second, upper, alpha, margins, edges, n_edges, rounds
         )
         worst = max(worst, violation)

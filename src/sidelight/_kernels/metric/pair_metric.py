@@ -35,7 +35,7 @@ def add_outer(matrix: Array, scale: float, vector: Array) -> None:
 @kernel
 def itml_sweep(
     A: Array,
-    gaps: Array,
+    differences: Array,
     sign: Array,
     target: Array,
     dual: Array,
@@ -48,10 +48,10 @@ def itml_sweep(
     Between full rounds pairs without a multiplier are left out: they were satisfied.
     """
     moved = 0.0
-    for n in range(len(gaps)):
+    for n in range(len(differences)):
         if active_only and dual[n] == 0.0:
             continue
-        p = times_vector(A, gaps[n], scratch)
+        p = times_vector(A, differences[n], scratch)
         if p <= 0.0:
             continue
         step = sign[n] * gamma / (gamma + 1.0) * (1.0 / p - 1.0 / target[n])
@@ -68,22 +68,20 @@ def itml_sweep(
 
 @kernel
 def pola_epoch(
-    A: Array, threshold: Array, gaps: Array, sign: Array, order: Array, total: Array
-) -> tuple[int, float]:
-    """Show all pairs once; return the number of updates and the loss before them.
+    A: Array, threshold: Array, differences: Array, sign: Array, order: Array, total: Array
+) -> int:
+    """Update ``A`` by every pair once; return the number of pairs with a loss.
 
     ``threshold`` of shape (1,) is changed in place like ``A``; every state is added to ``total``.
     """
     scratch = np.empty(A.shape[0])
     n_updates = 0
-    loss_sum = 0.0
     for n in order:
-        v = gaps[n]
+        v = differences[n]
         distance = times_vector(A, v, scratch)
         loss = 1.0 - sign[n] * (threshold[0] - distance)
         if loss > 0.0:
             n_updates += 1
-            loss_sum += loss
             length = 0.0
             for j in range(len(v)):
                 length += v[j] * v[j]
@@ -93,7 +91,7 @@ def pola_epoch(
             if sign[n] > 0.0:
                 remove_negative(A)
         total += A
-    return n_updates, loss_sum
+    return n_updates
 
 
 @kernel

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -12,74 +11,65 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.parameters import Auto, Count, NonNegative, Positive, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.constraints import Constraints, known_pairs
-from sidelight.constraints._pairs import Pairs
-from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.metric._base import _MetricBase, warn_of_rank
-from sidelight.metric._rca import check_components
-from sidelight.metric.cannot_link._learned import PairForm, joined, leading_root
-from sidelight.metric.cannot_link._model import choose_ascent
+from sidelight.exceptions import SidelightError
+from sidelight.metric._base import _MetricBase
+from sidelight.metric.cannot_link import _learned
+from sidelight.metric.cannot_link._choice import choose_ascent, choose_products
+from sidelight.metric.cannot_link._learned import LearnedMetric, WeightedPairs, joined
 from sidelight.metric.cannot_link._problem import (
     BaseKernel,
     Problem,
-    pose,
+    make_problem,
     warn_of_frequent_features,
 )
-from sidelight.metric.cannot_link._solver import (
-    LARGEST_MATRIX,
-    CoordinateAscent,
-    GramVisits,
-    Graph,
-    MetricVisits,
-    Solution,
-    choose_products,
-    solve,
-)
+from sidelight.metric.cannot_link._solver import Solution, solve
+from sidelight.metric.cannot_link._sweeps import MetricSweeps
 from sidelight.tags import MethodTags
-
-#: Up to this many features, or rows in pairs, a map with all directions is found.
-ALL_DIRECTIONS = 1000
 
 
 class CannotLinkMetric(_MetricBase):
     """The metric that keeps the nearest cannot-link as far apart as its length allows.
 
-    Maximises the smallest ``d_p'Ad_p / ‖A‖`` over the cannot-links, ``d_p = x_i - x_j``; with slack
+    Maximizes the smallest ``d_p'Ad_p / ‖A‖`` over the cannot-links, ``d_p = x_i - x_j``; with slack
 
-        minimise ``½‖A‖² + Σ C_p ξ_p`` subject to ``d_p'Ad_p ≥ 1 - ξ_p``, ``ξ_p ≥ 0``,
+        minimize ``½‖A‖² + Σ C_p ξ_p`` subject to ``d_p'Ad_p ≥ 1 - ξ_p``, ``ξ_p ≥ 0``,
 
-    ``‖·‖`` Frobenius' norm, ``C_p`` = ``C`` times the weight of the pair (Book 2009, 15.3 to 15.6).
-    This is a support vector machine without bias, all examples positive, with the kernel
+    ``‖·‖`` Frobenius' norm, ``C_p`` = ``penalty`` times the weight of the pair (Book 2009, 15.3 to
+    15.6). This is a support vector machine without bias, all examples positive, with the kernel
     ``(d_p'd_q)²``, and ``A = Σ α_p d_p d_p'``, ``α ≥ 0``, is positive semi-definite without any
-    projection. Coordinate ascent in ``α`` (15.8) visits blocks of pairs. In many dimensions ``A``
-    and the features ``d_p d_p'`` are never formed: with ``g = X d_p`` and the Laplacian ``L`` of
-    the graph of pairs weighted by ``α``, ``d_p'Ad_p = g'Lg``; a few steps, found in what pairs
-    share most, single words and rows, take the place of many rounds. Features in which different
-    rows *vary* gain weight, also those that mean nothing: leave out frequent words first.
+    projection. Coordinate ascent in ``α`` (15.8) goes over blocks of pairs. In many dimensions
+    ``A`` and the features ``d_p d_p'`` are never formed: with ``g = X d_p`` and the Laplacian ``L``
+    of the graph of pairs weighted by ``α``, ``d_p'Ad_p = g'Lg``; a few steps, found in the features
+    that pairs share most, single words and rows, take the place of many rounds. Features in which
+    different rows *vary* gain weight, also those that mean nothing: leave out frequent words first.
+    Read more in the :doc:`user guide </metric/index>`.
 
     Parameters
     ----------
-    C : float, default=1.0
-        Price of a unit of slack; ``numpy.inf`` for a hard margin.
+    penalty : float > 0 or "auto", default="auto"
+        Price of a unit of slack, in units of ``½‖A‖²``; ``numpy.inf`` for a hard margin. "auto"
+        is 1.
     base_kernel : str or callable, default="linear"
         Inner products of rows that the metric is learned in: a name or function that
         :func:`sklearn.metrics.pairwise.pairwise_kernels` takes, or ``"precomputed"`` where ``X``
         holds the kernel of the rows with those of ``fit`` (texts, trees, graphs).
-    kernel_params : dict, default=None
+    kernel_params : dict or None, default=None
         Parameters of ``base_kernel``, such as ``{"gamma": 0.1}``.
-    n_components : int, default=None
-        Number of leading directions that ``transform`` keeps; all of them unless told, where there
+    n_components : int >= 1 or None, default=None
+        Number of leading directions that ``transform`` keeps; all of them by default, where there
         are 1,000 features or rows in pairs at most. Beyond, ``transform`` needs a number;
         distances do not.
-    max_iter : int, default=100
-        At most this many rounds over all pairs.
-    tol : float, default=1e-3
+    max_iter : int >= 1, default=100
+        Largest number of rounds over all pairs.
+    tol : float >= 0, default=0.001
         Stop when the objective is within this share of the optimum (the duality gap).
-    random_state : int, RandomState or None, default=None
-        Source of chance: the order of the pairs.
-    verbose : int, default=0
-        Show progress.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the order of the pairs; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -93,14 +83,18 @@ class CannotLinkMetric(_MetricBase):
         ``α``.
     objective_ : float
         ``½‖A‖² + Σ C_p ξ_p``, at least the optimum.
-    gap_ : float
-        The share of ``objective_`` that it can be above the optimum.
+    duality_gap_ : float
+        Largest share of ``objective_`` by which it is above the optimum.
     history_ : ndarray of shape (``n_iter_``,)
         Minus the dual objective after each round, never rising.
     n_iter_ : int
         Number of rounds over all pairs.
     converged_ : bool
-        Whether the gap came to ``tol``.
+        Whether the duality gap came to ``tol``.
+    penalty_ : float
+        Price of a unit of slack that was used.
+    n_updates_ : int
+        Number of pairs that changed the metric in calls of ``partial_fit`` since the last ``fit``.
 
     Examples
     --------
@@ -109,24 +103,24 @@ class CannotLinkMetric(_MetricBase):
     >>> from sidelight.metric import CannotLinkMetric
     >>> X = np.array([[0.0, 0.0], [2.0, 0.1], [0.0, 1.0], [2.0, 1.2]])
     >>> apart = Constraints(cannot_link=[(0, 1), (2, 3)], n_samples=4)
-    >>> model = CannotLinkMetric(C=np.inf).fit(X, constraints=apart)
+    >>> model = CannotLinkMetric(np.inf).fit(X, constraints=apart)
     >>> model.pair_distance([(0, 1), (2, 3), (0, 2)], X).round(1)
     array([1., 1., 0.])
     """
 
     def __init__(
         self,
-        C: float = 1.0,
+        penalty: Positive | Auto = "auto",
         *,
         base_kernel: str | Callable[..., Any] = "linear",
         kernel_params: dict[str, Any] | None = None,
-        n_components: int | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        random_state: Any = None,
-        verbose: int = 0,
+        n_components: Count | None = None,
+        max_iter: Count = 100,
+        tol: NonNegative = 1e-3,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
-        self.C = C
+        self.penalty = penalty
         self.base_kernel = base_kernel
         self.kernel_params = kernel_params
         self.n_components = n_components
@@ -158,68 +152,63 @@ class CannotLinkMetric(_MetricBase):
     def _base(self) -> BaseKernel:
         return BaseKernel(self.base_kernel, self.kernel_params)
 
-    # ------------------------------------------------------------------ learning
+    @property
+    def components_(self) -> Array:  # type: ignore[override]
+        """The map ``W``; of the linear kernel, where there is a map."""
+        return self._map(linear=True)
+
+    @property
+    def row_map_(self) -> Array:
+        """The map of ``K(x, S)``; of other kernels, where there is a map."""
+        return self._map(linear=False)
+
+    def _map(self, *, linear: bool) -> Array:
+        learned: LearnedMetric | None = vars(self).get("learned_")
+        if learned is None or learned.map is None or learned.kernel.linear is not linear:
+            raise AttributeError("There is no such map; pair_distance and kernel work without.")
+        return learned.map
+
+    @property
+    def _n_features_out(self) -> int:
+        return 0 if self.learned_.map is None else len(self.learned_.map)
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn the metric.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows, or their kernel where that is precomputed.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known; cannot-links and labels are used.
-
-        Returns
-        -------
-        self : CannotLinkMetric
-            The fitted metric.
-        """
-        self._check_parameters()
-        rows: Any = self._check_rows(X, reset=True)
-        self._forget()
+        rows, known = self._validate_fit_in_memory(X, y, constraints)
         if self._base.precomputed and rows.shape[0] != rows.shape[1]:
             raise ValueError(f"a precomputed kernel must be square in fit, got shape {rows.shape}.")
-        check_components(self.n_components, rows.shape[1])
+        self._check_n_components(rows.shape[1])
         if self._base.linear:
             warn_of_frequent_features(rows)
-        known = self._check_constraints(constraints, y, rows.shape[0])
-        pairs = known_pairs(known)
-        if not pairs.n_apart:
-            return self._without_pairs(rows, known)
-        posed = self._pose(rows, known, pairs)
-        if posed.gram is None:
-            ascent = choose_ascent(posed.rows, posed.graph)
-        else:
-            ascent = CoordinateAscent(GramVisits(posed.gram, posed.graph))
+        self.n_updates_ = 0
+        problem = self._problem(rows, known)
+        if problem is None:
+            return self
         found = solve(
-            ascent,
-            posed.graph.upper,
+            choose_ascent(problem.rows, problem.graph, problem.gram),
+            problem.graph.upper,
             max_iter=self.max_iter,
             tol=self.tol,
             rng=check_random_state(self.random_state),
             verbose=self.verbose,
         )
-        self._report(found, posed.apart)
-        form = PairForm.of_support(
-            posed.rows, posed.graph, found.alpha, self._base.products, posed.gram
+        self._set_solution(found, problem.apart)
+        support = WeightedPairs.of_support(
+            problem.rows, problem.graph, found.alpha, self._base, problem.gram
         )
-        self._remember(form, rows.dtype)
+        self.learned_ = self._learned_from(support, rows.dtype)
         if self.n_components is not None and hasattr(self, "components_"):
             lengths = np.linalg.norm(self.components_, axis=1)
             rank = int(np.count_nonzero(lengths > 1e-6 * lengths.max()))
-            warn_of_rank(self.n_components, rank, "the metric has only")
+            self._warn_of_rank(rank, "the metric has only")
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn from more pairs, each shown once in the order in which it is stated.
+        """Learn from more pairs, each once in the order in which it is stated.
 
         A pair with ``d'Ad < 1`` moves ``A`` to the nearest matrix with ``d'Ad = 1``,
         ``A += α dd'``, ``α = (1 - d'Ad) / ‖d‖⁴`` (15.19, 15.20), or, with slack at the price
-        ``C``, as far as ``α ≤ C``. Pairs are never taken back: the margins are met, by an ``A``
-        that is longer than that of ``fit``.
+        ``penalty``, as far as ``α ≤ penalty``. Pairs are never taken back: the margins are met, by
+        an ``A`` that is longer than that of ``fit``.
 
         Parameters
         ----------
@@ -228,178 +217,112 @@ class CannotLinkMetric(_MetricBase):
         y : array of shape (n_samples,), default=None
             Known classes, -1 where unknown.
         constraints : Constraints, default=None
-            What is known about these rows.
+            Side information about these rows.
 
         Returns
         -------
         self : CannotLinkMetric
             The metric so far.
         """
-        self._check_parameters()
         if self._base.precomputed:
             raise SidelightError(
                 "A precomputed kernel does not know the rows to come; give a kernel by name or as "
                 "a function."
             )
-        first = not hasattr(self, "n_updates_") and not hasattr(self, "pairs_")
-        rows: Any = self._check_rows(X, reset=first)
-        known = self._check_constraints(constraints, y, rows.shape[0])
-        pairs = known_pairs(known)
-        if not pairs.n_apart:
-            return self._without_pairs(rows, known) if first else self
-        posed = self._pose(rows, known, pairs)
-        if self._base.linear and rows.shape[1] <= ALL_DIRECTIONS:
-            alpha, margins = np.zeros(len(posed.apart)), np.zeros(len(posed.apart))
-            visits = MetricVisits(posed.rows, posed.graph, getattr(self, "_A", None))
-            visits.visit(alpha, np.arange(len(alpha)), margins, rounds=1)
-            n_updates = int(np.count_nonzero(alpha))
-            self._remember_metric(visits.A, rows.dtype)
+        first = not hasattr(self, "learned_")
+        rows, known = self._validate_fit_in_memory(X, y, constraints, reset=first)
+        if first:
+            self.n_updates_ = 0
+        problem = self._problem(rows, known, needed=first)
+        if problem is None:
+            return self
+        if self._base.linear and rows.shape[1] <= _learned.ALL_DIRECTIONS:
+            alpha, margins = np.zeros(len(problem.apart)), np.zeros(len(problem.apart))
+            before = None if first else self.learned_.matrix
+            sweeps = MetricSweeps(
+                problem.rows, problem.graph, None if before is None else before.copy()
+            )
+            sweeps.sweep(alpha, np.arange(len(alpha)), margins, rounds=1)
+            self.n_updates_ += int(np.count_nonzero(alpha))
+            self.learned_ = LearnedMetric.from_matrix(
+                self._base, sweeps.A, self.n_components, rows.dtype
+            )
         else:
-            form, n_updates = self._show(posed.rows, posed.graph)
-            self._remember(form, rows.dtype)
-        self.n_updates_ = getattr(self, "n_updates_", 0) + n_updates
+            support, n_updates = self._with_more_pairs(problem)
+            self.n_updates_ += n_updates
+            self.learned_ = self._learned_from(support, rows.dtype)
         return self
 
-    def _pose(self, rows: Any, known: Constraints, pairs: Pairs) -> Problem:
-        def tell(differs: Array) -> None:
-            self._tell_of_equal_rows(known, pairs.apart, differs, needed=True)
+    def _problem(self, rows: Any, known: Constraints, *, needed: bool = True) -> Problem | None:
+        """Cannot-links that can be learned from; None without any."""
+        pairs = known_pairs(known)
+        self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
+        if pairs.n_apart:
+            price = self.penalty_ * pairs.apart_weight
+            problem = make_problem(self._base, rows, pairs.apart, price)
+            self._warn_of_equal_rows(known, pairs.apart, problem.differs, needed=True)
+            return problem
+        if needed:
+            self._without_pairs(rows, known)
+        return None
 
-        return pose(self._base, rows, pairs.apart, self.C * pairs.apart_weight, tell)
-
-    def _show(self, own: Any, graph: Graph) -> tuple[PairForm, int]:
-        """Show new pairs once to a metric that is held by the pairs before; count its updates."""
-        before: PairForm | None = getattr(self, "_form", None)
+    def _with_more_pairs(self, problem: Problem) -> tuple[WeightedPairs, int]:
+        """Pairs with a weight after new ones have stepped once, and how many of them have one."""
+        before = self.learned_.support if hasattr(self, "learned_") else None
         n_before = 0 if before is None else len(before.alpha)
-        own, graph, alpha = joined(before, own, graph)
+        own, graph, alpha = joined(before, problem.rows, problem.graph)
         gram = None if self._base.linear else self._base.products(own, own)
-        visits = choose_products(own, graph) if gram is None else GramVisits(gram, graph)
-        shown = np.arange(n_before, len(alpha))
-        visits.visit(alpha, shown, np.zeros(len(alpha)), rounds=1)
-        form = PairForm.of_support(own, graph, alpha, self._base.products, gram)
-        return form, len(form.alpha) - n_before
+        new = np.arange(n_before, len(alpha))
+        choose_products(own, graph, gram).sweep(alpha, new, np.zeros(len(alpha)), rounds=1)
+        support = WeightedPairs.of_support(own, graph, alpha, self._base, gram)
+        return support, len(support.alpha) - n_before
 
-    # ------------------------------------------------------------------ what was learned
+    def _learned_from(self, support: WeightedPairs, dtype: np.dtype[Any]) -> LearnedMetric:
+        return LearnedMetric.from_pairs(support, self.n_features_in_, self.n_components, dtype)
 
-    def _forget(self) -> None:
-        for name in ("_A", "_form", "components_", "row_map_", "n_updates_", "_n_features_out"):
-            if hasattr(self, name):
-                delattr(self, name)
-
-    def _report(self, found: Solution, apart: Array) -> None:
+    def _set_solution(self, found: Solution, apart: Array) -> None:
+        """Set the fitted attributes of the search."""
         self.pairs_ = apart
         self.dual_coef_ = found.alpha
-        self.objective_, self.gap_ = found.primal, found.gap
+        self.objective_, self.duality_gap_ = found.primal, found.duality_gap
         self.history_ = np.array(found.history)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         if not found.converged and not found.interrupted:
             warnings.warn(
-                f"CannotLinkMetric came to a gap of {found.gap:.2g} in max_iter={self.max_iter} "
-                "rounds; allow more, or a larger tol.",
+                f"CannotLinkMetric came to a duality gap of {found.duality_gap:.2g} in "
+                f"max_iter={self.max_iter} rounds; allow more, or a larger tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
-    def _remember(self, form: PairForm, dtype: np.dtype[Any]) -> None:
-        """Keep the pairs with a weight, and the map where there are few features or rows."""
-        d = self.n_features_in_
-        if self._base.linear and d <= ALL_DIRECTIONS:
-            self._remember_metric(form.metric(), dtype)
-            return
-        self._form = form
-        if not self._base.linear:
-            if form.n_rows <= LARGEST_MATRIX:
-                self.row_map_ = form.row_map(self.n_components).astype(dtype)
-                self._n_features_out = len(self.row_map_)
-        elif self.n_components is not None and self.n_components < d:
-            seed = np.random.RandomState(0).standard_normal(d)
-            self._keep(form.leading_directions(self.n_components, seed), dtype)
-        elif form.n_rows <= ALL_DIRECTIONS:
-            self._keep(np.asarray(form.row_map(None) @ form.rows), dtype)
-
-    def _remember_metric(self, A: Array, dtype: np.dtype[Any]) -> None:
-        self._A = A
-        self._keep(leading_root(A, self.n_components), dtype)
-
-    def _without_pairs(self, rows: Any, known: Constraints) -> Self:
-        """Nothing is known at all: the Euclidean distance; anything else is a mistake."""
+    def _without_pairs(self, rows: Any, known: Constraints) -> None:
+        """Without any knowledge it is the Euclidean distance; anything else is a mistake."""
         d = rows.shape[1]
-        if not known.is_empty or not self._base.linear or d > ALL_DIRECTIONS:
+        if not known.is_empty or not self._base.linear or d > _learned.ALL_DIRECTIONS:
             raise SidelightError(
                 "CannotLinkMetric learns from cannot-links, and there are none (labels of one "
                 "class tell nothing apart); give Constraints(cannot_link=...), or use RCA, which "
                 "learns from must-links."
             )
-        warnings.warn(
-            "No rows are known to be apart, so there is nothing to learn from: the distance is "
-            "the Euclidean one.",
-            ConstraintWarning,
-            stacklevel=3,
-        )
         self.n_iter_ = 0
-        self._keep(np.eye(d)[: self.n_components], rows.dtype)
-        return self
+        reason = "No rows are known to be apart, so there is nothing to learn from"
+        self._set_euclidean_map(reason, d, rows.dtype)
 
-    def transform(self, X: Any) -> Array:
-        """Map the rows to where the learned distance is the Euclidean one.
+    def _set_map(
+        self, components: Array, dtype: np.dtype[Any], *, mean: Array | None = None
+    ) -> None:
+        self.learned_ = LearnedMetric(self._base, components.astype(dtype))
 
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows; with a precomputed kernel, that of the rows with those of ``fit``.
+    def _transform(self, rows: Any) -> Array:
+        return self.learned_.transform(rows)
 
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            ``X Wᵀ``, or the map of ``K(X, S)`` for other kernels, in the element type of the rows.
-        """
-        check_is_fitted(self)
-        if hasattr(self, "components_"):
-            return super().transform(X)
-        rows: Any = self._check_rows(X, reset=False)
-        if not hasattr(self, "row_map_"):
-            raise SidelightError(
-                f"A map with all directions of {self.n_features_in_:,} features would be too "
-                f"large; set n_components=100, say. pair_distance and kernel work without."
-            )
-        products = self._base.products(rows, self._form.rows)
-        return np.asarray(products @ self.row_map_.T, dtype=rows.dtype)
+    def _distances(self, rows: Any, pairs: Array) -> Array:
+        return self.learned_.distances(rows, pairs)
 
-    def pair_distance(self, pairs: Any, X: Any = None) -> Array:
-        """Return the learned distance of each pair.
-
-        Parameters
-        ----------
-        pairs : array of shape (n_pairs, 2, n_features) or (n_pairs, 2)
-            Pairs of rows, or of positions in ``X``.
-        X : array or CSR matrix of shape (n_samples, n_features), default=None
-            The rows, where ``pairs`` holds positions.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_pairs,)
-            Distances.
-        """
-        check_is_fitted(self)
-        places = np.asarray(pairs)
-        fits = places.ndim == (3 if X is None else 2) and places.shape[1] == 2
-        if self._has_map or not fits:  # the latter to say what is wrong
-            return super().pair_distance(pairs, X)
-        if X is None:
-            n = len(places)
-            X = places.transpose(1, 0, 2).reshape(2 * n, -1)
-            places = np.column_stack([np.arange(n), np.arange(n) + n])
-        rows: Any = self._check_rows(X, reset=False)
-        squares = self._form.squared_distances(rows, places, linear=self._base.linear)
-        return np.sqrt(np.maximum(squares, 0.0)).astype(rows.dtype)
+    def _inner(self, rows: Any, others: Any) -> Array:
+        return self.learned_.inner(rows, others)
 
     def get_metric(self) -> Callable[[Any, Any], float]:
-        """Return the distance as a function of two rows, for whatever takes a metric.
-
-        Returns
-        -------
-        distance : callable
-            ``distance(u, v) -> float``.
-        """
         check_is_fitted(self)
         if hasattr(self, "components_"):
             return super().get_metric()
@@ -418,49 +341,4 @@ class CannotLinkMetric(_MetricBase):
             Positive semi-definite; for the linear kernel, and 4,096 features at most.
         """
         check_is_fitted(self)
-        if not self._base.linear:
-            raise SidelightError(
-                "With a kernel the metric is no matrix of features; use pair_distance or kernel."
-            )
-        if hasattr(self, "components_") and not hasattr(self, "_form"):
-            return super().get_mahalanobis_matrix()
-        if self.n_features_in_ > LARGEST_MATRIX:
-            raise SidelightError(
-                f"The matrix of {self.n_features_in_:,} features is too large to be formed; use "
-                "pair_distance or kernel, or components_ with n_components."
-            )
-        return super().get_mahalanobis_matrix() if self._has_map else self._form.metric()
-
-    def kernel(self, X: Any, Y: Any = None) -> Array:
-        """Return the inner products that the distance belongs to.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows.
-        Y : array or CSR matrix of shape (n_others, n_features), default=None
-            Other rows; ``X`` itself unless told. The result has ``n_samples · n_others`` entries.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples, n_others)
-            The kernel.
-        """
-        check_is_fitted(self)
-        if self._has_map:
-            return super().kernel(X, Y)
-        rows: Any = self._check_rows(X, reset=False)
-        others = rows if Y is None else self._check_rows(Y, reset=False)
-        return self._form.inner(rows, others).astype(rows.dtype)
-
-    @property
-    def _has_map(self) -> bool:
-        return hasattr(self, "components_") or hasattr(self, "row_map_")
-
-    # ------------------------------------------------------------------ checks
-
-    def _check_parameters(self) -> None:
-        if not self.C > 0:
-            raise ValueError(f"C must be above 0 (numpy.inf for a hard margin), got {self.C!r}.")
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a whole number above 0, got {self.max_iter!r}.")
+        return self.learned_.mahalanobis(self.n_features_in_)

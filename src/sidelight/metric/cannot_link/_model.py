@@ -1,8 +1,8 @@
 """Ascent in a model of the dual of the metric from cannot-links, for many sparse features.
 
 The matrix of the dual, ``Q_pq = (d_p'd_q)² = ⟨d_p d_p', d_q d_q'⟩``, is that of the features
-``d_p d_p'``, one for each pair of words. Most are in hardly any two differences. What pairs share
-are single words, ``(d_pk)²``, and their rows: two pairs of row ``i`` have ``d_p'd_q ≈ ‖x_i‖²``,
+``d_p d_p'``, one for each pair of words. Most are in hardly any two differences. Pairs share
+single words, ``(d_pk)²``, and rows: two pairs of row ``i`` have ``d_p'd_q ≈ ‖x_i‖²``,
 along ``x_i``. With these two kinds of features alone,
 
     ``Q ≈ FF' + diag(rest)``, ``F_p = ((d_pk)²)_k, ((x_i'd_p)² / ‖x_i‖²)_i`` for its two rows ``i``,
@@ -27,50 +27,16 @@ from sidelight._kernels.metric.pair_model import (
     shared_features,
 )
 from sidelight._typing import Array
-from sidelight.metric.cannot_link._solver import (
-    Ascent,
-    CoordinateAscent,
-    Graph,
-    Solution,
-    as_csr,
-    choose_products,
-    choose_visits,
-    forms_metric,
-    has_room_for_gram,
-    unsigned,
-)
+from sidelight.metric.cannot_link._solver import CoordinateAscent, Solution
+from sidelight.metric.cannot_link._sweeps import Graph, Sweeps, unsigned
 
 Words = tuple[Array, Array, Array, Array, Array, Array]
-
-#: Differences with up to this many entries in all (600 MB) are held.
-LARGEST_DIFFERENCES = 50_000_000
 
 #: Rounds in the model between two exact products, and the share of the violation to come to.
 MODEL_ROUNDS, MODEL_SHARE = 10, 0.05
 
 #: A step that leaves more than this share of the gap shows that the model is wrong here.
 POOR = 0.7
-
-#: Times of products with the Gram matrix, per pair and row and per two pairs, in units of those
-#: with a row of ``A``, per two entries of a difference.
-PER_ROW, PER_PAIR = 0.4, 0.25
-
-
-def choose_ascent(rows: Any, graph: Graph) -> Ascent:
-    """Ascent in the model where rows are sparse and ``A`` is not formed, else in coordinates."""
-    n_pairs, n = len(graph.first), rows.shape[0]
-    if forms_metric(rows, graph) or not sparse.issparse(rows):
-        return CoordinateAscent(choose_visits(rows, graph))
-    csr = as_csr(rows)
-    entries = np.diff(csr.indptr)
-    if int((entries[graph.first] + entries[graph.second]).sum()) > LARGEST_DIFFERENCES:
-        return CoordinateAscent(choose_visits(rows, graph))
-    model = PairModel(csr, graph)
-    by_features = float(np.mean(np.diff(model.differences.indptr) ** 2.0))
-    if by_features <= PER_ROW * n + PER_PAIR * n_pairs or not has_room_for_gram(n):
-        return ModelAscent(model, model.products, lambda: choose_products(rows, graph))
-    visits = choose_products(rows, graph)
-    return ModelAscent(model, visits.products, lambda: visits)
 
 
 class PairModel:
@@ -160,13 +126,13 @@ class ModelAscent:
         self,
         model: PairModel,
         products: Callable[[Array], Array],
-        visits: Callable[[], Any],
+        sweeps: Callable[[], Sweeps],
     ) -> None:
         self._model = model
         self._products = products
-        self._visits = visits
+        self._sweeps = sweeps
         self._instead: CoordinateAscent | None = None
-        self._gap = np.inf
+        self._duality_gap = np.inf
 
     def begin(self, found: Solution, upper: Array, rng: np.random.RandomState) -> None:
         """First weights and their margins."""
@@ -176,9 +142,9 @@ class ModelAscent:
         self, found: Solution, upper: Array, tol: float, rng: np.random.RandomState
     ) -> None:
         """Better weights, and their margins."""
-        if self._instead is None and found.gap > POOR * self._gap:
-            self._instead = CoordinateAscent(self._visits())
-        self._gap = found.gap
+        if self._instead is None and found.duality_gap > POOR * self._duality_gap:
+            self._instead = CoordinateAscent(self._sweeps())
+        self._duality_gap = found.duality_gap
         if self._instead is None:
             self._step(found, upper, rng)
         else:

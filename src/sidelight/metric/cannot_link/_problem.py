@@ -1,4 +1,4 @@
-"""What the metric from cannot-links is learned from: a kernel of rows, and pairs of them."""
+"""The problem of the metric from cannot-links: a kernel of rows, and pairs of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sidelight._kernels.metric.cannot_link import squared_lengths
 from sidelight._typing import Array
 from sidelight.exceptions import SidelightError
-from sidelight.metric.cannot_link._solver import LARGEST_MATRIX, Graph, as_csr
+from sidelight.metric.cannot_link._sweeps import LARGEST_MATRIX, Graph, as_csr
 
 #: Kernels of up to this many rows (3.4 GB) are formed.
 LARGEST_KERNEL = 5 * LARGEST_MATRIX
@@ -35,12 +35,12 @@ class BaseKernel:
 
     @property
     def linear(self) -> bool:
-        """Rows have a difference that is a row."""
+        """Whether the difference of two rows is a row."""
         return isinstance(self.metric, str) and self.metric == "linear"
 
     @property
     def precomputed(self) -> bool:
-        """Rows hold their products with those of ``fit``."""
+        """Whether rows hold their products with those of ``fit``."""
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def products(self, left: Any, right: Any) -> Array:
@@ -65,25 +65,36 @@ class BaseKernel:
         if not self.precomputed:
             own = rows[used].astype(np.float64)
             return own, self.products(own, own)
-        gram = rows[used][:, used]
-        dense = gram.toarray() if sparse.issparse(gram) else gram
-        return used, np.asarray(dense, dtype=np.float64)
+        return used, self.products(rows[used], used)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Pairs that can be told apart, their rows, the graph of both, and the kernel if any."""
+    """Rows that are to be apart.
+
+    Attributes
+    ----------
+    apart : ndarray of shape (n_pairs, 2)
+        Pairs of rows that differ.
+    rows : array or CSR matrix
+        Rows that are in a pair; their positions for a precomputed kernel.
+    graph : Graph
+        Pairs as edges between these rows.
+    gram : ndarray or None
+        Kernel of these rows; None for the linear one.
+    differs : ndarray of bool
+        Which of all pairs differ; the others are left out.
+    """
 
     apart: Array
     rows: Any
     graph: Graph
     gram: Array | None
+    differs: Array
 
 
-def pose(
-    kernel: BaseKernel, rows: Any, apart: Array, price: Array, tell: Callable[[Array], None]
-) -> Problem:
-    """Leave out pairs of rows that are the same; ``tell`` is told which pairs differ."""
+def make_problem(kernel: BaseKernel, rows: Any, apart: Array, price: Array) -> Problem:
+    """Collect pairs that differ, each with its price of slack, and their rows."""
     used, places = np.unique(apart, return_inverse=True)
     first, second = np.ascontiguousarray(places.reshape(-1, 2).T)
     gram = None
@@ -99,16 +110,15 @@ def pose(
     if longest > 0 and not 1 / LONGEST < longest < LONGEST:
         raise SidelightError(
             f"Rows that are to be apart differ by up to {longest**0.5:.3g}; the fourth power of "
-            "that is no number to compute with. Standardise the features first."
+            "that is no number to compute with. Standardize the features first."
         )
     differs = lengths > 1e-14 * max(longest, 1e-300)
-    tell(differs)
     graph = Graph(first[differs], second[differs], price[differs])
-    return Problem(apart[differs], own, graph, gram)
+    return Problem(apart[differs], own, graph, gram, differs)
 
 
 def warn_of_frequent_features(rows: Any) -> None:
-    """Say that features in many rows gain weight, where rows are really sparse."""
+    """Warn that features in many rows gain weight, where rows are really sparse."""
     if not sparse.issparse(rows):
         return
     frequent = np.bincount(rows.indices, minlength=rows.shape[1]) > FREQUENT * rows.shape[0]
