@@ -174,8 +174,8 @@ METHODS: dict[str, Callable[[Rows, int, int], Any]] = {
     "L1": online("l1"),
     "L2": online("l2"),
     "best-first": lambda data, n, seed: ForwardConstraintSelector(n),
-    "L1,2 as printed": online("group", "paper"),
-    "L1 as printed": online("l1", "paper"),
+    "L1,2 as printed": online("group", "published"),
+    "L1 as printed": online("l1", "published"),
     "constraint score": lambda data, n, seed: ConstraintScore(n),
 }
 

@@ -119,7 +119,8 @@ class ConstrainedEstimator(BaseEstimator):
             if self._is_clusterer and isinstance(getattr(self, name, None), Integral):
                 check_n_clusters(getattr(self, name), n_samples, name=name)
         known = self._check_constraints(constraints, y, n_samples)
-        if self.__sidelight_tags__().enforcement == "soft":
+        tags = self.__sidelight_tags__()
+        if tags.enforcement == "soft" and tags.kind != "selector":  # scores average over all pairs
             self._warn_of_contradictions(known)
         return known
 

@@ -161,15 +161,15 @@ def test_no_edge_at_all(rows):
 
 def test_bad_parameters(rows):
     X, y = rows
-    with pytest.raises(ValueError, match="weight must not be negative"):
-        ConstraintScore(weight=-1.0).fit(X, y)
-    with pytest.raises(ValueError, match="min_df must be a whole number above 0"):
+    with pytest.raises(ValueError, match="penalty must be a finite number of at least 0"):
+        ConstraintScore(penalty=-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="min_df must be a whole number of at least 1"):
         GiniScore(min_df=0).fit(X, y)
-    with pytest.raises(ValueError, match="n_neighbors must be at least 1"):
+    with pytest.raises(ValueError, match="n_neighbors must be a whole number of at least 1"):
         LaplacianScore(n_neighbors=0).fit(X)
-    with pytest.raises(ValueError, match=r"as a share must be in \(0, 1\]"):
+    with pytest.raises(ValueError, match="a number above 0 and at most 1"):
         VarianceScore(1.5).fit(X)
-    with pytest.raises(TypeError, match="number or None"):
+    with pytest.raises(TypeError, match="at most 1 or None"):
         VarianceScore("all").fit(X)
     with pytest.raises(SidelightError, match="Negative values"):
         GiniScore().fit(-X, y)

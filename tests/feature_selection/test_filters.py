@@ -129,7 +129,7 @@ def test_difference_at_the_best_ratio_finds_the_same_feature(iris):
     for seed in range(5):  # Dinkelbach
         known = Constraints.sample(y, 40, random_state=seed)
         ratio = ConstraintScore(1).fit(X, constraints=known)
-        difference = ConstraintScore(1, method="difference", weight=float(ratio.scores_.min()))
+        difference = ConstraintScore(1, method="difference", penalty=float(ratio.scores_.min()))
         difference.fit(X, constraints=known)
         np.testing.assert_array_equal(difference.support_, ratio.support_)
         assert difference.scores_.min() == pytest.approx(0.0, abs=1e-9)

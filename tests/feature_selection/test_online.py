@@ -11,9 +11,9 @@ from scipy.special import logsumexp, softmax
 from sidelight import Constraints
 from sidelight._kernels.feature_selection.online import (
     refresh_groups,
-    show_pairs,
-    show_pairs_as_printed,
     softmax_in_place,
+    update_as_published,
+    update_by_pairs,
 )
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -33,7 +33,7 @@ def stream(deltas, signs, dual, group, *, mu=1.0, step=0.5, threshold=1.0):
     rows = sparse.csr_array(np.vstack([np.zeros(len(dual)), np.sqrt(deltas)]))
     pairs = np.column_stack([np.arange(1, len(deltas) + 1), np.zeros(len(deltas), int)])
     k = int(group.max()) + 1
-    return show_pairs(
+    return update_by_pairs(
         rows.data, rows.indices, rows.indptr, pairs, np.asarray(signs, float),
         np.arange(len(deltas)), 1.0, group, dual, np.zeros(k), np.zeros(k + 1), mu, step,
         threshold, 0.0,
@@ -71,7 +71,7 @@ def printed_stream(deltas, signs, direction, share, group, *, mu=1.0, step=0.5, 
     pairs = np.column_stack([np.arange(1, len(deltas) + 1), np.zeros(len(deltas), int)])
     members = np.argsort(group, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(group))])
-    return show_pairs_as_printed(
+    return update_as_published(
         rows.data, rows.indices, rows.indptr, pairs, np.asarray(signs, float),
         np.arange(len(deltas)), 1.0, group, members, starts, direction, share, mu, step,
         threshold, 0.0,
@@ -302,7 +302,7 @@ def test_features_that_never_differ_or_only_within_get_no_weight(counts):
     assert not model.get_support()[[7, 9]].any()
 
 
-@pytest.mark.parametrize("variant", ["dual", "paper"])
+@pytest.mark.parametrize("variant", ["dual", "published"])
 @pytest.mark.parametrize("norm", ["l1", "l2", "group"])
 def test_places_that_differ_are_all_a_pair_costs(variant, norm):
     """Steps that touch only what differs, against steps on whole vectors; sparse, 60 features."""
@@ -410,7 +410,7 @@ def test_bad_input(counts):
         with pytest.raises(ValueError, match=name):
             OnlineConstraintSelector(**{name: value}).fit(X, constraints=known)
     with pytest.raises(ValueError, match=r"below 1.*no cannot-link could be satisfied"):
-        OnlineConstraintSelector(variant="paper", threshold=1.5).fit(X, constraints=known)
+        OnlineConstraintSelector(variant="published", threshold=1.5).fit(X, constraints=known)
     together = np.column_stack([np.arange(0, 100, 2), np.arange(1, 101, 2)])
     uneven = Constraints(together, [(0, 200)], n_samples=300)
     with pytest.warns(ConstraintWarning, match=r"50 must-links for 1 cannot-links"):

@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.docstrings import add_attributes
+from sidelight._fit.parameters import Count, Interval
 from sidelight._typing import Array
-from sidelight.base import ConstrainedEstimator
+from sidelight.base import Transformer
 from sidelight.exceptions import ConstraintWarning
 
+#: A number of features, a share of them, or half of them.
+NumberOfFeatures: TypeAlias = Count | Annotated[float, Interval(0, 1, open_low=True)] | None
 
-class _ScoreSelector(SelectorMixin, ConstrainedEstimator):
+#: Attributes of every fitted selector.
+SELECTOR_ATTRIBUTES = {
+    "ranking_ : ndarray of int, shape (n_features,)": "Rank of every feature, 1 for the best.",
+    "support_ : ndarray of bool, shape (n_features,)": "Whether each feature is kept.",
+}
+
+
+class _ScoreSelector(Transformer, SelectorMixin):
     """Keeps the features with the best scores.
 
-    Subclasses have the parameter ``n_features_to_select`` and hand their scores to :meth:`_keep`.
+    Subclasses pass their scores to :meth:`_set_scores`.
     """
 
-    n_features_to_select: int | float | None
+    #: Whether ``fit`` needs ``y`` or constraints.
+    _needs_knowledge = False
 
-    def _keep(self, scores: Array, *, larger_is_better: bool) -> None:
+    def __init__(self, n_features_to_select: NumberOfFeatures = None) -> None:
+        self.n_features_to_select = n_features_to_select
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        add_attributes(cls, SELECTOR_ATTRIBUTES)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._needs_knowledge
+        return tags
+
+    def _set_scores(self, scores: Array, *, larger_is_better: bool) -> None:
         """Rank the features; of equal scores the first wins, and NaN comes last."""
         if np.isnan(scores).all():
             warnings.warn(
@@ -34,31 +58,34 @@ class _ScoreSelector(SelectorMixin, ConstrainedEstimator):
             )
         worth = scores if larger_is_better else -scores
         order = np.argsort(-np.where(np.isnan(worth), -np.inf, worth), kind="stable")
-        ranking = np.empty(len(scores), dtype=np.int64)
-        ranking[order] = np.arange(1, len(scores) + 1)
+        self._set_ranking(order, scores, self._n_kept(len(scores)))
+
+    def _set_ranking(self, order: Array, scores: Array, n_kept: int) -> None:
+        """Set scores and ranking; the first ``n_kept`` features of the order are kept."""
         self.scores_ = np.asarray(scores, dtype=np.float64)
-        self.ranking_ = ranking
-        self.support_ = ranking <= n_kept(self.n_features_to_select, len(scores))
+        self.ranking_ = np.empty(len(order), dtype=np.int64)
+        self.ranking_[order] = np.arange(1, len(order) + 1)
+        self.support_ = self.ranking_ <= n_kept
+
+    def _n_kept(self, n_features: int) -> int:
+        """Number of features to keep."""
+        wanted = self.n_features_to_select
+        if wanted is None:
+            return max(1, n_features // 2)
+        if isinstance(wanted, float):
+            return max(1, round(float(wanted) * n_features))
+        if wanted > n_features:
+            raise ValueError(
+                f"n_features_to_select={wanted} must be between 1 and the number of features, "
+                f"{n_features}."
+            )
+        return int(wanted)
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)
         return self.support_
 
-    def transform(self, X: Any) -> Any:
-        """Keep the chosen columns.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        Z : array or CSR matrix of shape (n_samples, n_selected)
-            The columns that were chosen, in their order.
-        """
-        check_is_fitted(self)
-        rows: Any = self._check_rows(X, reset=False)
+    def _transform(self, rows: Any) -> Any:
         return rows[:, np.flatnonzero(self.support_)]
 
     def plot_ranking(self, ax: Any = None, n: int = 30) -> Any:
@@ -67,9 +94,9 @@ class _ScoreSelector(SelectorMixin, ConstrainedEstimator):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new picture unless told.
+            Axes to draw in; a new picture by default.
         n : int, default=30
-            At most this many features.
+            Largest number of features to draw.
 
         Returns
         -------
@@ -102,21 +129,3 @@ def new_axes() -> Any:
             "Pictures need Matplotlib: pip install matplotlib, or draw scores_ yourself."
         ) from error
     return plt.subplots(figsize=(6, 4), layout="constrained")[1]
-
-
-def n_kept(wanted: Any, n_features: int) -> int:
-    """How many features to keep: a number, a share, or half of them."""
-    if wanted is None:
-        return max(1, n_features // 2)
-    if isinstance(wanted, bool) or not isinstance(wanted, Real):
-        raise TypeError(f"n_features_to_select must be a number or None, got {wanted!r}.")
-    if isinstance(wanted, Integral):
-        if not 1 <= int(wanted) <= n_features:
-            raise ValueError(
-                f"n_features_to_select={wanted} must be between 1 and the number of features, "
-                f"{n_features}."
-            )
-        return int(wanted)
-    if not 0 < float(wanted) <= 1:
-        raise ValueError(f"n_features_to_select={wanted} as a share must be in (0, 1].")
-    return max(1, round(float(wanted) * n_features))

@@ -3,52 +3,64 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
 
+from sidelight._fit.parameters import Auto, Count, FiniteNonNegative
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.feature_selection._base import _ScoreSelector
-from sidelight.feature_selection._known import (
-    classes_of,
-    constraint_sums,
-    edit_graph,
-    ratio,
-)
+from sidelight.feature_selection._base import NumberOfFeatures, _ScoreSelector
+from sidelight.feature_selection._known import classes_of, constraint_sums, edit_graph
 from sidelight.feature_selection._scores import (
     fisher_scores,
     gini_scores,
     graph_sums,
     laplacian_scores,
+    ratio,
     variances,
 )
 from sidelight.graphs import neighbor_graph
 from sidelight.tags import MethodTags
 
 
-class VarianceScore(_ScoreSelector):
+class _Filter(_ScoreSelector):
+    """Keeps the features whose scores, each found on its own, are best.
+
+    Subclasses define ``_scores(rows, known)`` and whether larger ones are better.
+    """
+
+    _larger_is_better = False
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        taken = y if "labels" in self.__sidelight_tags__().knowledge else None
+        rows, known = self._validate_fit_in_memory(X, taken, constraints)
+        scores = self._scores(rows, known)
+        self._set_scores(scores, larger_is_better=self._larger_is_better)
+        return self
+
+    def _scores(self, rows: Any, known: Constraints) -> Array:
+        raise NotImplementedError
+
+
+class VarianceScore(_Filter):
     """Keeps the features of largest variance ``V_r = (1/n) Σ_i (x_ir - μ_r)²``.
 
-    The simplest baseline (Hamad, part 3): it knows nothing, and it sees the units of the features.
+    The simplest baseline (Hamad, part 3): it uses no knowledge, and it depends on the units of the
+    features. Read more in the :doc:`user guide </feature_selection/index>`.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None, default=None
-        How many to keep, or which share; half of them unless told.
+    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
+        Number of features to keep, or their share; half of them by default.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         Variances; the larger the better.
-    ranking_ : ndarray of int, shape (n_features,)
-        1 for the best feature.
-    support_ : ndarray of bool, shape (n_features,)
-        Which features are kept.
 
     Examples
     --------
@@ -58,8 +70,7 @@ class VarianceScore(_ScoreSelector):
     array([False,  True])
     """
 
-    def __init__(self, n_features_to_select: int | float | None = None) -> None:
-        self.n_features_to_select = n_features_to_select
+    _larger_is_better = True
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -73,49 +84,27 @@ class VarianceScore(_ScoreSelector):
             kind="selector",
         )
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Score the features.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : object
-            Ignored.
-        constraints : Constraints, default=None
-            Not used.
-
-        Returns
-        -------
-        self : VarianceScore
-            The fitted selector.
-        """
-        rows: Any = self._check_rows(X, reset=True)
-        self._check_constraints(constraints, None, rows.shape[0])
-        self._keep(variances(rows), larger_is_better=True)
-        return self
+    def _scores(self, rows: Any, known: Constraints) -> Array:
+        return variances(rows)
 
 
-class FisherScore(_ScoreSelector):
+class FisherScore(_Filter):
     """Keeps the features that tell known classes apart best.
 
     ``F_r = Σ_w n_w (μ_wr - μ_r)² / Σ_w n_w σ²_wr`` over the labelled rows (Hamad, part 3): the
     variance between classes over that within, ``(c - 1)/(n - c)`` times the F of an analysis of
-    variance. Must-links and groups pass labels on.
+    variance. Must-links and groups pass labels on. Read more in the
+    :doc:`user guide </feature_selection/index>`.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None, default=None
-        How many to keep, or which share; half of them unless told.
+    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
+        Number of features to keep, or their share; half of them by default.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         ``F``; the larger the better, NaN for features that do not vary.
-    ranking_ : ndarray of int, shape (n_features,)
-        1 for the best feature.
-    support_ : ndarray of bool, shape (n_features,)
-        Which features are kept.
 
     Examples
     --------
@@ -127,8 +116,8 @@ class FisherScore(_ScoreSelector):
     array([ 1.6226,  0.6688, 16.0566, 13.0613])
     """
 
-    def __init__(self, n_features_to_select: int | float | None = None) -> None:
-        self.n_features_to_select = n_features_to_select
+    _larger_is_better = True
+    _needs_knowledge = True
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -142,56 +131,28 @@ class FisherScore(_ScoreSelector):
             kind="selector",
         )
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Score the features.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Labels are used, also where must-links pass them on.
-
-        Returns
-        -------
-        self : FisherScore
-            The fitted selector.
-        """
-        rows: Any = self._check_rows(X, reset=True)
-        known = self._check_constraints(constraints, y, rows.shape[0])
-        self._keep(fisher_scores(rows, classes_of(known, self)), larger_is_better=True)
-        return self
+    def _scores(self, rows: Any, known: Constraints) -> Array:
+        return fisher_scores(rows, classes_of(known, self))
 
 
-class LaplacianScore(_ScoreSelector):
-    """Keeps the features that vary little between neighbours and much otherwise.
+class LaplacianScore(_Filter):
+    """Keeps the features that vary little between neighbors and much otherwise.
 
-    ``LS_r = f̃'Lf̃ / f̃'Df̃`` with ``f̃ = f - Σ d_i f_i / Σ d_i`` on a graph of nearest neighbours
+    ``LS_r = f̃'Lf̃ / f̃'Df̃`` with ``f̃ = f - Σ d_i f_i / Σ d_i`` on a graph of nearest neighbors
     (He, Cai, Niyogi 2005; Hamad, part 3). Must-linked rows are joined with weight 1, cannot-linked
-    ones are not joined.
+    ones are not joined. Read more in the :doc:`user guide </feature_selection/index>`.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None, default=None
-        How many to keep, or which share; half of them unless told.
-    n_neighbors : int, default=5
-        Neighbours of a row in the graph.
+    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
+        Number of features to keep, or their share; half of them by default.
+    n_neighbors : int >= 1, default=5
+        Number of neighbors of a row in the graph.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         ``LS``, between 0 and 2; the smaller the better, NaN for features that do not vary.
-    ranking_ : ndarray of int, shape (n_features,)
-        1 for the best feature.
-    support_ : ndarray of bool, shape (n_features,)
-        Which features are kept.
 
     Examples
     --------
@@ -204,87 +165,67 @@ class LaplacianScore(_ScoreSelector):
     """
 
     def __init__(
-        self, n_features_to_select: int | float | None = None, *, n_neighbors: int = 5
+        self, n_features_to_select: NumberOfFeatures = None, *, n_neighbors: Count = 5
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            summary="features that vary little between neighbours",
+            summary="features that vary little between neighbors",
             knowledge=("must-link", "cannot-link"),
             enforcement="soft",
             source="He, Cai, Niyogi 2005; Hamad, part 3",
-            complexity="O(n log n d + n m d) time, O(n m) memory for m neighbours",
+            complexity="O(n log n d + n m d) time, O(n m) memory for m neighbors",
             needs_n_clusters=False,
             sparse=True,
             kind="selector",
         )
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Score the features.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : object
-            Ignored.
-        constraints : Constraints, default=None
-            Stated pairs edit the graph.
-
-        Returns
-        -------
-        self : LaplacianScore
-            The fitted selector.
-        """
-        rows: Any = self._check_rows(X, reset=True)
-        known = self._check_constraints(constraints, None, rows.shape[0])
+    def _scores(self, rows: Any, known: Constraints) -> Array:
         graph = edit_graph(neighbor_graph(rows, self.n_neighbors), known)
         if not graph.nnz:
             raise SidelightError(
-                f"LaplacianScore compares neighbours, but no two of the rows (n_samples="
+                f"LaplacianScore compares neighbors, but no two of the rows (n_samples="
                 f"{rows.shape[0]}) are joined: give more rows, or fewer cannot-links."
             )
-        self._keep(laplacian_scores(rows, graph), larger_is_better=False)
-        return self
+        return laplacian_scores(rows, graph)
 
 
-class ConstraintScore(_ScoreSelector):
+class ConstraintScore(_Filter):
     """Keeps the features in which must-linked rows are close and cannot-linked rows are far.
 
     With ``f'L^M f = Σ_ML w (f_i - f_j)²`` and ``f'L^C f`` likewise (Zhang, Chen, Zhou 2008;
     Kalakech et al. 2011; Hamad, part 3), ``method`` is
 
     - "ratio": ``f'L^M f / f'L^C f``, the smaller the better;
-    - "difference": ``f'L^M f - λ f'L^C f``, likewise; it sees the units of the features;
+    - "difference": ``f'L^M f - λ f'L^C f``, likewise; it depends on the units of the features;
     - "laplacian*constraint": the ratio times the Laplacian score, which also uses the rows that
-      nothing is known about;
-    - "locality": ``f'L^b f / f'L^w f``, the larger the better, where neighbours and (much more)
+      no constraint is about;
+    - "locality": ``f'L^b f / f'L^w f``, the larger the better, where neighbors and (much more)
       must-linked rows are joined in ``w`` and cannot-linked ones in ``b``.
 
     Known classes give all pairs of their rows, without forming them. Without any must-link the
-    variance of all rows takes the place of ``f'L^M f`` in the ratio.
+    variance of all rows takes the place of ``f'L^M f`` in the ratio. Read more in the
+    :doc:`user guide </feature_selection/index>`.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None, default=None
-        How many to keep, or which share; half of them unless told.
-    method : str, default="ratio"
-        One of the four above.
-    weight : float, default=0.1
-        ``λ`` of "difference".
-    n_neighbors : int, default=5
-        Neighbours of a row in the graph of the last two.
+    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
+        Number of features to keep, or their share; half of them by default.
+    method : {"ratio", "difference", "laplacian*constraint", "locality"}, default="ratio"
+        Score of a feature, see above.
+    penalty : float >= 0, finite or "auto", default="auto"
+        Weight ``λ`` of the cannot-links against the must-links in "difference". "auto" is 0.1.
+    n_neighbors : int >= 1, default=5
+        Number of neighbors of a row in the graph of "laplacian*constraint" and "locality".
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         Scores, see above.
-    ranking_ : ndarray of int, shape (n_features,)
-        1 for the best feature.
-    support_ : ndarray of bool, shape (n_features,)
-        Which features are kept.
+    penalty_ : float
+        Weight of the cannot-links that was used.
 
     Examples
     --------
@@ -297,17 +238,19 @@ class ConstraintScore(_ScoreSelector):
     array([ True, False])
     """
 
+    _needs_knowledge = True
+
     def __init__(
         self,
-        n_features_to_select: int | float | None = None,
+        n_features_to_select: NumberOfFeatures = None,
         *,
-        method: str = "ratio",
-        weight: float = 0.1,
-        n_neighbors: int = 5,
+        method: Literal["ratio", "difference", "laplacian*constraint", "locality"] = "ratio",
+        penalty: FiniteNonNegative | Auto = "auto",
+        n_neighbors: Count = 5,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.method = method
-        self.weight = weight
+        self.penalty = penalty
         self.n_neighbors = n_neighbors
 
     def __sidelight_tags__(self) -> MethodTags:
@@ -322,35 +265,9 @@ class ConstraintScore(_ScoreSelector):
             kind="selector",
         )
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Score the features.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Stated pairs and labels; at least two rows must be known to be apart.
-
-        Returns
-        -------
-        self : ConstraintScore
-            The fitted selector.
-        """
-        methods = ("ratio", "difference", "laplacian*constraint", "locality")
-        if self.method not in methods:
-            raise ValueError(f"method must be one of {', '.join(methods)}, got {self.method!r}.")
-        if not self.weight >= 0:
-            raise ValueError(f"weight must not be negative, got {self.weight!r}.")
-        rows: Any = self._check_rows(X, reset=True)
-        known = self._check_constraints(constraints, y, rows.shape[0])
+    def _scores(self, rows: Any, known: Constraints) -> Array:
+        self.penalty_ = 0.1 if self.penalty == "auto" else float(self.penalty)
+        self._larger_is_better = self.method == "locality"
         together, apart = constraint_sums(rows, known)
         if apart is None:
             nothing = "requires y to be passed, but the target y is None: " * known.is_empty
@@ -360,32 +277,33 @@ class ConstraintScore(_ScoreSelector):
                 f"do not, but no two rows are known to be apart{one}: give cannot-links, or labels "
                 "of two classes (y), or use LaplacianScore."
             )
-        scores = self._scores(rows, known, together, apart)
+        scores = self._scores_from_sums(rows, known, together, apart)
         if not np.any(apart > 0) and not np.isnan(scores).all():
             warnings.warn(
                 "No feature tells the rows apart that are known to be apart.",
                 ConstraintWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        self._keep(scores, larger_is_better=self.method == "locality")
-        return self
+        return scores
 
-    def _scores(self, rows: Any, known: Constraints, together: Array | None, apart: Array) -> Array:
+    def _scores_from_sums(
+        self, rows: Any, known: Constraints, together: Array | None, apart: Array
+    ) -> Array:
         """Scores from the sums over must-links (None without any) and cannot-links."""
         if self.method == "locality":
             within = edit_graph(neighbor_graph(rows, self.n_neighbors), known, must_link=100.0)
             return ratio(apart, graph_sums(rows, within))
         if self.method == "difference":
             nearness = np.zeros(rows.shape[1]) if together is None else together
-            scores = nearness - self.weight * apart
+            scores = nearness - self.penalty_ * apart
             scores[(nearness == 0) & (apart == 0)] = np.nan  # 0 would beat what varies at all
             return scores
         if together is None:
             warnings.warn(
                 "No two rows are known to belong together, so that all ratios would be 0: the "
-                "variance of all rows stands in for what must-links would tell.",
+                "variance of all rows stands in for must-links.",
                 ConstraintWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             together = variances(rows)
         scores = ratio(together, apart)
@@ -394,28 +312,25 @@ class ConstraintScore(_ScoreSelector):
         return scores
 
 
-class GiniScore(_ScoreSelector):
+class GiniScore(_Filter):
     """Keeps the words whose presence is skewed over known classes (Book 2009, section 7.2.2).
 
     With ``f_i`` occurrences of a word in class ``i`` of ``n_i`` words, its share of class ``i`` is
     ``p_i = (f_i/n_i) / Σ_j (f_j/n_j)`` and its index ``g = 1 - sqrt(Σ_i p_i²)``: 0 for a word of
-    one class only, ``1 - 1/√K`` for one spread evenly over ``K`` classes.
+    one class only, ``1 - 1/√K`` for one spread evenly over ``K`` classes. Read more in the
+    :doc:`user guide </feature_selection/index>`.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None, default=None
-        How many to keep, or which share; half of them unless told.
-    min_df : int, default=1
-        Words in fewer rows come last (7 in the book).
+    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
+        Number of features to keep, or their share; half of them by default.
+    min_df : int >= 1, default=1
+        Smallest number of rows that a word is in; words in fewer rows come last (7 in the book).
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         ``g``; the smaller the better, NaN for words that do not occur (or in too few rows).
-    ranking_ : ndarray of int, shape (n_features,)
-        1 for the best feature.
-    support_ : ndarray of bool, shape (n_features,)
-        Which features are kept.
 
     Examples
     --------
@@ -426,7 +341,9 @@ class GiniScore(_ScoreSelector):
     array([ True, False])
     """
 
-    def __init__(self, n_features_to_select: int | float | None = None, *, min_df: int = 1) -> None:
+    _needs_knowledge = True
+
+    def __init__(self, n_features_to_select: NumberOfFeatures = None, *, min_df: Count = 1) -> None:
         self.n_features_to_select = n_features_to_select
         self.min_df = min_df
 
@@ -444,35 +361,13 @@ class GiniScore(_ScoreSelector):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.input_tags.positive_only = True
         return tags
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Score the words.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Counts.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Labels are used, also where must-links pass them on.
-
-        Returns
-        -------
-        self : GiniScore
-            The fitted selector.
-        """
-        if not isinstance(self.min_df, Integral) or self.min_df < 1:
-            raise ValueError(f"min_df must be a whole number above 0, got {self.min_df!r}.")
-        rows: Any = self._check_rows(X, reset=True)
+    def _scores(self, rows: Any, known: Constraints) -> Array:
         values = rows.data if sparse.issparse(rows) else rows
         if values.size and float(values.min()) < 0:
             raise SidelightError("Negative values in data passed to GiniScore: counts are not.")
-        known = self._check_constraints(constraints, y, rows.shape[0])
         scores = gini_scores(rows, classes_of(known, self))
         present = np.asarray((rows > 0).sum(axis=0)).reshape(-1)
-        self._keep(np.where(present < self.min_df, np.nan, scores), larger_is_better=False)
-        return self
+        return np.where(present < self.min_df, np.nan, scores)

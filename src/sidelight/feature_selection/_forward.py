@@ -6,18 +6,17 @@ import heapq
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import Tags
 
+from sidelight._fit.parameters import Whole
 from sidelight._typing import Array
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.feature_selection._base import _ScoreSelector, n_kept
-from sidelight.feature_selection._scores import squared_gaps
+from sidelight.feature_selection._base import NumberOfFeatures, _ScoreSelector
+from sidelight.feature_selection._scores import squared_differences
 from sidelight.tags import MethodTags
 
 #: Below this variance (of a feature with mean square 1) a feature does not vary.
@@ -44,29 +43,28 @@ class ForwardConstraintSelector(_ScoreSelector):
     was not extended yet by the feature that helps most, so that it goes on from an earlier subset
     where a step does not help. It is the batch method that the thesis compares online selection
     with (Mallapragada 2010, section 5.5, which names the search and not its merit); all pairs have
-    to be there at once.
+    to be there at once. Read more in the :doc:`user guide </feature_selection/index>`.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None, default=None
-        How many to keep at most, or which share (150 in the thesis); as many as help unless told.
-    patience : int, default=5
-        Subsets in a row that may be no better than the best before the search ends. 0 is plain
-        forward search.
+    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
+        Largest number of features to keep, or their share (150 in the thesis); as many as help by
+        default.
+    patience : int >= 0, default=5
+        Number of consecutive subsets that may be no better than the best before the search ends. 0
+        is plain forward search.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        What a chosen feature added to ``J`` when it came in, and what each of the others would add
-        to the subset found; NaN for features that do not vary between the pairs.
+        Gain in ``J`` of a chosen feature when it came in, and of each of the others if it were
+        added to the subset found; NaN for features that do not vary between the pairs.
     ranking_ : ndarray of int, shape (n_features,)
-        1 for the first that came in; then the others by their scores.
-    support_ : ndarray of bool, shape (n_features,)
-        Which features are kept.
+        1 for the first feature that came in; then the others by their scores.
     merit_ : float
         ``J`` of the subset.
     n_subsets_ : int
-        Subsets that were extended.
+        Number of subsets that were extended.
 
     Examples
     --------
@@ -83,8 +81,10 @@ class ForwardConstraintSelector(_ScoreSelector):
     array([3, 8])
     """
 
+    _needs_knowledge = True
+
     def __init__(
-        self, n_features_to_select: int | float | None = None, *, patience: int = 5
+        self, n_features_to_select: NumberOfFeatures = None, *, patience: Whole = 5
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.patience = patience
@@ -101,37 +101,12 @@ class ForwardConstraintSelector(_ScoreSelector):
             kind="selector",
         )
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Search the subset.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known; pairs of both kinds are needed.
-
-        Returns
-        -------
-        self : ForwardConstraintSelector
-            The fitted selector.
-        """
-        patience = self.patience
-        if isinstance(patience, bool) or not isinstance(patience, Integral) or patience < 0:
-            raise ValueError(f"patience must be a whole number, 0 or above, got {patience!r}.")
-        rows: Any = self._check_rows(X, reset=True)
-        known = self._check_constraints(constraints, y, rows.shape[0])
+        rows, known = self._validate_fit_in_memory(X, y, constraints)
         pairs = known_pairs(known)
         self._refuse_one_kind(known, pairs)
         d = rows.shape[1]
-        most = d if self.n_features_to_select is None else n_kept(self.n_features_to_select, d)
+        most = d if self.n_features_to_select is None else self._n_kept(d)
         moments = PairMoments(rows, pairs)
         if not moments.varies.any():
             warnings.warn(
@@ -141,10 +116,10 @@ class ForwardConstraintSelector(_ScoreSelector):
                 stacklevel=2,
             )
             self.merit_, self.n_subsets_ = 0.0, 0
-            self._keep_found(np.arange(d), np.full(d, np.nan))
+            self._set_ranking(np.arange(d), np.full(d, np.nan), d)
             return self
         found, self.n_subsets_ = best_first(
-            moments.relevance, moments.correlations, moments.varies, most, int(patience)
+            moments.relevance, moments.correlations, moments.varies, most, int(self.patience)
         )
         if found.merit <= 0:
             warnings.warn(
@@ -157,7 +132,12 @@ class ForwardConstraintSelector(_ScoreSelector):
         scores = merits_with_one_more(found, moments.relevance, moments.varies) - found.merit
         scores[~np.isfinite(scores)] = np.nan
         scores[found.chosen] = found.gains
-        self._keep_found(np.array(found.chosen), scores)
+        # The chosen come first, in their order; then the others by their scores.
+        worth = np.where(np.isnan(scores), -np.inf, scores)
+        worth[found.chosen] = np.inf
+        order = np.argsort(-worth, kind="stable")
+        order[: len(found.chosen)] = found.chosen
+        self._set_ranking(order, scores, len(found.chosen))
         return self
 
     def _refuse_one_kind(self, known: Constraints, pairs: Pairs) -> None:
@@ -171,17 +151,6 @@ class ForwardConstraintSelector(_ScoreSelector):
             f"not, but no two rows are known to {missing}{one}: give pairs of both kinds, or "
             "labels (y) of two classes with two rows each."
         )
-
-    def _keep_found(self, chosen: Array, scores: Array) -> None:
-        """The chosen come first, in their order; then the others by their scores."""
-        worth = np.where(np.isnan(scores), -np.inf, scores)
-        worth[chosen] = np.inf
-        order = np.argsort(-worth, kind="stable")
-        order[: len(chosen)] = chosen
-        self.ranking_ = np.empty(len(scores), dtype=np.int64)
-        self.ranking_[order] = np.arange(1, len(scores) + 1)
-        self.scores_ = scores
-        self.support_ = self.ranking_ <= len(chosen)
 
 
 class PairMoments:
@@ -198,24 +167,31 @@ class PairMoments:
         self._weight = weight / weight.sum()
         is_apart = np.arange(len(weight)) >= pairs.n_together
         d = rows.shape[1]
-        self._gaps: Any = None
+        self._differences: Any = None
         self._columns: Any = None
         self._products: Array | None = None
         if sparse.issparse(rows):
-            self._gaps = squared_gaps(rows, self._pairs)
-            self._columns = self._gaps.tocsc()
+            self._differences = squared_differences(rows, self._pairs)
+            self._columns = self._differences.tocsc()
         elif d <= MOST_PRODUCTS:
             self._products = np.zeros((d, d))
         elif len(weight) * d <= MOST_DIFFERENCES:
-            self._gaps = squared_gaps(rows, self._pairs)
+            self._differences = squared_differences(rows, self._pairs)
         sums, apart, squares = np.zeros(d), np.zeros(d), np.zeros(d)
-        for block, gaps in self._blocks():
+        for block, differences in self._blocks():
             w = self._weight[block]
-            sums += _flat(w @ gaps)
-            apart += _flat((w * is_apart[block]) @ gaps)
+            sums += _flat(w @ differences)
+            apart += _flat((w * is_apart[block]) @ differences)
             if self._products is not None:
-                self._products += (gaps * w[:, None]).T @ gaps
-            squares += _flat(w @ (gaps.multiply(gaps) if sparse.issparse(gaps) else gaps**2))
+                self._products += (differences * w[:, None]).T @ differences
+            squares += _flat(
+                w
+                @ (
+                    differences.multiply(differences)
+                    if sparse.issparse(differences)
+                    else differences**2
+                )
+            )
         # Every feature in units in which its mean square is 1: then rounding is the same for all.
         self._unit = np.sqrt(np.where(squares > 0, squares, 1.0))
         self._mean = sums / self._unit
@@ -229,13 +205,13 @@ class PairMoments:
 
     def _blocks(self) -> Iterator[tuple[slice, Any]]:
         """Squared differences of some pairs at a time, and which pairs they are."""
-        if self._gaps is not None:
-            yield slice(0, len(self._pairs)), self._gaps
+        if self._differences is not None:
+            yield slice(0, len(self._pairs)), self._differences
             return
         size = max(1, MOST_DIFFERENCES // self._rows.shape[1])
         for start in range(0, len(self._pairs), size):
             block = slice(start, start + size)
-            yield block, squared_gaps(self._rows, self._pairs[block])
+            yield block, squared_differences(self._rows, self._pairs[block])
 
     def correlations(self, j: int) -> Array:
         """Column ``j`` of ``R``; 0 for features that do not vary."""
@@ -244,11 +220,11 @@ class PairMoments:
         elif self._columns is not None:  # only pairs that differ in this feature count
             here = slice(self._columns.indptr[j], self._columns.indptr[j + 1])
             differ, own = self._columns.indices[here], self._columns.data[here]
-            mixed = _flat((self._weight[differ] * own) @ self._gaps[differ])
+            mixed = _flat((self._weight[differ] * own) @ self._differences[differ])
         else:
             mixed = np.zeros(len(self.varies))
-            for block, gaps in self._blocks():
-                mixed += (self._weight[block] * gaps[:, j]) @ gaps
+            for block, differences in self._blocks():
+                mixed += (self._weight[block] * differences[:, j]) @ differences
         mixed = mixed / self._unit / self._unit[j]
         column = (mixed - self._mean * self._mean[j]) / self._spread / self._spread[j]
         return np.where(self.varies, column, 0.0)
@@ -256,7 +232,7 @@ class PairMoments:
 
 @dataclass
 class Subset:
-    """A subset on the way, with the sums that its extensions need.
+    """A subset of features, with the sums that its extensions need.
 
     ``relevance`` is ``Σ ρ_j`` and ``overlap`` ``Σ |R_ij|`` within it; ``with_it`` is
     ``Σ_{i∈S} |R_ij|`` for every feature ``j``; ``order`` its extensions, the best

@@ -1,4 +1,4 @@
-"""What is known about the rows, as scores of features need it: classes, sums over pairs, graphs."""
+"""Knowledge about the rows in the form that scores need: classes, sums over pairs, graphs."""
 
 from __future__ import annotations
 
@@ -71,9 +71,3 @@ def edit_graph(W: Any, known: Constraints, *, must_link: float = 1.0) -> sparse.
 def _both_ways(pairs: Array, shape: tuple[int, int]) -> sparse.csr_array:
     ends = np.concatenate([pairs, pairs[:, ::-1]])
     return sparse.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=shape)
-
-
-def ratio(part: Array, whole: Array) -> Array:
-    """``part / whole``; infinite over 0, NaN where the feature does not vary at all."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return part / whole

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Count,
+    FiniteNonNegative,
+    FinitePositive,
+    Seed,
+)
 from sidelight._kernels.feature_selection.online import (
-    gap_sizes,
+    difference_sizes,
     refresh_groups,
-    show_pairs,
-    show_pairs_as_printed,
+    update_as_published,
+    update_by_pairs,
 )
 from sidelight._typing import Array
 from sidelight.constraints import Constraints, Pairs, known_pairs
-from sidelight.exceptions import ConstraintWarning
-from sidelight.feature_selection._base import _ScoreSelector
+from sidelight.exceptions import ConstraintWarning, InvalidParameter
+from sidelight.feature_selection._base import NumberOfFeatures, _ScoreSelector
 from sidelight.feature_selection._groups import hierarchical_groups
 from sidelight.tags import MethodTags
 
@@ -42,54 +48,54 @@ class OnlineConstraintSelector(_ScoreSelector):
     state, which makes the projection exact). Groups of one feature give the LASSO, one group the
     2-norm, a diagonal POLA. A feature is chosen while its ``θ`` is positive.
 
-    ``variant="paper"`` is the approximation that the thesis ran (equations 5.19-5.22): before each
-    step every group is set back to the same norm, ``θ^g = ‖w‖_{1,2} w^g / ‖w^g‖``, so that
-    ``‖w‖_{1,2}`` stays below 1 and what was learned about a group is forgotten.
+    ``variant="published"`` is the approximation that the thesis ran (equations 5.19-5.22): before
+    each step every group is set back to the same norm, ``θ^g = ‖w‖_{1,2} w^g / ‖w^g‖``, so that
+    ``‖w‖_{1,2}`` stays below 1 and the weight of a group is forgotten. Read more in the :doc:`user
+    guide </feature_selection/index>`.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None, default=None
-        How many to keep at most, by weight, or which share; all that have one unless told.
+    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
+        Largest number of features to keep, by weight, or their share; all that have a weight by
+        default.
     norm : {"l1", "l2", "group"}, default="l1"
-        Every feature a group of its own, all features one group, or ``groups``.
-    groups : array of shape (n_features,) or "hierarchical", default=None
+        Groups of features: each on its own, all in one, or those of ``groups``.
+    groups : "hierarchical" or array or None, default=None
         Group of every feature, for "group"; or groups of about 20 features whose values go along
         with each other in the rows that are shown first.
-    variant : {"dual", "paper"}, default="dual"
-        See above.
-    mu : float, default=1.0
-        Smoothness: with 0 only the heaviest group would count, with much all count alike.
-    step : float, default=None
-        ``λ``; such that a hundred cannot-links lift the weights to the threshold from nothing
-        unless told ("paper": a hundred times what the theory asks for).
-    threshold : float, default=None
-        ``b``; half way between the average distances of both kinds of pairs with equal weights,
-        ``‖w‖_{1,2} = 1``, unless told. For "paper" it must be below 1: no distance is longer.
-    margin : float, default=0.0
-        Pairs count as mistakes up to this far on the right side.
-    n_epochs : int, default=10
-        How often ``fit`` shows all pairs, in random order.
-    random_state : int, RandomState or None, default=None
-        Source of chance: the order of the pairs.
+    variant : {"dual", "published"}, default="dual"
+        State of the descent: the dual vector ``θ``, or the weights as the thesis has it, see above.
+    mu : float > 0, finite, default=1.0
+        Smoothness of the softmax: near 0 only the heaviest group counts, for large values all
+        count alike.
+    step : float > 0, finite or None, default=None
+        Step ``λ``. By default a hundred cannot-links lift the weights from 0 to the threshold; for
+        ``variant="published"`` it is a hundred times the step of the theory.
+    threshold : float > 0, finite or None, default=None
+        Distance ``b`` between both kinds of pairs. By default it is half way between their average
+        distances with equal weights, ``‖w‖_{1,2} = 1``. For ``variant="published"`` it must be
+        below 1: no distance is longer.
+    margin : float >= 0, finite, default=0.0
+        Distance up to which pairs on the right side of the threshold count as mistakes.
+    n_epochs : int >= 1, default=10
+        Number of passes of ``fit`` over all pairs, each in random order.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the order of the pairs; pass an int for reproducible results.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         Weights ``w``, of squared differences divided by ``scale_``; the larger the better.
-    ranking_ : ndarray of int, shape (n_features,)
-        1 for the best feature.
-    support_ : ndarray of bool, shape (n_features,)
-        Which features are kept.
     scale_ : float
         Largest 2-norm of ``δ`` among the first pairs: ``δ`` is divided by it.
     threshold_ : float
-        ``b``, in these units.
+        Distance ``b`` between both kinds of pairs, of differences divided by ``scale_``.
     groups_ : ndarray of int, shape (n_features,)
         Group of every feature.
     n_mistakes_ : int
-        Pairs on the wrong side when they were shown.
+        Number of pairs on the wrong side of the threshold at their turn.
     history_ : ndarray of int
-        Mistakes of each pass over the pairs (each call of ``partial_fit``).
+        Number of mistakes of each pass over the pairs (each call of ``partial_fit``).
 
     Examples
     --------
@@ -108,17 +114,17 @@ class OnlineConstraintSelector(_ScoreSelector):
 
     def __init__(
         self,
-        n_features_to_select: int | float | None = None,
+        n_features_to_select: NumberOfFeatures = None,
         *,
-        norm: str = "l1",
-        groups: Any = None,
-        variant: str = "dual",
-        mu: float = 1.0,
-        step: float | None = None,
-        threshold: float | None = None,
-        margin: float = 0.0,
-        n_epochs: int = 10,
-        random_state: Any = None,
+        norm: Literal["l1", "l2", "group"] = "l1",
+        groups: Literal["hierarchical"] | ArrayLike | None = None,
+        variant: Literal["dual", "published"] = "dual",
+        mu: FinitePositive = 1.0,
+        step: FinitePositive | None = None,
+        threshold: FinitePositive | None = None,
+        margin: FiniteNonNegative = 0.0,
+        n_epochs: Count = 10,
+        random_state: Seed = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.norm = norm
@@ -144,35 +150,16 @@ class OnlineConstraintSelector(_ScoreSelector):
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn from all pairs, several times over.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known.
-
-        Returns
-        -------
-        self : OnlineConstraintSelector
-            The fitted selector.
-        """
-        if not isinstance(self.n_epochs, Integral) or self.n_epochs < 1:
-            raise ValueError(f"n_epochs must be a whole number above 0, got {self.n_epochs!r}.")
-        rows = _sparse_rows(self._check_rows(X, reset=True))
-        pairs = self._pairs(rows, y, constraints)
+        rows, pairs = self._pairs(X, y, constraints, reset=True)
         _warn_of_imbalance(pairs)
-        self._begin(rows, pairs)
+        self._reset(rows, pairs)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_epochs):
-            self._show(rows, pairs, rng.permutation(pairs.n_together + pairs.n_apart))
-        return self._finish(pairs)
+            self._learn_from(rows, pairs, rng.permutation(pairs.n_together + pairs.n_apart))
+        return self._set_learned(pairs)
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn from more pairs, each shown once, both kinds evenly mixed.
+        """Learn from more pairs, each once, both kinds evenly mixed.
 
         Parameters
         ----------
@@ -181,7 +168,7 @@ class OnlineConstraintSelector(_ScoreSelector):
         y : array of shape (n_samples,), default=None
             Known classes, -1 where unknown.
         constraints : Constraints, default=None
-            What is known about these rows.
+            Side information about these rows.
 
         Returns
         -------
@@ -189,33 +176,37 @@ class OnlineConstraintSelector(_ScoreSelector):
             The selector so far.
         """
         first = not hasattr(self, "_dual")
-        rows = _sparse_rows(self._check_rows(X, reset=first))
-        pairs = self._pairs(rows, y, constraints)
+        rows, pairs = self._pairs(X, y, constraints, reset=first)
         if first:
-            self._begin(rows, pairs)
-        self._show(rows, pairs, _evenly_mixed(pairs.n_together, pairs.n_apart))
-        return self._finish(pairs)
+            self._reset(rows, pairs)
+        self._learn_from(rows, pairs, _evenly_mixed(pairs.n_together, pairs.n_apart))
+        return self._set_learned(pairs)
 
-    def _pairs(self, rows: Any, y: Any, constraints: Constraints | None) -> Pairs:
-        known = self._check_constraints(constraints, y, rows.shape[0])
-        return known_pairs(known)
+    def _pairs(
+        self, X: Any, y: Any, constraints: Constraints | None, *, reset: bool
+    ) -> tuple[Any, Pairs]:
+        rows, known = self._validate_fit_in_memory(X, y, constraints, reset=reset)
+        if self.variant == "published" and self.threshold is not None and self.threshold >= 1:
+            raise InvalidParameter(
+                f"threshold={self.threshold} must be below 1, the longest distance that "
+                "variant='published' can give: no cannot-link could be satisfied."
+            )
+        return _sparse_rows(rows), known_pairs(known)
 
-    def _begin(self, rows: Any, pairs: Pairs) -> None:
+    def _reset(self, rows: Any, pairs: Pairs) -> None:
         """Start without any weight; find the units of the differences from the first pairs."""
-        d = rows.shape[1]
-        self._check_parameters()
         self.groups_ = self._group_of_features(rows)
         sizes = np.bincount(self.groups_)
-        # Dual vector and its sums over groups; directions and shares of groups for "paper".
-        self._dual = np.zeros(d)
+        # Dual vector and its sums over groups; directions and shares of groups for "published".
+        self._dual = np.zeros(rows.shape[1])
         self._norms, self._powers = np.zeros(len(sizes)), np.zeros(len(sizes) + 1)
         self.n_mistakes_, self.history_ = 0, np.empty(0, dtype=np.int64)
         self._find_units(rows, pairs)
 
     def _find_units(self, rows: Any, pairs: Pairs) -> None:
         """Scale of the differences, threshold and step, as the first pairs suggest them."""
-        largest, near = _mean_gaps(rows, pairs.together)
-        largest_apart, far = _mean_gaps(rows, pairs.apart)
+        largest, near = _mean_differences(rows, pairs.together)
+        largest_apart, far = _mean_differences(rows, pairs.apart)
         self.scale_ = max(largest, largest_apart) or 1.0
         near, far = near / self.scale_, (far if pairs.n_apart else near) / self.scale_
         middle = float((near if pairs.n_together else far).sum() + far.sum()) / 2
@@ -225,7 +216,7 @@ class OnlineConstraintSelector(_ScoreSelector):
         self.threshold_ = float(automatic if self.threshold is None else self.threshold)
         if self.step is not None:
             self.step_ = float(self.step)
-        elif self.variant == "paper":
+        elif self.variant == "published":
             # With differences of at most 1 the theory asks for ε / (1 + R²/μ), ε = ½, R = 1.
             self.step_ = 50.0 / (1 + 1 / self.mu)
         else:
@@ -233,29 +224,12 @@ class OnlineConstraintSelector(_ScoreSelector):
             growth = float(far @ far) / len(sizes)
             self.step_ = self.threshold_ / growth / TO_THRESHOLD if growth > 0 else 1.0
 
-    def _check_parameters(self) -> None:
-        if self.variant not in ("dual", "paper"):
-            raise ValueError(f"variant must be 'dual' or 'paper', got {self.variant!r}.")
-        for name in ("mu", "step", "threshold"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} must be above 0, got {value!r}.")
-        if not self.margin >= 0:
-            raise ValueError(f"margin must not be negative, got {self.margin!r}.")
-        if self.variant == "paper" and self.threshold is not None and self.threshold >= 1:
-            raise ValueError(
-                f"threshold={self.threshold} must be below 1, the longest distance that "
-                "variant='paper' can give: no cannot-link could be satisfied."
-            )
-
     def _group_of_features(self, rows: Any) -> Array:
         d = rows.shape[1]
         if self.norm == "l1":
             return np.arange(d)
         if self.norm == "l2":
             return np.zeros(d, dtype=np.int64)
-        if self.norm != "group":
-            raise ValueError(f"norm must be 'l1', 'l2' or 'group', got {self.norm!r}.")
         if isinstance(self.groups, str) and self.groups == "hierarchical":
             return hierarchical_groups(rows)
         groups = np.asarray(self.groups)
@@ -266,30 +240,30 @@ class OnlineConstraintSelector(_ScoreSelector):
             )
         return np.unique(groups, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
-    def _show(self, rows: Any, pairs: Pairs, order: Array) -> None:
+    def _learn_from(self, rows: Any, pairs: Pairs, order: Array) -> None:
         sign = np.repeat([1.0, -1.0], [pairs.n_together, pairs.n_apart])
         places = np.concatenate([pairs.together, pairs.apart])
-        shown: Any = (rows.data, rows.indices, rows.indptr, places, sign, order, 1.0 / self.scale_)
+        stream: Any = (rows.data, rows.indices, rows.indptr, places, sign, order, 1.0 / self.scale_)
         settings: Any = (float(self.mu), self.step_, self.threshold_, float(self.margin))
         if self.variant == "dual":
             state: Any = (self.groups_, self._dual, self._norms, self._powers)
-            mistakes = int(show_pairs(*shown, *state, *settings))
+            mistakes = int(update_by_pairs(*stream, *state, *settings))
         else:
             members = np.argsort(self.groups_, kind="stable")
             starts = np.concatenate([[0], np.cumsum(np.bincount(self.groups_))])
             state = (self.groups_, members, starts, self._dual, self._norms)
-            mistakes = int(show_pairs_as_printed(*shown, *state, *settings))
+            mistakes = int(update_as_published(*stream, *state, *settings))
         self.n_mistakes_ += mistakes
         self.history_ = np.append(self.history_, mistakes)
 
     def _weights(self) -> Array:
-        if self.variant == "paper":
+        if self.variant == "published":
             return self._norms[self.groups_] * self._dual
         mu = float(self.mu)
         total = refresh_groups(self._dual, self.groups_, mu, self._norms, self._powers)
         return self._powers[self.groups_] / total * self._dual
 
-    def _finish(self, pairs: Pairs) -> Self:
+    def _set_learned(self, pairs: Pairs) -> Self:
         weights = self._weights()
         # Weights may be too small for a number where θ says which features are in.
         chosen = self._dual > 0
@@ -301,7 +275,7 @@ class OnlineConstraintSelector(_ScoreSelector):
                 stacklevel=3,
             )
             chosen = np.ones(len(weights), dtype=bool)
-        self._keep(np.where(weights > 0, weights, self._dual * 1e-300), larger_is_better=True)
+        self._set_scores(np.where(weights > 0, weights, self._dual * 1e-300), larger_is_better=True)
         if self.n_features_to_select is None:
             self.support_ = chosen
         else:
@@ -339,10 +313,10 @@ def _sparse_rows(rows: Any) -> Any:
     return table
 
 
-def _mean_gaps(rows: Any, pairs: Array) -> tuple[float, Array]:
+def _mean_differences(rows: Any, pairs: Array) -> tuple[float, Array]:
     """Largest 2-norm and mean of the squared differences of pairs."""
     sums = np.zeros(rows.shape[1])
-    largest = gap_sizes(rows.data, rows.indices, rows.indptr, pairs, sums)
+    largest = difference_sizes(rows.data, rows.indices, rows.indptr, pairs, sums)
     return float(largest), sums / max(len(pairs), 1)
 
 

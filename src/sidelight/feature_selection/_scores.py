@@ -33,24 +33,22 @@ def variances(rows: Any) -> Array:
 
 def fisher_scores(rows: Any, classes: Array) -> Array:
     """``Σ_w n_w (μ_wr - μ_r)² / Σ_w n_w σ²_wr`` over labelled rows; large values are better."""
-    known = np.flatnonzero(classes >= 0)
-    codes = np.unique(classes[known], return_inverse=True)[1]
-    X = rows[known]
-    sizes = np.bincount(codes)
-    member = sparse.csr_array(
-        (np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(len(sizes), len(codes))
-    )
-    means = _dense(member @ X) / sizes[:, None]
+    X, sums, sizes = _class_sums(rows, classes)
+    means = sums / sizes[:, None]
     overall = sizes @ means / sizes.sum()
     between = sizes @ (means - overall) ** 2
-    within = np.maximum(variances(X) * len(codes) - between, 0.0)
-    return _ratio(between, within)
+    within = np.maximum(variances(X) * X.shape[0] - between, 0.0)
+    return ratio(between, within)
 
 
-def squared_gaps(rows: Any, pairs: Array) -> Any:
+def squared_differences(rows: Any, pairs: Array) -> Any:
     """``(x_ir - x_jr)²``, a row for every pair; sparse where the rows are."""
-    gaps = (rows[pairs[:, 0]] - rows[pairs[:, 1]]).astype(np.float64)
-    return gaps.multiply(gaps).tocsr() if sparse.issparse(gaps) else gaps * gaps
+    differences = (rows[pairs[:, 0]] - rows[pairs[:, 1]]).astype(np.float64)
+    return (
+        differences.multiply(differences).tocsr()
+        if sparse.issparse(differences)
+        else differences * differences
+    )
 
 
 def pair_sums(rows: Any, pairs: Array, weights: Array) -> Array:
@@ -58,7 +56,7 @@ def pair_sums(rows: Any, pairs: Array, weights: Array) -> Array:
     total = np.zeros(rows.shape[1])
     for start in range(0, len(pairs), PAIR_BLOCK):
         block = slice(start, start + PAIR_BLOCK)
-        total += np.asarray(weights[block] @ squared_gaps(rows, pairs[block])).reshape(-1)
+        total += np.asarray(weights[block] @ squared_differences(rows, pairs[block])).reshape(-1)
     return total
 
 
@@ -70,7 +68,7 @@ def graph_sums(rows: Any, W: sparse.csr_array) -> Array:
         own = np.asarray(degree @ X.multiply(X)).reshape(-1)
         across = np.asarray((W @ X).multiply(X).sum(axis=0)).reshape(-1)
     else:
-        X = _centred(rows, degree)  # L does not see a shift, rounding does
+        X = _centered(rows, degree)  # L does not see a shift, rounding does
         own, across = degree @ X**2, np.einsum("nd,nd->d", W @ X, X)
     return np.maximum(own - across, 0.0)
 
@@ -86,17 +84,17 @@ def laplacian_scores(rows: Any, W: sparse.csr_array) -> Array:
         spread = squares - total * mean**2
         rounding = SPARSE_ROUNDING * squares
     else:
-        X = _centred(rows, degree)
+        X = _centered(rows, degree)
         mean = degree @ X / total
         spread = degree @ X**2 - total * mean**2
         rounding = total * (ROUNDING * np.abs(rows).max(axis=0).astype(np.float64)) ** 2
     # Where only rows differ that nothing joins, what is left is rounding.
     spread = np.where(spread > rounding, spread, 0.0)
     differences = np.where(spread > 0, graph_sums(X, W), 0.0)
-    return _ratio(differences, spread)
+    return ratio(differences, spread)
 
 
-def _centred(rows: Array, degree: Array) -> Array:
+def _centered(rows: Array, degree: Array) -> Array:
     """Rows around the mean of those that edges join; others do not shift them."""
     X = np.asarray(rows, dtype=np.float64)
     return X - degree @ X / max(float(degree.sum()), 1e-300)
@@ -108,13 +106,7 @@ def gini_scores(counts: Any, classes: Array) -> Array:
     ``p_i`` is the share of class ``i`` in the word's presence ``f_i / n_i`` relative to the size
     ``n_i`` of the class.
     """
-    known = np.flatnonzero(classes >= 0)
-    codes = np.unique(classes[known], return_inverse=True)[1]
-    k = int(codes.max()) + 1
-    member = sparse.csr_array(
-        (np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(k, len(codes))
-    )
-    f = _dense(member @ counts[known])
+    _, f, _ = _class_sums(counts, classes)
     n = f.sum(axis=1)
     present = f[n > 0] / n[n > 0, None]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -122,12 +114,18 @@ def gini_scores(counts: Any, classes: Array) -> Array:
     return 1.0 - np.sqrt(np.sum(p**2, axis=0))
 
 
-def _ratio(part: Array, whole: Array) -> Array:
+def ratio(part: Array, whole: Array) -> Array:
     """``part / whole``; infinite where only the denominator is 0, NaN where both are."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return part / whole
 
 
-def _dense(matrix: Any) -> Array:
-    dense = matrix.toarray() if sparse.issparse(matrix) else matrix
-    return np.asarray(dense, dtype=np.float64)
+def _class_sums(rows: Any, classes: Array) -> tuple[Any, Array, Array]:
+    """Labeled rows, the sums of those of every class, and the sizes of the classes."""
+    known = np.flatnonzero(classes >= 0)
+    codes = np.unique(classes[known], return_inverse=True)[1]
+    sizes = np.bincount(codes)
+    entries = (np.ones(len(codes)), (codes, np.arange(len(codes))))
+    sums = sparse.csr_array(entries, shape=(len(sizes), len(codes))) @ rows[known]
+    dense = sums.toarray() if sparse.issparse(sums) else sums
+    return rows[known], np.asarray(dense, dtype=np.float64), sizes

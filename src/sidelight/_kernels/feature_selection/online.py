@@ -16,7 +16,7 @@ SMALLEST_EXPONENT = -745.0
 
 
 @kernel
-def squared_gap(
+def squared_difference(
     data: Array,
     indices: Array,
     indptr: Array,
@@ -37,30 +37,32 @@ def squared_gap(
     n = 0
     for b in range(indptr[j], indptr[j + 1]):
         place = indices[b]
-        gap = row[place] - data[b]
+        difference = row[place] - data[b]
         row[place] = 0.0
         places[n] = place
-        values[n] = gap * gap * scale
-        n += gap != 0.0
+        values[n] = difference * difference * scale
+        n += difference != 0.0
     for a in range(indptr[i], indptr[i + 1]):
         place = indices[a]
-        gap = row[place]
+        difference = row[place]
         row[place] = 0.0
         places[n] = place
-        values[n] = gap * gap * scale
-        n += gap != 0.0
+        values[n] = difference * difference * scale
+        n += difference != 0.0
     return n
 
 
 @kernel
-def gap_sizes(data: Array, indices: Array, indptr: Array, pairs: Array, sums: Array) -> float:
+def difference_sizes(
+    data: Array, indices: Array, indptr: Array, pairs: Array, sums: Array
+) -> float:
     """Add the squared differences of pairs up in ``sums``; return their largest 2-norm."""
     row = np.zeros(len(sums))
     places = np.empty(len(sums) + 1, np.int64)
     values = np.empty(len(sums) + 1)
     largest = 0.0
     for n in range(len(pairs)):
-        count = squared_gap(
+        count = squared_difference(
             data, indices, indptr, pairs[n, 0], pairs[n, 1], 1.0, row, places, values
         )
         square = 0.0
@@ -93,7 +95,7 @@ def refresh_groups(dual: Array, group: Array, mu: float, norms: Array, powers: A
 
 
 @kernel
-def show_pairs(
+def update_by_pairs(
     data: Array,
     indices: Array,
     indptr: Array,
@@ -125,7 +127,7 @@ def show_pairs(
     total = refresh_groups(dual, group, mu, norms, powers)
     n_mistakes = 0
     for n in order:
-        count = squared_gap(
+        count = squared_difference(
             data, indices, indptr, pairs[n, 0], pairs[n, 1], scale, row, places, values
         )
         distance = 0.0
@@ -164,7 +166,7 @@ def show_pairs(
 
 
 @kernel
-def show_pairs_as_printed(
+def update_as_published(
     data: Array,
     indices: Array,
     indptr: Array,
@@ -201,7 +203,7 @@ def show_pairs_as_printed(
     last_touch = np.full(n_groups, -1, np.int64)
     n_mistakes = 0
     for n in order:
-        count = squared_gap(
+        count = squared_difference(
             data, indices, indptr, pairs[n, 0], pairs[n, 1], scale, row, places, values
         )
         distance = 0.0
