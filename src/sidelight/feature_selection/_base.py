@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -26,17 +27,17 @@ SELECTOR_ATTRIBUTES = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class _ScoreSelector(Transformer, SelectorMixin):
     """Keeps the features with the best scores.
 
     Subclasses pass their scores to :meth:`_set_scores`.
     """
 
+    n_features_to_select: NumberOfFeatures = None
+
     #: Whether ``fit`` needs ``y`` or constraints.
     _needs_knowledge = False
-
-    def __init__(self, n_features_to_select: NumberOfFeatures = None) -> None:
-        self.n_features_to_select = n_features_to_select
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sidelight._fit.parameters import Auto, Count, FiniteNonNegative
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.feature_selection._base import NumberOfFeatures, _ScoreSelector
+from sidelight.feature_selection._base import _ScoreSelector
 from sidelight.feature_selection._known import classes_of, constraint_sums, edit_graph
 from sidelight.feature_selection._scores import (
     fisher_scores,
@@ -135,6 +136,7 @@ class FisherScore(_Filter):
         return fisher_scores(rows, classes_of(known, self))
 
 
+@dataclass(eq=False, repr=False)
 class LaplacianScore(_Filter):
     """Keeps the features that vary little between neighbors and much otherwise.
 
@@ -164,11 +166,8 @@ class LaplacianScore(_Filter):
     array([ True, False])
     """
 
-    def __init__(
-        self, n_features_to_select: NumberOfFeatures = None, *, n_neighbors: Count = 5
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
+    _: KW_ONLY
+    n_neighbors: Count = 5
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -192,6 +191,7 @@ class LaplacianScore(_Filter):
         return laplacian_scores(rows, graph)
 
 
+@dataclass(eq=False, repr=False)
 class ConstraintScore(_Filter):
     """Keeps the features in which must-linked rows are close and cannot-linked rows are far.
 
@@ -240,18 +240,10 @@ class ConstraintScore(_Filter):
 
     _needs_knowledge = True
 
-    def __init__(
-        self,
-        n_features_to_select: NumberOfFeatures = None,
-        *,
-        method: Literal["ratio", "difference", "laplacian*constraint", "locality"] = "ratio",
-        penalty: FiniteNonNegative | Auto = "auto",
-        n_neighbors: Count = 5,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.method = method
-        self.penalty = penalty
-        self.n_neighbors = n_neighbors
+    _: KW_ONLY
+    method: Literal["ratio", "difference", "laplacian*constraint", "locality"] = "ratio"
+    penalty: FiniteNonNegative | Auto = "auto"
+    n_neighbors: Count = 5
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -312,6 +304,7 @@ class ConstraintScore(_Filter):
         return scores
 
 
+@dataclass(eq=False, repr=False)
 class GiniScore(_Filter):
     """Keeps the words whose presence is skewed over known classes (Book 2009, section 7.2.2).
 
@@ -343,9 +336,8 @@ class GiniScore(_Filter):
 
     _needs_knowledge = True
 
-    def __init__(self, n_features_to_select: NumberOfFeatures = None, *, min_df: Count = 1) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.min_df = min_df
+    _: KW_ONLY
+    min_df: Count = 1
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from sidelight._fit.parameters import Whole
 from sidelight._typing import Array
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.feature_selection._base import NumberOfFeatures, _ScoreSelector
+from sidelight.feature_selection._base import _ScoreSelector
 from sidelight.feature_selection._scores import squared_differences
 from sidelight.tags import MethodTags
 
@@ -27,6 +27,7 @@ MOST_PRODUCTS = 512
 MOST_DIFFERENCES = 2_000_000
 
 
+@dataclass(eq=False, repr=False)
 class ForwardConstraintSelector(_ScoreSelector):
     """Searches the subset of features whose distance tells the two kinds of pairs apart best.
 
@@ -83,11 +84,8 @@ class ForwardConstraintSelector(_ScoreSelector):
 
     _needs_knowledge = True
 
-    def __init__(
-        self, n_features_to_select: NumberOfFeatures = None, *, patience: Whole = 5
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.patience = patience
+    _: KW_ONLY
+    patience: Whole = 5
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

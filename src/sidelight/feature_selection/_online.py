@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from sidelight._kernels.feature_selection.online import (
 from sidelight._typing import Array
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, InvalidParameter
-from sidelight.feature_selection._base import NumberOfFeatures, _ScoreSelector
+from sidelight.feature_selection._base import _ScoreSelector
 from sidelight.feature_selection._groups import hierarchical_groups
 from sidelight.tags import MethodTags
 
@@ -37,6 +38,7 @@ TO_THRESHOLD = 100
 WORST_IMBALANCE = 10
 
 
+@dataclass(eq=False, repr=False)
 class OnlineConstraintSelector(_ScoreSelector):
     """Weights of features learned from a stream of pairs, most of them (or whole groups) zero.
 
@@ -112,30 +114,16 @@ class OnlineConstraintSelector(_ScoreSelector):
     3
     """
 
-    def __init__(
-        self,
-        n_features_to_select: NumberOfFeatures = None,
-        *,
-        norm: Literal["l1", "l2", "group"] = "l1",
-        groups: Literal["hierarchical"] | ArrayLike | None = None,
-        variant: Literal["dual", "published"] = "dual",
-        mu: FinitePositive = 1.0,
-        step: FinitePositive | None = None,
-        threshold: FinitePositive | None = None,
-        margin: FiniteNonNegative = 0.0,
-        n_epochs: Count = 10,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.norm = norm
-        self.groups = groups
-        self.variant = variant
-        self.mu = mu
-        self.step = step
-        self.threshold = threshold
-        self.margin = margin
-        self.n_epochs = n_epochs
-        self.random_state = random_state
+    _: KW_ONLY
+    norm: Literal["l1", "l2", "group"] = "l1"
+    groups: Literal["hierarchical"] | ArrayLike | None = None
+    variant: Literal["dual", "published"] = "dual"
+    mu: FinitePositive = 1.0
+    step: FinitePositive | None = None
+    threshold: FinitePositive | None = None
+    margin: FiniteNonNegative = 0.0
+    n_epochs: Count = 10
+    random_state: Seed = None
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from sidelight.tags import MethodTags
 NO_SPREAD = 1e-24
 
 
+@dataclass(eq=False, repr=False)
 class ChunkletLDA(_LinearProjection):
     """Discriminant directions from rows that belong together, without knowing any class.
 
@@ -59,14 +61,9 @@ class ChunkletLDA(_LinearProjection):
     1
     """
 
-    def __init__(
-        self,
-        n_components: Count = 2,
-        *,
-        shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05,
-    ) -> None:
-        self.n_components = n_components
-        self.shrinkage = shrinkage
+    n_components: Count = 2
+    _: KW_ONLY
+    shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

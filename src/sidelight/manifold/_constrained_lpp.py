@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from sidelight.manifold._base import Centered, _LinearProjection
 from sidelight.tags import MethodTags
 
 
+@dataclass(eq=False, repr=False)
 class ConstrainedLPP(_LinearProjection):
     """Locality preserving projection under must-links and cannot-links.
 
@@ -60,16 +62,10 @@ class ConstrainedLPP(_LinearProjection):
     1
     """
 
-    def __init__(
-        self,
-        n_components: Count = 2,
-        *,
-        n_neighbors: Count = 10,
-        penalty: FiniteNonNegative | Auto = "auto",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.penalty = penalty
+    n_components: Count = 2
+    _: KW_ONLY
+    n_neighbors: Count = 10
+    penalty: FiniteNonNegative | Auto = "auto"
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from sidelight.manifold._base import Centered, _LinearProjection
 from sidelight.tags import MethodTags
 
 
+@dataclass(eq=False, repr=False)
 class ConstrainedPCA(_LinearProjection):
     """Principal components that keep cannot-linked rows apart and must-linked rows together.
 
@@ -61,14 +63,9 @@ class ConstrainedPCA(_LinearProjection):
     1
     """
 
-    def __init__(
-        self,
-        n_components: Count = 2,
-        *,
-        penalty: NonNegative | tuple[float, float] | Auto = "auto",
-    ) -> None:
-        self.n_components = n_components
-        self.penalty = penalty
+    n_components: Count = 2
+    _: KW_ONLY
+    penalty: NonNegative | tuple[float, float] | Auto = "auto"
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sidelight.metric._base import _MetricBase
 from sidelight.tags import MethodTags
 
 
+@dataclass(eq=False, repr=False)
 class DCA(_MetricBase):
     """Discriminative component analysis: chunklets known to be apart move apart.
 
@@ -57,16 +59,10 @@ class DCA(_MetricBase):
     True
     """
 
-    def __init__(
-        self,
-        n_components: Count | None = None,
-        *,
-        variant: Literal["generalized", "published"] = "generalized",
-        shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05,
-    ) -> None:
-        self.n_components = n_components
-        self.variant = variant
-        self.shrinkage = shrinkage
+    n_components: Count | None = None
+    _: KW_ONLY
+    variant: Literal["generalized", "published"] = "generalized"
+    shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ ACTIVE_ROUNDS = 4
 ALL_PAIRS = 400
 
 
+@dataclass(eq=False, repr=False)
 class ITML(_MetricBase):
     """The metric nearest to a prior one under which pairs keep within or beyond a distance.
 
@@ -92,24 +94,14 @@ class ITML(_MetricBase):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        penalty: FinitePositive | Auto = "auto",
-        prior: Literal["identity", "covariance"] | ArrayLike = "identity",
-        bounds: tuple[float, float] | None = None,
-        max_iter: Count = 1000,
-        tol: NonNegative = 1e-3,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.prior = prior
-        self.bounds = bounds
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    penalty: FinitePositive | Auto = "auto"
+    prior: Literal["identity", "covariance"] | ArrayLike = "identity"
+    bounds: tuple[float, float] | None = None
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-3
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

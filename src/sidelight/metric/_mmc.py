@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from sidelight.tags import MethodTags
 SMALLEST_RIDGE = 1e-6
 
 
+@dataclass(eq=False, repr=False)
 class MMC(_MetricBase):
     """The metric in which must-links are short and cannot-links long (Xing et al. 2002).
 
@@ -74,20 +76,12 @@ class MMC(_MetricBase):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        diagonal: bool = False,
-        ridge: Annotated[float, Interval(0, 1, open_high=True)] = 0.1,
-        max_iter: Count = 500,
-        tol: NonNegative = 1e-4,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.diagonal = diagonal
-        self.ridge = ridge
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
+    _: KW_ONLY
+    diagonal: bool = False
+    ridge: Annotated[float, Interval(0, 1, open_high=True)] = 0.1
+    max_iter: Count = 500
+    tol: NonNegative = 1e-4
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from sidelight.metric._base import _MetricBase
 from sidelight.tags import MethodTags
 
 
+@dataclass(eq=False, repr=False)
 class POLA(_MetricBase):
     """Online learning of a metric and a threshold: pairs nearer than it belong together.
 
@@ -59,12 +61,10 @@ class POLA(_MetricBase):
     True
     """
 
-    def __init__(
-        self, *, n_epochs: Count = 5, average: bool = True, random_state: Seed = None
-    ) -> None:
-        self.n_epochs = n_epochs
-        self.average = average
-        self.random_state = random_state
+    _: KW_ONLY
+    n_epochs: Count = 5
+    average: bool = True
+    random_state: Seed = None
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

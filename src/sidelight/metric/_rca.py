@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from sidelight.metric._base import _MetricBase
 from sidelight.tags import MethodTags
 
 
+@dataclass(eq=False, repr=False)
 class RCA(_MetricBase):
     """Relevant component analysis: directions in which rows known to belong together differ shrink.
 
@@ -57,14 +59,9 @@ class RCA(_MetricBase):
     True
     """
 
-    def __init__(
-        self,
-        n_components: Count | None = None,
-        *,
-        shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05,
-    ) -> None:
-        self.n_components = n_components
-        self.shrinkage = shrinkage
+    n_components: Count | None = None
+    _: KW_ONLY
+    shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

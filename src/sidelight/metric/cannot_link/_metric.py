@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ from sidelight.metric.cannot_link._sweeps import MetricSweeps
 from sidelight.tags import MethodTags
 
 
+@dataclass(eq=False, repr=False)
 class CannotLinkMetric(_MetricBase):
     """The metric that keeps the nearest cannot-link as far apart as its length allows.
 
@@ -108,26 +110,15 @@ class CannotLinkMetric(_MetricBase):
     array([1., 1., 0.])
     """
 
-    def __init__(
-        self,
-        penalty: Positive | Auto = "auto",
-        *,
-        base_kernel: str | Callable[..., Any] = "linear",
-        kernel_params: dict[str, Any] | None = None,
-        n_components: Count | None = None,
-        max_iter: Count = 100,
-        tol: NonNegative = 1e-3,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.base_kernel = base_kernel
-        self.kernel_params = kernel_params
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    penalty: Positive | Auto = "auto"
+    _: KW_ONLY
+    base_kernel: str | Callable[..., Any] = "linear"
+    kernel_params: dict[str, Any] | None = None
+    n_components: Count | None = None
+    max_iter: Count = 100
+    tol: NonNegative = 1e-3
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
