@@ -19,7 +19,7 @@ from sidelight import Constraints
 from sidelight.engine import as_rows
 from sidelight.engine._threads import one_thread_blas
 from sidelight.mixture import DiscriminativeMixture
-from sidelight.mixture._core._em import Expectation
+from sidelight.mixture._core import ExpectationMaximization, Parameters
 from sidelight.mixture.discriminative._objective import Objective
 from sidelight.mixture.discriminative._violation_loss import statements
 
@@ -41,7 +41,7 @@ def gradient_against_e_step(kind: str, quick: bool) -> list[Row]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # five steps are enough to time one
         model.fit(X, constraints=known)
-    e_step = Expectation(as_rows(X))
+    steps = ExpectationMaximization(as_rows(X))
     rows = []
     # Both on one thread of BLAS, as they run inside a fit.
     with one_thread_blas:
@@ -52,7 +52,7 @@ def gradient_against_e_step(kind: str, quick: bool) -> list[Row]:
                 compare(
                     f"gradient, {kind}, n={N:,}, d={D}, k={K}, {told.n_pairs:,} constraints",
                     partial(objective.value_and_gradient, theta),
-                    partial(e_step.visit, model._components, model._log_weights),
+                    partial(steps.e_step, Parameters(model._components, model._log_weights)),
                     peer="our E-step",
                     limit=3.0,
                     repeats=20 if quick else 100,

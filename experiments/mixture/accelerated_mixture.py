@@ -19,7 +19,7 @@ from sidelight.cluster import KMeans
 from sidelight.datasets import make_separated_gaussians
 from sidelight.engine import as_rows
 from sidelight.mixture import AcceleratedMixture, GaussianMixture, GreedyMixture
-from sidelight.mixture._core._em import em
+from sidelight.mixture._core import em
 from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.mixture.growing._cells import CellGaussians, CellTree
 
@@ -160,7 +160,7 @@ def one_set(n: int, k: int, d: int, c: float, seed: int) -> tuple[float, ...]:
     middle = time.process_time()
     model = AcceleratedMixture(k, **public(components, log_weights)).fit(X)
     ended = time.process_time()
-    of_plain = em(as_rows(test), plain.components, plain.log_weights, max_iter=1).history[0]
+    of_plain = -em(as_rows(test), plain.components, plain.log_weights, max_iter=1).history[0]
     work = float(np.mean(model.search_["n_cells"])) * model.n_iter_
     return (
         -data.extras["log_density"][n:].mean(),

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from experiments.harness import Section, Verdict, main
 from sidelight.datasets import load_uci
 from sidelight.mixture import FeatureSaliencyMixture, MMLMixture
-from sidelight.mixture._core._criteria import mml
+from sidelight.mixture._core import mml
 from sidelight.mixture.message_length._revisable_gaussians import (
     RevisableGaussians,
     parameters_of,

@@ -67,7 +67,7 @@ def enumerate_labellings(known: Constraints, k: int) -> np.ndarray:
 def test_posterior_is_the_sum_over_all_labellings(seed: int, k: int, sampling: str) -> None:
     known, density, log_pi = random_field(seed, 7, k)
     held = hold(known, k, sampling=sampling)
-    resp, log_likelihood = held.posterior(density[held.rows], log_pi)
+    resp, log_likelihood, _ = held.e_step(density[held.rows], log_pi)
 
     labellings = enumerate_labellings(known, k)
     first = np.arange(7) if sampling == "points" else known.closure().first_row
@@ -89,9 +89,9 @@ def test_posterior_is_the_sum_over_all_labellings(seed: int, k: int, sampling: s
 def test_mixing_weights_maximise_the_expected_likelihood(seed: int, sampling: str) -> None:
     known, density, log_pi = random_field(seed, 8, 3)
     held = hold(known, 3, sampling=sampling)
-    resp, _ = held.posterior(density[held.rows], log_pi)
+    resp, _, counts = held.e_step(density[held.rows], log_pi)
     free = np.array([5.0, 2.0, 3.0])
-    new = held.weights(free, resp.sum(axis=0), log_pi)
+    new = held.m_step(free, counts, log_pi)
 
     labellings = enumerate_labellings(known, 3)[:, held.rows]
     first = np.unique(known.components()[held.rows], return_index=True)[1]
@@ -117,7 +117,7 @@ def test_known_classes_fix_components_and_bar_their_neighbours(sampling: str) ->
     rng = np.random.RandomState(0)
     density, log_pi = rng.randn(5, 3), np.log([0.5, 0.3, 0.2])
     held = hold(known, 3, sampling=sampling)
-    resp, log_likelihood = held.posterior(density[held.rows], log_pi)
+    resp, log_likelihood, _ = held.e_step(density[held.rows], log_pi)
     np.testing.assert_array_equal(held.rows, [0, 1, 2, 3])
     np.testing.assert_array_equal(held.classes, [5, 7])
     joint = density + log_pi
@@ -145,7 +145,7 @@ def test_the_gradient_vanishes_where_em_ends(sampling: str) -> None:
         density = components.log_density(components.features(X))
         log_pi = log_pi - logsumexp(log_pi)
         of_free = logsumexp(density[free] + log_pi, axis=1).sum()
-        return float(of_free + held.posterior(density[held.rows], log_pi)[1])
+        return float(of_free + held.e_step(density[held.rows], log_pi)[1])
 
     means, log_pi = model._components.means, model._log_weights
     assert log_likelihood(means, log_pi) / 60 == pytest.approx(-model.objective_)
@@ -214,7 +214,7 @@ def test_equal_weights_make_both_samplings_agree() -> None:
     posteriors = []
     for sampling in SAMPLINGS:
         held = hold(known, 3, sampling=sampling)
-        posteriors.append(held.posterior(density[held.rows], uniform)[0])
+        posteriors.append(held.e_step(density[held.rows], uniform)[0])
     np.testing.assert_allclose(*posteriors, atol=1e-12)
 
 
@@ -225,8 +225,8 @@ def test_mixing_weights_count_chunklets_or_rows_in_closed_form() -> None:
     density, log_pi = rng.randn(40, 3), np.log([0.2, 0.3, 0.5])
     for sampling, power in (("chunklets", 1.0), ("points", 1 / 4)):
         held = hold(known, 3, sampling=sampling)
-        resp, _ = held.posterior(density, log_pi)
-        new = held.weights(np.zeros(3), resp.sum(axis=0), log_pi)
+        resp, _, counts = held.e_step(density, log_pi)
+        new = held.m_step(np.zeros(3), counts, log_pi)
         share = resp[::4].mean(axis=0) ** power
         np.testing.assert_allclose(np.exp(new), share / share.sum(), atol=1e-7)
 
@@ -236,12 +236,12 @@ def test_rows_of_a_chunklet_share_their_posterior() -> None:
     rng = np.random.RandomState(1)
     density, log_pi = rng.randn(6, 2), np.log([0.4, 0.6])
     held = hold(known, 2, sampling="chunklets")
-    resp, _ = held.posterior(density[held.rows], log_pi)
+    resp = held.e_step(density[held.rows], log_pi).resp
     np.testing.assert_array_equal(resp[0], resp[1])
     np.testing.assert_array_equal(resp[0], resp[2])
     # Twice every row: the densities count twice, the mixing weight once.
     twice = hold(Constraints.from_groups(np.repeat([0, 1], 6)), 2, sampling="chunklets")
-    doubled, _ = twice.posterior(np.repeat(density[:6], 2, axis=0), log_pi)
+    doubled = twice.e_step(np.repeat(density[:6], 2, axis=0), log_pi).resp
     odds = np.log(doubled[0, 0] / doubled[0, 1])
     expected = 2 * (density[:3, 0] - density[:3, 1]).sum() + log_pi[0] - log_pi[1]
     assert odds == pytest.approx(expected)
@@ -252,12 +252,12 @@ def test_a_pair_and_a_full_clique_apart() -> None:
     density, log_pi = rng.randn(4, 4), np.log(np.full(4, 0.25))
     a, b = softmax(density[:2], axis=1)
     pair = hold(Constraints(cannot_link=[(0, 1)], n_samples=2), 4)
-    resp, _ = pair.posterior(density[:2], log_pi)
+    resp = pair.e_step(density[:2], log_pi).resp
     np.testing.assert_allclose(resp[0], a * (1 - b) / (1 - a @ b))
     clique = hold(
         Constraints(cannot_link=list(itertools.combinations(range(4), 2)), n_samples=4), 4
     )
-    resp, _ = clique.posterior(density, log_pi)
+    resp = clique.e_step(density, log_pi).resp
     np.testing.assert_allclose(resp.sum(axis=0), 1.0)
 
 
@@ -310,7 +310,7 @@ def test_vanishing_width_is_constrained_k_means(seed: int) -> None:
     )
     narrow = -0.5 * ((X[:, None] - centers) ** 2).sum(axis=2) / 1e-4**2
     resp = softmax(narrow, axis=1)
-    resp[held.rows] = held.posterior(narrow[held.rows], uniform)[0]
+    resp[held.rows] = held.e_step(narrow[held.rows], uniform)[0]
     labels = resp.argmax(axis=1)
     np.testing.assert_allclose(resp.max(axis=1), 1.0)
     cost = ((X - centers[labels]) ** 2).sum()

@@ -64,7 +64,7 @@ def random_field(seed: int, penalty: float) -> tuple[_MeanFieldRows, np.ndarray,
 @pytest.mark.parametrize("seed", range(4))
 def test_fixed_point_and_bound(seed: int, penalty: float) -> None:
     held, density, log_pi = random_field(seed, penalty)
-    q, bound = held.posterior(density, log_pi)
+    q, bound, _ = held.e_step(density, log_pi)
     known = Constraints.sample(np.random.RandomState(seed).randint(3, size=6), 7, random_state=seed)
     position = np.full(6, -1)
     position[held.rows] = np.arange(len(held.rows))
@@ -93,7 +93,7 @@ def test_a_single_pair_is_exact_without_coupling_and_too_sure_with_it() -> None:
     uniform = np.log([0.5, 0.5])
     known = Constraints([(0, 1)], n_samples=2)
     for penalty in (1e-9, 1.0, 3.0):
-        q, _ = couple(known, 2, penalty).posterior(density, uniform)
+        q = couple(known, 2, penalty).e_step(density, uniform).resp
         joint = np.exp(density)[0][:, None] * np.exp(density)[1] * np.exp(penalty * np.eye(2))
         exact = joint.sum(axis=1) / joint.sum()
         if penalty < 1e-6:
@@ -118,7 +118,7 @@ def test_twice_the_weight_of_the_penalised_mixture() -> None:
 
 def test_known_classes_lead_their_neighbours() -> None:
     known = Constraints([(0, 1)], [(0, 2)], labels=[1, -1, -1, 0], n_samples=4)
-    q, _ = couple(known, 2, 5.0).posterior(np.zeros((4, 2)), np.log([0.5, 0.5]))
+    q = couple(known, 2, 5.0).e_step(np.zeros((4, 2)), np.log([0.5, 0.5])).resp
     np.testing.assert_array_equal(q[[0, 3]], [[0, 1], [1, 0]])
     np.testing.assert_allclose(q[[1, 2], [1, 0]], 1 / (1 + np.exp(-5)))
 
@@ -211,7 +211,7 @@ def test_all_centres_are_the_mean_when_it_is_hot() -> None:
     whole = model._whole_data(as_rows(X), 3, None)
     from dataclasses import replace
 
-    from sidelight.mixture._core._em import em
+    from sidelight.mixture._core import em
 
     start = replace(whole, means=X[:3].copy())
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))

@@ -221,8 +221,8 @@ def test_without_gaps_nothing_changes(kind: str) -> None:
     np.testing.assert_array_equal(model.impute(X), X)
     if kind in COVARIANCE_TYPES:
         resp = model.predict_proba(X)
-        after = ready.maximize(ready.statistics(ready.features(X), resp)).inner
-        direct = plain.maximize(plain.statistics(plain.features(X), resp))
+        after = ready.m_step(ready.statistics(ready.features(X), resp)).inner
+        direct = plain.m_step(plain.statistics(plain.features(X), resp))
         np.testing.assert_allclose(after.covariances, direct.covariances, atol=1e-10)
 
 

@@ -22,7 +22,7 @@ from sidelight._kernels.mixture.responsibilities import (
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture import GaussianMixture
-from sidelight.mixture._core._em import em
+from sidelight.mixture._core import em
 from sidelight.mixture.gaussian import _components as _gaussian
 from sidelight.mixture.gaussian._components import (
     COVARIANCE_TYPES,
@@ -396,7 +396,7 @@ def test_starved_components_keep_their_parameters() -> None:
 def test_statistics_are_additive_and_densities_normal() -> None:
     X = clouds(40)
     whole = one_gaussian(X.mean(axis=0), np.cov(X.T), 2, "full", reg_covar=0.0)
-    components = whole.maximize(whole.statistics(whole.features(X), np.eye(2)[np.arange(40) % 2]))
+    components = whole.m_step(whole.statistics(whole.features(X), np.eye(2)[np.arange(40) % 2]))
     for s in range(2):
         density = multivariate_normal(components.means[s], components.covariances[s])
         expected = density.logpdf(X)
@@ -459,9 +459,9 @@ def test_more_starts_are_no_worse() -> None:
     ("params", "message"),
     [
         ({"covariance_type": "round"}, "covariance_type must be one of 'full'"),
-        ({"reg_covar": -1.0}, "reg_covar must not be negative"),
-        ({"measurement_noise": -1.0}, "measurement_noise must not be negative"),
-        ({"tol": -1.0}, "tol must not be negative"),
+        ({"reg_covar": -1.0}, "reg_covar must be a number of at least 0"),
+        ({"measurement_noise": -1.0}, "measurement_noise must be a number of at least 0"),
+        ({"tol": -1.0}, "tol must be a number of at least 0"),
         ({"max_iter": 0}, "max_iter"),
         ({"n_init": 0}, "n_init"),
         ({"init_params": "guess"}, "init_params must be one of"),

@@ -15,8 +15,7 @@ from sidelight._kernels.mixture.cells import dividing_directions, widest_directi
 from sidelight.datasets import make_separated_gaussians
 from sidelight.engine import as_rows, threads
 from sidelight.mixture import AcceleratedMixture, GaussianMixture
-from sidelight.mixture._core._em import em
-from sidelight.mixture._core._starts import components_of_clusters, data_moments, rough_clusters
+from sidelight.mixture._core import components_of_clusters, data_moments, em, rough_clusters
 from sidelight.mixture.gaussian._components import (
     COVARIANCE_TYPES,
     GaussianComponents,
@@ -48,7 +47,7 @@ def rows_of(tree: CellTree, node: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def log_likelihood(X: np.ndarray, components: Any, log_weights: np.ndarray) -> float:
-    return float(em(as_rows(X), components, log_weights, max_iter=1, tol=np.inf).history[0])
+    return -float(em(as_rows(X), components, log_weights, max_iter=1, tol=np.inf).history[0])
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +177,7 @@ def test_average_log_density_and_statistics(X: np.ndarray, kind: str, local: boo
     of_rows = components.statistics(components.features(rows), resp)
     for one, other in zip(of_cells, of_rows, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
-    moved, exact = cells.maximize(of_cells), components.maximize(of_rows)
+    moved, exact = cells.m_step(of_cells), components.m_step(of_rows)
     np.testing.assert_allclose(moved.covariances, exact.covariances, rtol=1e-8)
 
 

@@ -16,8 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight.datasets import make_separated_gaussians
 from sidelight.engine import as_rows, threads
 from sidelight.mixture import GaussianMixture, GreedyMixture
-from sidelight.mixture._core._em import EMResult, em
-from sidelight.mixture._core._starts import data_moments
+from sidelight.mixture._core import EMResult, data_moments, em
 from sidelight.mixture.gaussian._components import GaussianComponents, one_gaussian
 from sidelight.mixture.growing._candidates import (
     Candidates,
@@ -160,7 +159,8 @@ def test_truncation_does_not_change_the_choice_on_separated_data() -> None:
     ]
     gains_near = np.concatenate([group.gains for group in near])
     gains_far = np.concatenate([group.gains for group in far])
-    assert gains_near.argmax() == gains_far.argmax()
+    # Candidates that meet in one place are equally good: any of them may be the first.
+    assert gains_far[gains_near.argmax()] == pytest.approx(gains_far.max(), rel=1e-6)
     assert gains_near.max() == pytest.approx(gains_far.max(), rel=1e-6)
 
 

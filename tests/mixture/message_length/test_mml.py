@@ -17,7 +17,7 @@ from sidelight import Constraints, engine
 from sidelight._kernels.mixture.componentwise import all_shares, component_shares
 from sidelight.engine import as_rows
 from sidelight.mixture import GaussianMixture, MMLMixture
-from sidelight.mixture._core._criteria import aic, bic, mdl, mml
+from sidelight.mixture._core import aic, bic, mdl, mml
 from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.mixture.message_length._componentwise import (
     ComponentwiseEM,

@@ -1,1 +1,70 @@
-"""The documented inner core of all mixtures: components, EM, starts, criteria."""
+"""Inner core of all mixtures, which other families may import too.
+
+Offered are
+
+- :class:`Components`, the protocol that EM needs of the components of a mixture, and
+  :class:`ExponentialFamily`, which implements half of it for densities that are linear in their
+  sufficient statistics;
+- :func:`em`, which runs EM on blocks of rows from given components and returns an
+  :class:`EMResult`; rows that are not independent are a :class:`ConstrainedPosterior`, of which
+  :class:`LabelledRows` (partial labels) is the simplest;
+- :class:`ExpectationMaximization`, the two steps by themselves, and :func:`log_joint_blocks`, which
+  maps a function over ``log π_s + log p(x | s)`` of the rows;
+- :class:`MixtureBase`, the estimator;
+- starts: :func:`data_moments`, :func:`rough_clusters`, :func:`components_of_clusters` and
+  :func:`known_classes`;
+- criteria for the number of components: :func:`bic`, :func:`aic`, :func:`mdl`, :func:`mml`.
+"""
+
+from sidelight.mixture._core._base import (
+    MixtureBase,
+    StartName,
+    data_moments,
+    known_classes,
+    rough_clusters,
+)
+from sidelight.mixture._core._criteria import aic, bic, mdl, mml
+from sidelight.mixture._core._em import (
+    LEAST_WEIGHT,
+    Components,
+    ConstrainedPosterior,
+    EMResult,
+    ExpectationMaximization,
+    ExponentialFamily,
+    LabelledRows,
+    Parameters,
+    Posterior,
+    Statistics,
+    components_of_clusters,
+    em,
+    feature_tiles,
+    log_joint_blocks,
+    normalized_log,
+)
+
+__all__ = [
+    "LEAST_WEIGHT",
+    "Components",
+    "ConstrainedPosterior",
+    "EMResult",
+    "ExpectationMaximization",
+    "ExponentialFamily",
+    "LabelledRows",
+    "MixtureBase",
+    "Parameters",
+    "Posterior",
+    "StartName",
+    "Statistics",
+    "aic",
+    "bic",
+    "components_of_clusters",
+    "data_moments",
+    "em",
+    "feature_tiles",
+    "known_classes",
+    "log_joint_blocks",
+    "mdl",
+    "mml",
+    "normalized_log",
+    "rough_clusters",
+]

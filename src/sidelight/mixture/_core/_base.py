@@ -1,11 +1,11 @@
-"""What the mixtures share: starts, what is kept, and what a density can be asked."""
+"""Base of all mixtures: restarts, fitted attributes, queries of a density, rough clusters."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -18,15 +18,27 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.moments import moments
 from sidelight._typing import Array
 from sidelight.base import Clusterer
+from sidelight.cluster import KMeans, SeededKMeans
 from sidelight.constraints import Constraints
-from sidelight.engine import RowSource, as_rows
+from sidelight.engine import Maximum, RowSource, as_rows
+from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import _criteria as criteria
-from sidelight.mixture._core._em import EMResult, HeldPosterior, log_joint_blocks
+from sidelight.mixture._core._em import (
+    ConstrainedPosterior,
+    EMResult,
+    Parameters,
+    em,
+    log_joint_blocks,
+)
+
+#: Names of rough clusters to start from.
+StartName: TypeAlias = Literal["kmeans", "k-means++", "random_from_data", "random"]
 
 
-class _MixtureBase(
+class MixtureBase(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     DensityMixin,
@@ -35,32 +47,56 @@ class _MixtureBase(
     """A mixture ``p(x) = Σ_s π_s p(x | s)`` fitted to rows.
 
     Subclasses have the parameters ``n_components``, ``max_iter``, ``tol``, ``random_state`` and
-    ``verbose``; in ``fit`` they find an :class:`EMResult` and :meth:`_keep` it. ``_components`` and
-    ``_log_weights`` are then what new rows are measured by; :meth:`_keep_parameters` gives the
-    parameters their public names.
+    ``verbose``; in ``fit`` they find an :class:`EMResult` and pass it to
+    :meth:`_set_fitted_attributes`. New rows are measured by ``_components`` and ``_log_weights``.
     """
 
     n_components: int
     max_iter: int
     tol: float
+    warm_start: bool = False
+
+    def _last_parameters(self) -> Parameters | None:
+        """Parameters of the last fit, where a warm start is wanted."""
+        if self.warm_start and hasattr(self, "_components"):
+            return Parameters(self._components, self._log_weights)
+        return None
+
+    def _run_em(
+        self,
+        source: RowSource,
+        start: Parameters,
+        sample_weight: Array | None,
+        constrained: ConstrainedPosterior | None,
+        *,
+        noisy: bool = False,
+    ) -> EMResult:
+        """Run EM with the parameters of the estimator."""
+        return em(
+            source,
+            *start,
+            sample_weight=sample_weight,
+            constrained=constrained,
+            noisy=noisy,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            description=type(self).__name__,
+            verbose=self.verbose,
+        )
 
     def _set_fitted_attributes(
-        self,
-        result: EMResult,
-        source: RowSource,
-        constraints: Constraints,
-        held: HeldPosterior | None = None,
+        self, result: EMResult, source: RowSource, constraints: Constraints
     ) -> Self:
         """Set the fitted attributes."""
         self._components = result.components
         self._log_weights = result.log_weights
         self.weights_ = np.exp(result.log_weights).astype(source.dtype)
-        self._keep_parameters(result.components, source.dtype)
-        self.objective_ = -result.lower_bound
-        self.history_ = -result.history
+        self._set_parameters(result.components, source.dtype)
+        self.objective_ = result.objective
+        self.history_ = result.history
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
-        self.labels_ = self._labels(source, held)
+        self.labels_ = self._labels(source, result.constrained)
         self.n_violations_ = constraints.violations(self.labels_).n
         self._n_features_out = len(self.weights_)
         if not result.converged and not result.interrupted:
@@ -72,17 +108,18 @@ class _MixtureBase(
             )
         return self
 
-    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
-        """Give the parameters of the components their public names."""
-        raise NotImplementedError
+    def _set_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
+        """Set the attributes that hold the parameters of the components."""
+        for name, value in components.attributes(dtype).items():
+            setattr(self, name, value)
 
-    def _labels(self, source: RowSource, held: HeldPosterior | None) -> Array:
-        """Most probable component of every row, as the knowledge about the rows allows."""
+    def _labels(self, source: RowSource, constrained: ConstrainedPosterior | None) -> Array:
+        """Most probable component of every row, as the constraints allow."""
         labels = self._map_joint(source, _most_probable)
-        if held is not None and len(held.rows):
-            rows = as_rows(source.take(held.rows))
+        if constrained is not None and len(constrained.rows):
+            rows = as_rows(source.take(constrained.rows))
             density = log_joint_blocks(rows, self._components, 0.0, lambda joint: joint)
-            labels[held.rows] = held.labels(density, self._log_weights)
+            labels[constrained.rows] = constrained.labels(density, self._log_weights)
         return labels
 
     def _map_joint(self, source: RowSource, finish: Callable[[Array], Array]) -> Array:
@@ -180,14 +217,14 @@ class _MixtureBase(
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of rows to draw.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
             Rows, component by component.
         y : ndarray of int32, shape (n_samples,)
-            Component that each was drawn from.
+            Component that each row was drawn from.
         """
         check_is_fitted(self)
         if not isinstance(n_samples, Integral) or n_samples < 1:
@@ -243,17 +280,15 @@ class _MixtureBase(
         """
         densities = self.score_samples(X)
         k = len(self._log_weights)
-        per_component = int(self._components.n_parameters) // k
-        shared = int(self._components.n_parameters) - k * per_component
-        if getattr(self._components, "kind", "") == "tied":
-            per_component = self._components.means.shape[1]
-            shared = int(self._components.n_parameters) - k * per_component
+        n_parameters = int(self._components.n_parameters)
+        shared = getattr(self._components, "n_shared_parameters", 0)
+        per_component = (n_parameters - shared) // k
         return criteria.mml(
             float(densities.sum()),
             np.exp(self._log_weights),
             per_component,
             len(densities),
-            shared=shared,
+            shared=n_parameters - k * per_component,
         )
 
     def _n_parameters(self) -> int:
@@ -263,3 +298,68 @@ class _MixtureBase(
 
 def _most_probable(joint: Array) -> Array:
     return np.argmax(joint, axis=1).astype(np.int32)
+
+
+def data_moments(
+    source: RowSource, sample_weight: Array | None = None, *, full: bool = True
+) -> tuple[Array, Array, float]:
+    """Mean and covariance of dense rows, and the largest squared distance to the mean.
+
+    The covariance is a matrix, or the variances where it is not ``full``.
+    """
+    found = moments(source, sample_weight, full=full)
+
+    def largest(block: Any) -> tuple[tuple[Maximum], tuple[()]]:
+        offsets = np.asarray(block, np.float64) - found.mean
+        return (Maximum(np.einsum("nd,nd->n", offsets, offsets).max()),), ()
+
+    return found.mean, found.covariance, float(source.map_reduce(largest)[0][0])
+
+
+def rough_clusters(
+    source: RowSource,
+    n_components: int,
+    how: StartName,
+    rng: np.random.RandomState,
+    *,
+    sample_weight: Array | None = None,
+    labels: Array | None = None,
+) -> Array:
+    """Rough clusters of the rows; class ``c`` of partial labels becomes cluster ``c``."""
+    if how == "random":
+        clusters = rng.randint(n_components, size=source.n_rows).astype(np.int32)
+        if labels is not None:
+            clusters[labels >= 0] = labels[labels >= 0]
+        return clusters
+    max_iter = 100 if how == "kmeans" else 1
+    if labels is not None and np.any(labels >= 0):
+        model: Any = SeededKMeans(n_components, n_init=1, max_iter=max_iter, random_state=rng)
+        model.fit(source, constraints=Constraints.from_labels(labels), sample_weight=sample_weight)
+        clusters = model.labels_.copy()
+        clusters[labels >= 0] = labels[labels >= 0]
+        return clusters
+    init = "random" if how == "random_from_data" else "k-means++"
+    model = KMeans(n_components, init=init, n_init=1, max_iter=max_iter, random_state=rng)
+    clusters = model.fit(source, sample_weight=sample_weight).labels_
+    return clusters
+
+
+def known_classes(known: Constraints, n_components: int) -> tuple[Array, Array]:
+    """Return the component of every row (-1 where unknown) and the class each stands for.
+
+    Class number ``c`` of those present is component ``c``. Must-links and groups pass a label on to
+    all rows they join.
+    """
+    if not known.has_labels:
+        return np.full(known.n_samples, -1), np.empty(0, dtype=np.int64)
+    closure = known.closure()
+    codes = closure.component_label[closure.component]
+    present = np.unique(codes[codes >= 0])
+    if len(present) > n_components:
+        names = ", ".join(str(name) for name in known.label_names[present])
+        raise SidelightError(
+            f"There are {len(present)} classes among the labels ({names}) but only "
+            f"n_components={n_components}; ask for at least {len(present)} components."
+        )
+    components = np.where(codes >= 0, np.searchsorted(present, codes), -1)
+    return components, known.label_names[present]

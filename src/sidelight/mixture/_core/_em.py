@@ -1,26 +1,36 @@
-"""Expectation maximisation on blocks of rows: the loop under the mixtures (Verbeek 2004, 3.1.2).
+"""Expectation maximization on blocks of rows: the loop under the mixtures (Verbeek 2004, 3.1.2).
 
 For any responsibilities ``q`` the bound
 
     F(θ, q) = Σ_n w_n [ H(q_n) + Σ_s q_ns (log π_s + log p(x_n | θ_s)) ]  ≤  L(θ)
 
 is raised by turns: over ``q`` (then ``F = L``), and over the parameters ``θ``, ``π``. One pass over
-the rows does the E-step and adds up what the M-step needs; responsibilities are never kept.
+the rows does the e-step and sums up the statistics for the m-step; responsibilities are not kept.
+
+Most components are exponential families: with sufficient statistics ``T(x)``
+
+    log p(x | s) = T(x)·η_s + a_s
+
+is linear in ``T``, and the m-step needs the sums ``Σ_n q_ns T(x_n)`` only. So a block of rows costs
+one matrix product in each step, and a row may also be the average of the statistics of many rows
+(a cell of a tree): the average log-density is the log-density of the average.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.special import logsumexp
 
+from sidelight._fit.alternation import alternate
 from sidelight._kernels.mixture.responsibilities import posterior_rows
-from sidelight._progress import fit_progress
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture._core._components import Components, Statistics
 
 #: Statistics of a tile of rows should stay in the cache between the two products.
 TILE_BYTES = 2**19
@@ -28,113 +38,252 @@ TILE_BYTES = 2**19
 #: A mixing weight never falls below this, so that its logarithm is a number.
 LEAST_WEIGHT = 1e-300
 
+#: Noisy EM has converged when so many iterations gain nothing on so many before.
+WINDOW = 5
 
-class HeldPosterior(Protocol):
+Statistics = tuple[Array, ...]
+
+
+class Components(Protocol):
+    """Parameters of all components; a new object after every m-step."""
+
+    @property
+    def n_components(self) -> int:
+        """Number of components ``k``."""
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters of all components together, without the mixing weights."""
+
+    @property
+    def n_statistics(self) -> int:
+        """Numbers per row in :meth:`features`: how many rows are worked on at a time."""
+
+    @property
+    def log_prior(self) -> float:
+        """Logarithm of the prior density of the parameters, which is maximized with the rest."""
+
+    def features(self, block: Any) -> Any:
+        """Sufficient statistics ``T(x)`` of every row, as :meth:`log_density` takes them."""
+
+    def log_density(self, features: Any) -> Array:
+        """``log p(x_n | s)``, float64 of shape (b, k)."""
+
+    def statistics(self, features: Any, resp: Array) -> Statistics:
+        """Sums over the rows, weighted by ``resp`` of shape (b, k); first the sums of ``resp``."""
+
+    def m_step(self, statistics: Statistics) -> Self:
+        """Components of highest expected likelihood."""
+
+    def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
+        """Draw rows from one component."""
+
+    def attributes(self, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Fitted attributes of an estimator with these components, by name."""
+
+
+class ExponentialFamily(ABC):
+    """Components whose log-density is linear in their statistics."""
+
+    @abstractmethod
+    def _natural(self) -> tuple[Array, Array]:
+        """``η`` of shape (F, k) and ``a`` of shape (k,)."""
+
+    @property
+    def log_prior(self) -> float:
+        """No prior by default."""
+        return 0.0
+
+    @cached_property
+    def natural(self) -> tuple[Array, Array]:
+        """``η`` of shape (F, k) and ``a`` of shape (k,)."""
+        return self._natural()
+
+    def log_density(self, features: Any) -> Array:
+        """``log p(x_n | s)`` of every row and component."""
+        eta, offset = self.natural
+        log_density: Array = features @ eta
+        log_density += offset
+        return log_density
+
+    def statistics(self, features: Any, resp: Array) -> Statistics:
+        """Return ``Σ_n q_ns`` and ``Σ_n q_ns T(x_n)``."""
+        return resp.sum(axis=0), np.asarray((features.T @ resp).T)
+
+
+class Posterior(NamedTuple):
+    """E-step of constrained rows.
+
+    Attributes
+    ----------
+    resp : ndarray of shape (m, k)
+        Responsibilities of the rows, times their weights.
+    log_likelihood : float
+        Log-likelihood of the rows, or a bound.
+    counts : ndarray of shape (k,)
+        Expected number of draws of every component, for the m-step of the mixing weights.
+    """
+
+    resp: Array
+    log_likelihood: float
+    counts: Array
+
+
+class ConstrainedPosterior(Protocol):
     """Rows that are not independent of each other, or whose component is known."""
 
     @property
     def rows(self) -> Array:
-        """Their positions, ascending."""
+        """Positions of the rows, ascending."""
 
-    def posterior(self, log_density: Array, log_weights: Array) -> tuple[Array, float]:
-        """Responsibilities of these rows, times their weights, and their log-likelihood."""
+    def e_step(self, log_density: Array, log_weights: Array) -> Posterior:
+        """Posterior of these rows, given their log-densities of shape (m, k)."""
 
-    def weights(self, free: Array, held: Array, log_weights: Array) -> Array:
+    def m_step(self, free: Array, counts: Array, log_weights: Array) -> Array:
         """New logarithms of the mixing weights.
 
-        ``free`` of shape (k,) are the sums of responsibilities of all other rows, ``held`` those
-        of these rows.
+        ``free`` of shape (k,) are the sums of responsibilities of all other rows, ``counts`` those
+        of the e-step of these rows.
         """
 
     def labels(self, log_density: Array, log_weights: Array) -> Array:
-        """Component of each of these rows, as the knowledge about them allows."""
+        """Component of each of these rows, as the constraints allow."""
 
 
-@dataclass(frozen=True)
-class EMResult:
-    """Where EM ended.
+class LabelledRows:
+    """Rows of known component: partial labels in EM (Book 2009, section 5.3.1).
 
-    Attributes
+    Parameters
     ----------
-    components : Components
-        Parameters.
-    log_weights : ndarray of shape (k,)
-        Logarithms of the mixing weights.
-    history : ndarray of float64
-        Log-likelihood (or bound) per unit of weight at every visit; the last belongs to the result.
-    n_iter : int
-        Number of M-steps.
-    converged : bool
-        Whether the gain fell to ``tol``.
-    interrupted : bool
-        Whether Ctrl-C ended it (inside ``sidelight.progress(keep_best=True)``).
+    labels : ndarray of shape (n_rows,)
+        Component of every row, -1 where unknown.
+    sample_weight : ndarray of shape (n_rows,), default=None
+        Weights of the rows, 1 by default.
     """
+
+    def __init__(self, labels: Array, sample_weight: Array | None = None) -> None:
+        self.rows = np.flatnonzero(labels >= 0)
+        self._labels = labels[self.rows]
+        weights = np.ones(len(labels)) if sample_weight is None else sample_weight
+        self._weights = np.asarray(weights, dtype=np.float64)[self.rows]
+
+    def e_step(self, log_density: Array, log_weights: Array) -> Posterior:
+        """All responsibility to the known component."""
+        order = np.arange(len(self._labels))
+        resp = np.zeros_like(log_density)
+        resp[order, self._labels] = self._weights
+        joint = log_density[order, self._labels] + log_weights[self._labels]
+        return Posterior(resp, float(self._weights @ joint), resp.sum(axis=0))
+
+    def m_step(self, free: Array, counts: Array, log_weights: Array) -> Array:
+        """Shares of the components: labelled rows are drawn like all others."""
+        return normalized_log(free + counts)
+
+    def labels(self, log_density: Array, log_weights: Array) -> Array:
+        """The known components."""
+        return self._labels
+
+
+class Parameters(NamedTuple):
+    """Components and logarithms of their mixing weights."""
 
     components: Any
     log_weights: Array
-    history: Array
-    n_iter: int
-    converged: bool
-    interrupted: bool
-
-    @property
-    def objective(self) -> float:
-        """The negative of the bound: the value that is minimized."""
-        return -self.lower_bound
-
-    @property
-    def lower_bound(self) -> float:
-        """Log-likelihood (or bound) per unit of weight at the end."""
-        return float(self.history[-1])
 
 
+@dataclass(frozen=True)
 class Expectation:
-    """The E-step on a source of rows: sums for the M-step, and the log-likelihood."""
+    """Result of the e-step.
+
+    Attributes
+    ----------
+    parameters : Parameters
+        Parameters that were evaluated.
+    objective : float
+        Negative log-likelihood (or bound) per unit of weight.
+    statistics : tuple of ndarray
+        Sums for the m-step of the components.
+    free : ndarray of shape (k,)
+        Sums of responsibilities of the rows that are independent.
+    counts : ndarray of shape (k,) or None
+        Expected draws of the constrained rows.
+    """
+
+    parameters: Parameters
+    objective: float
+    statistics: Statistics
+    free: Array
+    counts: Array | None
+
+
+class ExpectationMaximization:
+    """The two steps of EM on a source of rows.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows.
+    sample_weight : ndarray of shape (n_rows,), default=None
+        Weights of the rows, 1 by default.
+    constrained : ConstrainedPosterior, default=None
+        Rows that are not independent, or whose component is known.
+    """
 
     def __init__(
         self,
         source: RowSource,
         *,
         sample_weight: Array | None = None,
-        held: HeldPosterior | None = None,
+        constrained: ConstrainedPosterior | None = None,
     ) -> None:
-        self.source = source
-        self.held = held
+        self._source = source
+        self._constrained = constrained
         weights = (
             np.ones(source.n_rows) if sample_weight is None else np.array(sample_weight, float)
         )
-        self.total_weight = float(weights.sum())
-        if held is not None:
-            self._held_rows = as_rows(source.take(held.rows))
-            weights[held.rows] = 0.0  # they are added by themselves
-        self.weights = weights
+        self._total_weight = float(weights.sum())
+        if constrained is not None:
+            self._constrained_rows = as_rows(source.take(constrained.rows))
+            weights[constrained.rows] = 0.0  # their statistics are added by themselves
+        self._weights = weights
 
-    def visit(
-        self, components: Components, log_weights: Array
-    ) -> tuple[float, Statistics, Array | None]:
-        """Return the log-likelihood, the statistics and the held rows' share of the totals."""
-        block_pass = _Pass(components, log_weights)
-        (of_free, *sums), _ = self.source.map_reduce(block_pass, aligned=(self.weights,))
-        likelihood = float(of_free) + components.log_prior
-        if self.held is None:
-            return likelihood, tuple(sums), None
-        density = log_joint_blocks(self._held_rows, components, 0.0, lambda joint: joint)
-        resp, of_held = self.held.posterior(density, log_weights)
-        of_rows = self._held_rows.map_reduce(_Statistics(components), aligned=(resp,))[0]
-        return (
-            likelihood + of_held,
-            tuple(a + b for a, b in zip(sums, of_rows, strict=True)),
-            of_rows[0],
+    def e_step(self, parameters: Parameters, before: Expectation | None = None) -> Expectation:
+        """Return the objective and the sums for the m-step."""
+        components, log_weights = parameters
+        (likelihood, *sums), _ = self._source.map_reduce(
+            _EStep(components, log_weights), aligned=(self._weights,)
+        )
+        likelihood = float(likelihood) + components.log_prior
+        if self._constrained is None:
+            return Expectation(
+                parameters, -likelihood / self._total_weight, tuple(sums), sums[0], None
+            )
+        rows = self._constrained_rows
+        density = log_joint_blocks(rows, components, 0.0, lambda joint: joint)
+        posterior = self._constrained.e_step(density, log_weights)
+        more = rows.map_reduce(_Statistics(components), aligned=(posterior.resp,))[0]
+        return Expectation(
+            parameters,
+            -(likelihood + posterior.log_likelihood) / self._total_weight,
+            tuple(a + b for a, b in zip(sums, more, strict=True)),
+            sums[0],
+            posterior.counts,
         )
 
-    def new_weights(self, totals: Array, of_held: Array | None, log_weights: Array) -> Array:
-        """Mixing weights after the E-step, as logarithms."""
-        if self.held is None or of_held is None:
-            return np.log(np.maximum(totals / totals.sum(), LEAST_WEIGHT))
-        return self.held.weights(totals - of_held, of_held, log_weights)
+    def m_step(self, expectation: Expectation) -> Parameters:
+        """Return new components and mixing weights."""
+        components, log_weights = expectation.parameters
+        if self._constrained is None or expectation.counts is None:
+            shares = expectation.free / expectation.free.sum()
+            log_weights = np.log(np.maximum(shares, LEAST_WEIGHT))
+        else:
+            log_weights = self._constrained.m_step(
+                expectation.free, expectation.counts, log_weights
+            )
+        return Parameters(components.m_step(expectation.statistics), log_weights)
 
 
-class _Pass:
+class _EStep:
     """E-step of a block: likelihood and statistics."""
 
     def __init__(self, components: Components, log_weights: Array) -> None:
@@ -162,11 +311,18 @@ class _Statistics:
         self.components = components
 
     def __call__(self, block: Any, resp: Array) -> tuple[tuple[Any, ...], tuple[()]]:
-        sums: list[Array] | None = None
-        for start, stop in feature_tiles(self.components, block):
-            features = self.components.features(block[start:stop])
-            sums = _add(sums, self.components.statistics(features, resp[start:stop]))
-        return tuple(sums or ()), ()
+        return _known_sums(self.components, block, lambda rows: resp[rows]), ()
+
+
+def _known_sums(
+    components: Components, block: Any, resp_of: Callable[[slice], Array]
+) -> tuple[Array, ...]:
+    """Statistics of a block, tile by tile, with the responsibilities of some of its rows."""
+    sums: list[Array] | None = None
+    for start, stop in feature_tiles(components, block):
+        features = components.features(block[start:stop])
+        sums = _add(sums, components.statistics(features, resp_of(slice(start, stop))))
+    return tuple(sums or ())
 
 
 def _add(sums: list[Array] | None, more: Statistics) -> list[Array]:
@@ -179,7 +335,7 @@ def _add(sums: list[Array] | None, more: Statistics) -> list[Array]:
 
 
 def _counted(rows: Any, weights: Array) -> tuple[Any, Array]:
-    """Leave out rows that do not count (held ones are added by themselves), unless none does."""
+    """Leave out rows of weight 0, such as constrained ones, unless no row has weight."""
     counts = weights > 0
     if counts.all() or not counts.any():
         return rows, weights
@@ -193,13 +349,51 @@ def feature_tiles(components: Components, block: Any) -> list[tuple[int, int]]:
     return [(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 
+@dataclass(frozen=True)
+class EMResult:
+    """Where EM ended.
+
+    Attributes
+    ----------
+    components : Components
+        Parameters.
+    log_weights : ndarray of shape (k,)
+        Logarithms of the mixing weights.
+    history : ndarray of float64
+        Objective at every evaluation that was kept: the negative log-likelihood (or bound) per unit
+        of weight. The last belongs to the result.
+    n_iter : int
+        Number of m-steps.
+    converged : bool
+        Whether the gain fell to ``tol``.
+    interrupted : bool
+        Whether Ctrl-C ended the loop (inside ``sidelight.progress(keep_best=True)``).
+    constrained : ConstrainedPosterior or None
+        Rows that are not independent, with the state of their inference at the end.
+    """
+
+    components: Any
+    log_weights: Array
+    history: Array
+    n_iter: int
+    converged: bool
+    interrupted: bool
+    constrained: ConstrainedPosterior | None = field(default=None, kw_only=True)
+
+    @property
+    def objective(self) -> float:
+        """Objective at the end."""
+        return float(self.history[-1])
+
+
 def em(
     source: RowSource,
     components: Any,
     log_weights: Array,
     *,
     sample_weight: Array | None = None,
-    held: HeldPosterior | None = None,
+    constrained: ConstrainedPosterior | None = None,
+    noisy: bool = False,
     max_iter: int = 200,
     tol: float = 1e-5,
     description: str = "EM",
@@ -212,49 +406,54 @@ def em(
     source : RowSource
         The rows.
     components : Components
-        Where to start.
+        Initial components.
     log_weights : ndarray of shape (k,)
-        Logarithms of the mixing weights to start from.
+        Logarithms of the initial mixing weights.
     sample_weight : ndarray of shape (n_rows,), default=None
-        Weights of the rows; 1 unless told.
-    held : HeldPosterior, default=None
-        Rows whose responsibilities someone else finds; all others are independent.
+        Weights of the rows, 1 by default.
+    constrained : ConstrainedPosterior, default=None
+        Rows that are not independent, or whose component is known; all others are independent.
+    noisy : bool, default=False
+        Whether the e-step is stochastic. Every m-step is then accepted, and the loop stops when the
+        mean objective of five iterations is not lower by more than ``tol`` than that of the five
+        before.
     max_iter : int, default=200
-        At most this many M-steps.
+        Largest number of m-steps.
     tol : float, default=1e-5
-        Stop when a step gains less than this per unit of weight. A step that loses (covariances
-        that are kept from collapsing may) is not taken.
+        Stop when an iteration gains no more than this per unit of weight. A step that loses, as
+        regularized covariances can, is not taken.
     description : str, default="EM"
-        What the progress bar says.
+        Name of the fit in the progress bar.
     verbose : int, default=0
-        Show the bar.
+        Whether to show a progress bar.
     """
-    expectation = Expectation(source, sample_weight=sample_weight, held=held)
-    likelihood, sums, of_held = expectation.visit(components, log_weights)
-    history = [likelihood / expectation.total_weight]
-    converged = False
-    with fit_progress(description, max_iter, verbose=verbose) as progress:
-        for _ in range(max_iter):
-            new_weights = expectation.new_weights(sums[0], of_held, log_weights)
-            new_components = components.maximize(sums)
-            likelihood, new_sums, new_held = expectation.visit(new_components, new_weights)
-            value = likelihood / expectation.total_weight
-            gain = value - history[-1]
-            if gain >= 0:
-                components, log_weights = new_components, new_weights
-                sums, of_held = new_sums, new_held
-                history.append(value)
-            progress.step(-history[-1])
-            if not gain > tol:
-                converged = True
-                break
+
+    def has_converged(before: Expectation, now: Expectation, history: list[float]) -> bool:
+        if not noisy:
+            return not before.objective - now.objective > tol
+        earlier, later = history[-2 * WINDOW : -WINDOW], history[-WINDOW:]
+        return len(earlier) == WINDOW and bool(np.mean(earlier) - np.mean(later) <= tol)
+
+    if constrained is not None and len(constrained.rows) == 0:
+        constrained = None
+    steps = ExpectationMaximization(source, sample_weight=sample_weight, constrained=constrained)
+    end = alternate(
+        Parameters(components, log_weights),
+        steps.e_step,
+        steps.m_step,
+        stop=has_converged,
+        reject_rises=not noisy,
+        max_iter=max_iter,
+        description=description,
+        verbose=verbose,
+    )
     return EMResult(
-        components=components,
-        log_weights=log_weights,
-        history=np.array(history),
-        n_iter=progress.n_steps,
-        converged=converged and not progress.interrupted,
-        interrupted=progress.interrupted,
+        *end.last.parameters,
+        history=end.history,
+        n_iter=end.n_updates,
+        converged=end.converged,
+        interrupted=end.interrupted,
+        constrained=constrained,
     )
 
 
@@ -272,6 +471,28 @@ def log_joint_blocks(
         return (), (np.concatenate(pieces),)
 
     return source.map_reduce(work)[1][0]
+
+
+def components_of_clusters(
+    source: RowSource,
+    components: Components,
+    clusters: Array,
+    sample_weight: Array | None = None,
+) -> Parameters:
+    """One m-step: components and mixing weights of given clusters of the rows."""
+    weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
+    k = components.n_components
+
+    def add(block: Any, labels: Array, w: Array) -> tuple[tuple[Any, ...], tuple[()]]:
+        def one_hot(rows: slice) -> Array:
+            resp = np.zeros((rows.stop - rows.start, k))
+            resp[np.arange(len(resp)), labels[rows]] = w[rows]
+            return resp
+
+        return _known_sums(components, block, one_hot), ()
+
+    sums = source.map_reduce(add, aligned=(clusters, weights))[0]
+    return Parameters(components.m_step(sums), normalized_log(sums[0]))
 
 
 def normalized_log(values: Array) -> Array:

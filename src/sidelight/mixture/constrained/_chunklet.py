@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Any, Self
 
 import numpy as np
@@ -13,16 +12,14 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core._em import EMResult, em
-from sidelight.mixture._core._starts import components_of_clusters
+from sidelight.mixture._core import EMResult, Parameters, rough_clusters
 from sidelight.mixture.constrained._chunklet_starts import complying_clusters
 from sidelight.mixture.field._chunklet_rows import INFERENCE, NORMALIZER, SAMPLING, ChunkletRows
-from sidelight.mixture.gaussian._components import GaussianComponents
-from sidelight.mixture.gaussian._mixture import _GaussianBase, given_parameters
+from sidelight.mixture.gaussian._components import GaussianBase, GaussianComponents
 from sidelight.tags import MethodTags
 
 
-class ChunkletMixture(_GaussianBase):
+class ChunkletMixture(GaussianBase):
     r"""Gaussian mixture in which every constraint holds: EM over the labellings that comply.
 
     Must-link components ("chunklets") ``X_j`` come from one component of the mixture as a whole,
@@ -224,7 +221,6 @@ class ChunkletMixture(_GaussianBase):
         """
         source = self._validate_rows(X, reset=True)
         k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_gaussian()
         self._check_choices()
         weights = check_weights(sample_weight, source)
         known = self._check_constraints(constraints, y, source.n_rows)
@@ -240,27 +236,11 @@ class ChunkletMixture(_GaussianBase):
         self.classes_ = held.classes
         whole = self._whole_data(source, k, weights)
 
-        starts = count()
-
         def run(number: int, rng: np.random.RandomState) -> EMResult:
-            components, log_weights = self._begin(
-                source, whole, rng, weights, held, known, number=next(starts)
-            )
-            return em(
-                source,
-                components,
-                log_weights,
-                sample_weight=weights,
-                held=held if len(held.rows) else None,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                description=type(self).__name__,
-                verbose=self.verbose,
-            )
+            start = self._begin(source, whole, rng, weights, held, known, number=number)
+            return self._run_em(source, start, weights, held)
 
-        self._set_fitted_attributes(
-            self._best_restart(self.n_init, run, source), source, known, held
-        )
+        self._set_fitted_attributes(self._best_restart(self.n_init, run, source), source, known)
         self.inference_ = held.field.methods(k)
         self.n_dropped_ = held.field.n_dropped(k)
         return self
@@ -313,16 +293,14 @@ class ChunkletMixture(_GaussianBase):
         known: Constraints,
         *,
         number: int,
-    ) -> tuple[Any, Array]:
-        """Components and mixing weights of rough clusters in which every constraint holds."""
-        given = self.means_init is not None and self.precisions_init is not None
-        if len(held.rows) == 0 or given or (self.warm_start and hasattr(self, "_components")):
-            return self._start(
-                source, whole, rng, sample_weight=sample_weight, labels=held.components
+    ) -> Parameters:
+        """Parameters of rough clusters in which every constraint holds."""
+
+        def clusters() -> Array:
+            if len(held.rows):
+                return complying_clusters(source, held, known, self.init_params, rng, number=number)
+            return rough_clusters(
+                source, held.n_components, self.init_params, rng, sample_weight=sample_weight
             )
-        components: Any
-        clusters = complying_clusters(source, held, known, self.init_params, rng, number=number)
-        components, log_weights = components_of_clusters(source, whole, clusters, sample_weight)
-        return given_parameters(
-            components, log_weights, self.weights_init, self.means_init, self.precisions_init
-        )
+
+        return self._start(source, whole, clusters, sample_weight)

@@ -8,7 +8,6 @@ from sidelight._typing import Array
 from sidelight.cluster import COPKMeans
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core._starts import STARTS
 from sidelight.mixture.field._chunklet_rows import ChunkletRows
 
 
@@ -27,8 +26,6 @@ def complying_clusters(
     later. So every other start (by its ``number``) is random instead: then nothing but the linked
     rows tells the components apart, and they lead.
     """
-    if how not in STARTS:
-        raise ValueError(f"init_params must be one of {', '.join(map(repr, STARTS))}, got {how!r}.")
     k = held.n_components
     if how == "random" or (how == "kmeans" and number % 2 == 1):
         clusters = rng.randint(k, size=source.n_rows).astype(np.int32)

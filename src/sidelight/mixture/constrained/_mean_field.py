@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -12,11 +11,11 @@ from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
+from sidelight.mixture._core import EMResult, log_joint_blocks, rough_clusters
 from sidelight.mixture._core._base import _most_probable
-from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
 from sidelight.mixture.constrained._tempered import anneal
 from sidelight.mixture.field._coupled_rows import CoupledRows
-from sidelight.mixture.gaussian._mixture import _GaussianBase
+from sidelight.mixture.gaussian._components import GaussianBase
 from sidelight.tags import MethodTags
 
 #: With fewer pairs than this per fold, none are held out.
@@ -26,7 +25,7 @@ FEW = 20
 GRID = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
-class MeanFieldMixture(_GaussianBase):
+class MeanFieldMixture(GaussianBase):
     r"""Gaussian mixture under the labelling prior of highest entropy, by mean field.
 
     Of all priors over labellings that violate pairs no more than so often, the one of highest
@@ -221,7 +220,6 @@ class MeanFieldMixture(_GaussianBase):
         """
         source = self._validate_rows(X, reset=True)
         k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_gaussian()
         self._check_knowledge()
         weights = check_weights(sample_weight, source)
         known = self._check_constraints(constraints, y, source.n_rows)
@@ -231,7 +229,7 @@ class MeanFieldMixture(_GaussianBase):
         held = self._hold(known, k, weights, self.constraint_weight_)
         self.classes_ = held.classes
         found = self._search(source, whole, weights, held)
-        self._set_fitted_attributes(found, source, known, held)
+        self._set_fitted_attributes(found, source, known)
         self.disagreement_ = 0.0
         if len(held.rows):
             alone = self._map_joint(as_rows(source.take(held.rows)), _most_probable)
@@ -284,26 +282,26 @@ class MeanFieldMixture(_GaussianBase):
         )
         again = self.warm_start and hasattr(self, "_components")
         rows = held if len(held.rows) else None
-        starts = count()
 
         def run(number: int, rng: np.random.RandomState) -> EMResult:
             held.field.reset()
-            if self.annealing and next(starts) % 2 == 0 and not given and not again:
+            if self.annealing and number % 2 == 0 and not given and not again:
                 start = anneal(source, whole, rng, sample_weight=sample_weight, held=rows)
             else:
                 start = self._start(
-                    source, whole, rng, sample_weight=sample_weight, labels=held.components
+                    source,
+                    whole,
+                    lambda: rough_clusters(
+                        source,
+                        whole.n_components,
+                        self.init_params,
+                        rng,
+                        sample_weight=sample_weight,
+                        labels=held.components,
+                    ),
+                    sample_weight,
                 )
-            return em(
-                source,
-                *start,
-                sample_weight=sample_weight,
-                held=rows,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                description=type(self).__name__,
-                verbose=self.verbose,
-            )
+            return self._run_em(source, start, sample_weight, held)
 
         return self._best_restart(self.n_init, run, source)
 

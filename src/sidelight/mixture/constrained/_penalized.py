@@ -9,22 +9,17 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._fit.checks import check_n_clusters, check_weights
-from sidelight._progress import fit_progress
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
-from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.mixture._core._em import EMResult, Expectation, em
+from sidelight.mixture._core import EMResult, rough_clusters
 from sidelight.mixture.field._coupled_rows import CoupledRows
 from sidelight.mixture.field._plan import INFERENCE
-from sidelight.mixture.gaussian._mixture import _GaussianBase
+from sidelight.mixture.gaussian._components import GaussianBase
 from sidelight.tags import MethodTags
 
-# Gibbs sampling is noisy: EM has converged when so many iterations gain nothing on so many before.
-_WINDOW = 5
 
-
-class PenalizedMixture(_GaussianBase):
+class PenalizedMixture(GaussianBase):
     r"""Gaussian mixture whose prior prefers labellings that agree with the pairs (PPC).
 
     The components ``z`` of the rows are not independent: pairs with a weight ``w > 0`` prefer to be
@@ -219,7 +214,6 @@ class PenalizedMixture(_GaussianBase):
         """
         source = self._validate_rows(X, reset=True)
         k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_gaussian()
         self._check_pairs()
         weights = check_weights(sample_weight, source)
         known = self._check_constraints(constraints, y, source.n_rows)
@@ -230,25 +224,18 @@ class PenalizedMixture(_GaussianBase):
 
         def run(number: int, rng: np.random.RandomState) -> EMResult:
             held.field.reset()
-            components, log_weights = self._start(
-                source, whole, rng, sample_weight=weights, labels=held.components
-            )
-            loop = stochastic_em if self.inference == "gibbs" and len(held.rows) else em
-            return loop(
+            start = self._start(
                 source,
-                components,
-                log_weights,
-                sample_weight=weights,
-                held=held if len(held.rows) else None,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                description=type(self).__name__,
-                verbose=self.verbose,
+                whole,
+                lambda: rough_clusters(
+                    source, k, self.init_params, rng, sample_weight=weights, labels=held.components
+                ),
+                weights,
             )
+            noisy = self.inference == "gibbs" and len(held.rows) > 0
+            return self._run_em(source, start, weights, held, noisy=noisy)
 
-        self._set_fitted_attributes(
-            self._best_restart(self.n_init, run, source), source, known, held
-        )
+        self._set_fitted_attributes(self._best_restart(self.n_init, run, source), source, known)
         self.inference_ = held.field.methods(k)
         self._warn_of_empty(k, known)
         return self
@@ -304,45 +291,3 @@ def _check_certainties(weight: Array, pairs: Array, known: Constraints) -> None:
             f"The pair of {one} and {other} has the weight {weight[wrong[0]]:g}, which is no "
             "probability: with certainty=True weights must be above 0 and at most 1."
         )
-
-
-def stochastic_em(
-    source: RowSource,
-    components: Any,
-    log_weights: Array,
-    *,
-    sample_weight: Array | None,
-    held: Any,
-    max_iter: int,
-    tol: float,
-    description: str,
-    verbose: int,
-) -> EMResult:
-    """EM with a noisy E-step: every step is taken, and averages tell when nothing is gained.
-
-    Stops when the mean bound of five iterations exceeds that of the five before by no more than
-    ``tol``.
-    """
-    expectation = Expectation(source, sample_weight=sample_weight, held=held)
-    likelihood, sums, of_held = expectation.visit(components, log_weights)
-    history = [likelihood / expectation.total_weight]
-    converged = False
-    with fit_progress(description, max_iter, verbose=verbose) as progress:
-        for _ in range(max_iter):
-            log_weights = expectation.new_weights(sums[0], of_held, log_weights)
-            components = components.maximize(sums)
-            likelihood, sums, of_held = expectation.visit(components, log_weights)
-            history.append(likelihood / expectation.total_weight)
-            progress.step(-history[-1])
-            before, now = history[-2 * _WINDOW : -_WINDOW], history[-_WINDOW:]
-            if len(before) == _WINDOW and np.mean(now) - np.mean(before) <= tol:
-                converged = True
-                break
-    return EMResult(
-        components=components,
-        log_weights=log_weights,
-        history=np.array(history),
-        n_iter=progress.n_steps,
-        converged=converged and not progress.interrupted,
-        interrupted=progress.interrupted,
-    )

@@ -9,8 +9,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.mixture._core._components import Components, Statistics
-from sidelight.mixture._core._em import HeldPosterior, em
+from sidelight.mixture._core import ConstrainedPosterior, Parameters, Statistics, em
 
 #: Inverse temperatures rise from here by this factor up to 1.
 COLDEST, FACTOR = 0.1, 1.2
@@ -67,9 +66,9 @@ class Tempered:
         statistics: Statistics = self.components.statistics(features, resp)
         return statistics
 
-    def maximize(self, statistics: Statistics) -> Self:
+    def m_step(self, statistics: Statistics) -> Self:
         """M-step."""
-        return replace(self, components=self.components.maximize(statistics))
+        return replace(self, components=self.components.m_step(statistics))
 
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
         """Draw rows from one component."""
@@ -83,8 +82,8 @@ def anneal(
     rng: np.random.RandomState,
     *,
     sample_weight: Array | None = None,
-    held: HeldPosterior | None = None,
-) -> tuple[Components, Array]:
+    held: ConstrainedPosterior | None = None,
+) -> Parameters:
     """Components and mixing weights (as logarithms) at the end of annealing, to start EM from.
 
     All components begin as the whole data; the temperature falls step by step, and noise on the
@@ -102,9 +101,9 @@ def anneal(
             Tempered(replace(components, means=components.means + noise), float(beta)),
             log_weights,
             sample_weight=sample_weight,
-            held=held,
+            constrained=held,
             max_iter=ROUNDS,
             tol=TOL,
         )
         components, log_weights = result.components.components, result.log_weights
-    return components, log_weights
+    return Parameters(components, log_weights)

@@ -17,15 +17,14 @@ from sidelight._fit.restarts import best_of, run_restarts
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core._em import EMResult
-from sidelight.mixture._core._starts import data_moments
+from sidelight.mixture._core import EMResult, data_moments
 from sidelight.mixture.discriminative._descent import Descent, at, descend_in_stages, schedule
 from sidelight.mixture.discriminative._factor_models import FactorModel
 from sidelight.mixture.discriminative._lost_components import find_lost, recover_lost
 from sidelight.mixture.discriminative._objective import Objective, WhiteRows
 from sidelight.mixture.discriminative._penalty_search import NATS_PER_ROW, choose_penalty
 from sidelight.mixture.discriminative._violation_loss import statements
-from sidelight.mixture.gaussian._mixture import _GaussianBase
+from sidelight.mixture.gaussian._components import GaussianBase
 
 #: Starts whose objectives differ by less than this, relatively, ended in the same place.
 SAME_PLACE = 1e-6
@@ -61,14 +60,14 @@ class Search:
         return EMResult(
             components=components,
             log_weights=log_weights,
-            history=log_volume - self.history,
+            history=self.history - log_volume,
             n_iter=self.n_iter,
             converged=self.converged,
             interrupted=self.interrupted,
         )
 
 
-class _DiscriminativeBase(_GaussianBase):
+class _DiscriminativeBase(GaussianBase):
     """Mixtures fitted by likelihood minus violations."""
 
     penalty: Any

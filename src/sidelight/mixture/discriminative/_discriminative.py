@@ -17,7 +17,7 @@ from sidelight._fit.parameters import (
     Verbosity,
 )
 from sidelight._typing import Array
-from sidelight.mixture._core._em import EMResult
+from sidelight.mixture._core import EMResult
 from sidelight.mixture.discriminative._base import Search, _DiscriminativeBase
 from sidelight.mixture.discriminative._factor_models import (
     DiagonalModel,

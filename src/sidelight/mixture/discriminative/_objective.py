@@ -19,7 +19,7 @@ import numpy as np
 from sidelight._kernels.mixture.responsibilities import posterior_rows
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.mixture._core._em import feature_tiles
+from sidelight.mixture._core import feature_tiles
 from sidelight.mixture.discriminative._factor_models import FactorModel
 from sidelight.mixture.discriminative._violation_loss import Statements, Violation, violation
 

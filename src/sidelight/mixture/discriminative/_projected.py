@@ -21,7 +21,7 @@ from sidelight._fit.parameters import (
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core._em import EMResult, HeldPosterior
+from sidelight.mixture._core import EMResult
 from sidelight.mixture.discriminative._base import Search, _DiscriminativeBase
 from sidelight.mixture.discriminative._factor_models import FactorModel, TiedModel
 from sidelight.mixture.discriminative._objective import WhiteRows
@@ -187,19 +187,15 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
         )
         return search.result(components, log_weights, 0.0)
 
-    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
-        super()._keep_parameters(components.inner, dtype)
+    def _set_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
+        super()._set_parameters(components.inner, dtype)
         self.mean_ = components.mean.astype(dtype)
         self.projection_ = components.projection.astype(dtype)
 
     def _set_fitted_attributes(
-        self,
-        result: EMResult,
-        source: RowSource,
-        constraints: Constraints,
-        held: HeldPosterior | None = None,
+        self, result: EMResult, source: RowSource, constraints: Constraints
     ) -> Self:
-        super()._set_fitted_attributes(result, source, constraints, held)
+        super()._set_fitted_attributes(result, source, constraints)
         self._n_features_out = self.projection_.shape[1]
         return self
 

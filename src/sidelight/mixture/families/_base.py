@@ -1,4 +1,4 @@
-"""Fitting a mixture of one exponential family: what discrete and directional mixtures share."""
+"""Fitting a mixture of one exponential family: shared by discrete and directional mixtures."""
 
 from __future__ import annotations
 
@@ -6,39 +6,56 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.checks import check_weights
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core._base import _MixtureBase
-from sidelight.mixture._core._em import EMResult, em
-from sidelight.mixture._core._known_classes import known_classes
-from sidelight.mixture._core._labelled import LabelledRows
-from sidelight.mixture._core._starts import components_of_clusters
+from sidelight.mixture._core import (
+    EMResult,
+    ExponentialFamily,
+    LabelledRows,
+    MixtureBase,
+    StartName,
+    components_of_clusters,
+    known_classes,
+    rough_clusters,
+)
 
 
-class _FamilyMixture(_MixtureBase):
-    """A mixture whose components say how they start: subclasses name the family."""
+class DiscreteComponents(ExponentialFamily):
+    """Components that are logarithms of probabilities, with a Dirichlet prior on them.
+
+    The prior counts as if every component had seen each outcome ``alpha`` more times.
+    """
+
+    log_probabilities: Array
+    alpha: float
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return len(self.log_probabilities)
+
+    @property
+    def log_prior(self) -> float:
+        """``α Σ log θ``."""
+        return self.alpha * float(self.log_probabilities.sum())
+
+    def _natural(self) -> tuple[Array, Array]:
+        return self.log_probabilities.T, np.zeros(self.n_components)
+
+
+class FamilyMixture(MixtureBase):
+    """A mixture of one family: subclasses say which components a first m-step starts from."""
 
     n_init: int
-    init_params: str
-    warm_start: bool
+    init_params: StartName
 
     @abstractmethod
-    def _whole_data(self, source: RowSource, k: int) -> Any:
-        """``k`` components from which a first M-step starts; refuse rows that do not fit."""
-
-    @abstractmethod
-    def _rough(
-        self,
-        source: RowSource,
-        k: int,
-        rng: np.random.RandomState,
-        labels: Array,
-        sample_weight: Array | None,
-    ) -> Array:
-        """Rough clusters of the rows to start from."""
+    def _whole_data(self, source: RowSource) -> Any:
+        """Components that a first m-step starts from; refuses rows that the family cannot have."""
 
     def fit(
         self,
@@ -48,51 +65,36 @@ class _FamilyMixture(_MixtureBase):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Fit the mixture to the rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Labels are used, also where must-links pass them on; other pairs are only counted.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : object
-            The fitted mixture.
-        """
-        source = self._validate_rows(X, reset=True)
-        k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
+        source, known = self._validate_fit(X, y, constraints)
         weights = check_weights(sample_weight, source)
-        known = self._check_constraints(constraints, y, source.n_rows)
-        labels, self.classes_ = known_classes(known, k)
-        held = LabelledRows(labels, weights) if np.any(labels >= 0) else None
-        whole = self._whole_data(source, k)
+        labels, self.classes_ = known_classes(known, self.n_components)
+        labelled = LabelledRows(labels, weights)
+        whole = self._whole_data(source)
+        rough = self._rough_rows(source)
+        last = self._last_parameters()
 
         def run(number: int, rng: np.random.RandomState) -> EMResult:
-            if self.warm_start and hasattr(self, "_components"):
-                components, log_weights = self._components, self._log_weights
-            else:
-                components, log_weights = components_of_clusters(
-                    source, whole, self._rough(source, k, rng, labels, weights), weights
+            start = last
+            if start is None:
+                clusters = rough_clusters(
+                    rough,
+                    self.n_components,
+                    self.init_params,
+                    rng,
+                    sample_weight=weights,
+                    labels=labels,
                 )
-            return em(
-                source,
-                components,
-                log_weights,
-                sample_weight=weights,
-                held=held,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                description=type(self).__name__,
-                verbose=self.verbose,
-            )
+                start = components_of_clusters(source, whole, clusters, weights)
+            return self._run_em(source, start, weights, labelled)
 
-        return self._set_fitted_attributes(
-            self._best_restart(self.n_init, run, source), source, known, held
-        )
+        best = self._best_restart(self.n_init if last is None else 1, run, source)
+        return self._set_fitted_attributes(best, source, known)
+
+    def _rough_rows(self, source: RowSource) -> RowSource:
+        """Rows to find rough clusters of: without missing values."""
+        return source
+
+
+def as_floats(block: Any) -> Any:
+    """The rows themselves, dense ones in float64."""
+    return block if sparse.issparse(block) else np.asarray(block, dtype=np.float64)

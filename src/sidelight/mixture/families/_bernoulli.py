@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.parameters import Count, FinitePositive, NonNegative, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture._core._components import ExponentialFamily, Statistics
-from sidelight.mixture._core._starts import rough_clusters
-from sidelight.mixture.families._base import _FamilyMixture
+from sidelight.mixture._core import ExponentialFamily, StartName, Statistics
+from sidelight.mixture.families._base import FamilyMixture
 from sidelight.tags import MethodTags
 
 
@@ -63,7 +63,7 @@ class BernoulliComponents(ExponentialFamily):
             return np.asarray(features @ eta + self.log_no.sum(axis=1))
         return super().log_density(features)
 
-    def maximize(self, statistics: Statistics) -> Self:
+    def m_step(self, statistics: Statistics) -> Self:
         """Shares of yes among the known values."""
         totals, sums = statistics
         d = self.log_yes.shape[1]
@@ -77,43 +77,48 @@ class BernoulliComponents(ExponentialFamily):
             log_no=np.log(no + self.alpha) - log_all,
         )
 
+    def attributes(self, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Fitted attributes."""
+        return {"means_": np.exp(self.log_yes).astype(dtype)}
+
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
         """Draw rows from one component."""
         yes = np.exp(self.log_yes[component])
         return (rng.uniform(size=(n, len(yes))) < yes).astype(np.float64)
 
 
-class BernoulliMixture(_FamilyMixture):
+class BernoulliMixture(FamilyMixture):
     """Mixture of Bernoullis by EM, for yes-or-no features, some of which may be unknown.
 
-    Maximises ``Σ_n w_n log Σ_s π_s Π_j θ_sj^{x_nj} (1 - θ_sj)^{1 - x_nj}
+    Maximizes ``Σ_n w_n log Σ_s π_s Π_j θ_sj^{x_nj} (1 - θ_sj)^{1 - x_nj}
     + α Σ_sj log θ_sj (1 - θ_sj)``, the product over the features that are known: NaN stands for a
     value that is not, and is left out of the likelihood exactly. Sparse rows stay sparse (there a
     zero is a no). Rows of a known class belong to the component of that class. This is latent class
-    analysis, and the Bernoulli case of Verbeek 2004, section 3.1.
+    analysis, and the Bernoulli case of Verbeek 2004, section 3.1. Read more in the
+    :doc:`user guide </mixture/families>`.
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int >= 1, default=2
         Number of components ``k``.
     threshold : float, default=0.0
-        Values above it are yes, others no.
-    alpha : float, default=0.1
-        Imagined observations of yes and of no per component and feature.
-    tol : float, default=1e-5
-        Stop when an iteration gains less than this per row.
-    max_iter : int, default=200
-        At most this many iterations per start.
-    n_init : int, default=5
-        Number of starts, of which the best is kept.
+        Values above ``threshold`` are yes, others no.
+    alpha : float > 0, finite, default=0.1
+        Number of imagined observations of yes and of no per component and feature.
+    tol : float >= 0, default=1e-05
+        Stop when an iteration gains no more than this per row.
+    max_iter : int >= 1, default=200
+        Largest number of iterations of a restart.
+    n_init : int >= 1, default=5
+        Number of restarts, of which the best is kept. A warm start is run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters to start from.
     warm_start : bool, default=False
-        Start from the parameters of the last fit.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+        Whether to start from the parameters of the last fit.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -128,12 +133,6 @@ class BernoulliMixture(_FamilyMixture):
     objective_, history_ : float, ndarray
         Negative log-likelihood (and log-prior) per row at the end, and at every iteration; never
         rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether the gain fell to ``tol`` before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
 
     Examples
     --------
@@ -147,17 +146,17 @@ class BernoulliMixture(_FamilyMixture):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: Count = 2,
         *,
         threshold: float = 0.0,
-        alpha: float = 0.1,
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        n_init: int = 5,
-        init_params: str = "kmeans",
+        alpha: FinitePositive = 0.1,
+        tol: NonNegative = 1e-5,
+        max_iter: Count = 200,
+        n_init: Count = 5,
+        init_params: StartName = "kmeans",
         warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.threshold = threshold
@@ -172,7 +171,7 @@ class BernoulliMixture(_FamilyMixture):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            summary="mixture of Bernoullis for yes-or-no features with gaps, with partial labels",
+            summary="mixture of Bernoullis for yes-or-no features, missing values, partial labels",
             knowledge=("labels",),
             enforcement="hard",
             source="Verbeek 2004, section 3.1; Lazarsfeld, Henry 1968",
@@ -188,9 +187,9 @@ class BernoulliMixture(_FamilyMixture):
             return as_rows(self._yes_of_sparse(rows))
         with np.errstate(invalid="ignore"):
             yes = (rows > self.threshold).astype(rows.dtype)
-        gaps = np.isnan(rows)
-        if gaps.any():
-            yes[gaps] = np.nan
+        missing = np.isnan(rows)
+        if missing.any():
+            yes[missing] = np.nan
         return as_rows(yes)
 
     def _yes_of_sparse(self, rows: Any) -> Any:
@@ -204,31 +203,14 @@ class BernoulliMixture(_FamilyMixture):
         yes.eliminate_zeros()
         return yes
 
-    def _whole_data(self, source: RowSource, k: int) -> BernoulliComponents:
-        if not self.alpha > 0:
-            raise ValueError(f"alpha must be above 0, got {self.alpha!r}.")
-        half = np.full((k, source.n_features), np.log(0.5))
-        return BernoulliComponents(half, half, float(self.alpha))
-
-    def _rough(
-        self,
-        source: RowSource,
-        k: int,
-        rng: np.random.RandomState,
-        labels: Array,
-        sample_weight: Array | None,
-    ) -> Array:
+    def _rough_rows(self, source: RowSource) -> RowSource:
         if source.is_sparse:
-            return rough_clusters(
-                source, k, self.init_params, rng, sample_weight=sample_weight, labels=labels
-            )
+            return source
         rows = source.take(np.arange(source.n_rows))
         known = ~np.isnan(rows)
         mean = rows.sum(axis=0, where=known) / np.maximum(known.sum(axis=0), 1)
-        filled = as_rows(np.where(known, rows, mean.astype(rows.dtype)))
-        return rough_clusters(
-            filled, k, self.init_params, rng, sample_weight=sample_weight, labels=labels
-        )
+        return as_rows(np.where(known, rows, mean.astype(rows.dtype)))
 
-    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
-        self.means_ = np.exp(components.log_yes).astype(dtype)
+    def _whole_data(self, source: RowSource) -> BernoulliComponents:
+        half = np.full((self.n_components, source.n_features), np.log(0.5))
+        return BernoulliComponents(half, half, float(self.alpha))

@@ -11,16 +11,16 @@ from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.parameters import Count, FinitePositive, NonNegative, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture._core._components import ExponentialFamily, Statistics
-from sidelight.mixture._core._starts import rough_clusters
-from sidelight.mixture.families._base import _FamilyMixture
+from sidelight.mixture._core import StartName, Statistics
+from sidelight.mixture.families._base import DiscreteComponents, FamilyMixture
 from sidelight.tags import MethodTags
 
 
 @dataclass(frozen=True)
-class CategoricalComponents(ExponentialFamily):
+class CategoricalComponents(DiscreteComponents):
     """Probabilities of the categories of all features side by side, for all components.
 
     Rows are CSR indicators of the categories; a feature that is not known has no entry.
@@ -29,11 +29,6 @@ class CategoricalComponents(ExponentialFamily):
     log_probabilities: Array
     starts: Array  # column of the first category of every feature
     alpha: float
-
-    @property
-    def n_components(self) -> int:
-        """Number of components."""
-        return len(self.log_probabilities)
 
     @property
     def n_parameters(self) -> int:
@@ -46,19 +41,11 @@ class CategoricalComponents(ExponentialFamily):
         """Entries per row."""
         return len(self.starts)
 
-    @property
-    def log_prior(self) -> float:
-        """As if every component had seen α more of every category."""
-        return self.alpha * float(self.log_probabilities.sum())
-
     def features(self, block: Any) -> Any:
         """The indicators themselves."""
         return block
 
-    def _natural(self) -> tuple[Array, Array]:
-        return self.log_probabilities.T, np.zeros(self.n_components)
-
-    def maximize(self, statistics: Statistics) -> Self:
+    def m_step(self, statistics: Statistics) -> Self:
         """Shares of the categories among the known values of their feature."""
         counts = statistics[1] + self.alpha
         of_feature = np.add.reduceat(counts, self.starts, axis=1)
@@ -66,45 +53,51 @@ class CategoricalComponents(ExponentialFamily):
         logs = np.log(counts) - np.repeat(np.log(of_feature), sizes, axis=1)
         return replace(self, log_probabilities=logs)
 
+    def attributes(self, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Fitted attributes."""
+        probabilities = np.exp(self.log_probabilities).astype(dtype)
+        return {"category_probabilities_": np.split(probabilities, self.starts[1:], axis=1)}
+
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
         """Draw the number of a category for every feature."""
         ends = np.append(self.starts, self.log_probabilities.shape[1])
         columns = []
         for start, stop in itertools.pairwise(ends):
             logs = self.log_probabilities[component, start:stop]
-            chances = np.exp(logs - logsumexp(logs))
-            columns.append(rng.choice(stop - start, size=n, p=chances))
+            shares = np.exp(logs - logsumexp(logs))
+            columns.append(rng.choice(stop - start, size=n, p=shares))
         return np.column_stack(columns).astype(np.float64)
 
 
-class CategoricalMixture(_FamilyMixture):
+class CategoricalMixture(FamilyMixture):
     """Mixture of categorical features by EM, some of whose values may be unknown.
 
-    Maximises ``Σ_n w_n log Σ_s π_s Π_j θ_sj[x_nj] + α Σ log θ``, the product over the features that
+    Maximizes ``Σ_n w_n log Σ_s π_s Π_j θ_sj[x_nj] + α Σ log θ``, the product over the features that
     are known: NaN stands for a value that is not, and is left out of the likelihood exactly (latent
     class analysis). Every distinct number of a column is a category; in new rows a number that was
     never seen counts as not known. Rows of a known class belong to the component of that class.
+    Read more in the :doc:`user guide </mixture/families>`.
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int >= 1, default=2
         Number of components ``k``.
-    alpha : float, default=0.1
-        Imagined observations of every category per component.
-    tol : float, default=1e-5
-        Stop when an iteration gains less than this per row.
-    max_iter : int, default=200
-        At most this many iterations per start.
-    n_init : int, default=5
-        Number of starts, of which the best is kept.
+    alpha : float > 0, finite, default=0.1
+        Number of imagined observations of every category per component.
+    tol : float >= 0, default=1e-05
+        Stop when an iteration gains no more than this per row.
+    max_iter : int >= 1, default=200
+        Largest number of iterations of a restart.
+    n_init : int >= 1, default=5
+        Number of restarts, of which the best is kept. A warm start is run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters of the indicators of the categories to start from.
     warm_start : bool, default=False
-        Start from the parameters of the last fit.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+        Whether to start from the parameters of the last fit.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -121,12 +114,6 @@ class CategoricalMixture(_FamilyMixture):
     objective_, history_ : float, ndarray
         Negative log-likelihood (and log-prior) per row at the end, and at every iteration; never
         rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether the gain fell to ``tol`` before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
 
     Examples
     --------
@@ -140,16 +127,16 @@ class CategoricalMixture(_FamilyMixture):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: Count = 2,
         *,
-        alpha: float = 0.1,
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        n_init: int = 5,
-        init_params: str = "kmeans",
+        alpha: FinitePositive = 0.1,
+        tol: NonNegative = 1e-5,
+        max_iter: Count = 200,
+        n_init: Count = 5,
+        init_params: StartName = "kmeans",
         warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -163,7 +150,7 @@ class CategoricalMixture(_FamilyMixture):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            summary="mixture of categorical features with gaps, with partial labels",
+            summary="mixture of categorical features with missing values, with partial labels",
             knowledge=("labels",),
             enforcement="hard",
             source="Verbeek 2004, section 3.1; Lazarsfeld, Henry 1968",
@@ -200,28 +187,10 @@ class CategoricalMixture(_FamilyMixture):
         sizes = [len(categories) for categories in self.categories_]
         return np.append(0, np.cumsum(sizes)[:-1]).astype(np.int64)
 
-    def _whole_data(self, source: RowSource, k: int) -> CategoricalComponents:
-        if not self.alpha > 0:
-            raise ValueError(f"alpha must be above 0, got {self.alpha!r}.")
+    def _whole_data(self, source: RowSource) -> CategoricalComponents:
         sizes = np.array([len(categories) for categories in self.categories_])
-        uniform = np.tile(-np.log(np.repeat(sizes, sizes)), (k, 1))
+        uniform = np.tile(-np.log(np.repeat(sizes, sizes)), (self.n_components, 1))
         return CategoricalComponents(uniform, self._starts(), float(self.alpha))
-
-    def _rough(
-        self,
-        source: RowSource,
-        k: int,
-        rng: np.random.RandomState,
-        labels: Array,
-        sample_weight: Array | None,
-    ) -> Array:
-        return rough_clusters(
-            source, k, self.init_params, rng, sample_weight=sample_weight, labels=labels
-        )
-
-    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
-        probabilities = np.exp(components.log_probabilities).astype(dtype)
-        self.category_probabilities_ = np.split(probabilities, components.starts[1:], axis=1)
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Draw rows from the mixture.
@@ -229,14 +198,14 @@ class CategoricalMixture(_FamilyMixture):
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of rows to draw.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
             Rows of categories, component by component.
         y : ndarray of int32, shape (n_samples,)
-            Component that each was drawn from.
+            Component that each row was drawn from.
         """
         check_is_fitted(self)
         numbers, labels = super().sample(n_samples)

@@ -9,17 +9,17 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
 
+from sidelight._fit.parameters import Count, FinitePositive, NonNegative, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core._components import ExponentialFamily, Statistics
-from sidelight.mixture._core._starts import rough_clusters
-from sidelight.mixture.families._base import _FamilyMixture
+from sidelight.mixture._core import StartName, Statistics
+from sidelight.mixture.families._base import DiscreteComponents, FamilyMixture, as_floats
 from sidelight.tags import MethodTags
 
 
 @dataclass(frozen=True)
-class MultinomialComponents(ExponentialFamily):
+class MultinomialComponents(DiscreteComponents):
     """Logarithms of the probabilities of the words, for all components.
 
     The multinomial coefficient of a row is left out: it is the same for all parameters.
@@ -27,11 +27,6 @@ class MultinomialComponents(ExponentialFamily):
 
     log_probabilities: Array
     alpha: float
-
-    @property
-    def n_components(self) -> int:
-        """Number of components."""
-        return len(self.log_probabilities)
 
     @property
     def n_parameters(self) -> int:
@@ -44,24 +39,20 @@ class MultinomialComponents(ExponentialFamily):
         """Numbers per row: the counts."""
         return int(self.log_probabilities.shape[1])
 
-    @property
-    def log_prior(self) -> float:
-        """``α Σ_sw log θ_sw``: as if every word had been seen α times in every component."""
-        return self.alpha * float(self.log_probabilities.sum())
-
     def features(self, block: Any) -> Any:
         """The counts themselves."""
-        return block if sparse.issparse(block) else np.asarray(block, dtype=np.float64)
+        return as_floats(block)
 
-    def _natural(self) -> tuple[Array, Array]:
-        return self.log_probabilities.T, np.zeros(self.n_components)
-
-    def maximize(self, statistics: Statistics) -> Self:
+    def m_step(self, statistics: Statistics) -> Self:
         """Shares of the words in each component, ``θ_sw ∝ α + Σ_n q_ns x_nw``."""
         counts = statistics[1] + self.alpha
         return replace(
             self, log_probabilities=np.log(counts) - np.log(counts.sum(axis=1, keepdims=True))
         )
+
+    def attributes(self, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Fitted attributes."""
+        return {"feature_log_prob_": self.log_probabilities.astype(dtype)}
 
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
         """Draw rows of one word each: how long a row is, the model does not say."""
@@ -69,34 +60,34 @@ class MultinomialComponents(ExponentialFamily):
         return rng.multinomial(1, probabilities / probabilities.sum(), size=n).astype(np.float64)
 
 
-class MultinomialMixture(_FamilyMixture):
+class MultinomialMixture(FamilyMixture):
     """Mixture of multinomials by EM, for counts: naive Bayes without (or with few) labels.
 
-    Maximises ``Σ_n w_n log Σ_s π_s Π_w θ_sw^{x_nw} + α Σ_sw log θ_sw`` over mixing weights ``π``
+    Maximizes ``Σ_n w_n log Σ_s π_s Π_w θ_sw^{x_nw} + α Σ_sw log θ_sw`` over mixing weights ``π``
     and probabilities of words ``θ`` (Book 2009, section 2.2); the multinomial coefficient, the same
     for all parameters, is left out. Sparse counts stay sparse. Rows of a known class belong to the
-    component of that class.
+    component of that class. Read more in the :doc:`user guide </mixture/families>`.
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int >= 1, default=2
         Number of components ``k``.
-    alpha : float, default=0.01
-        Added to every count, which keeps words that a component has not seen possible.
-    tol : float, default=1e-5
-        Stop when an iteration gains less than this per row.
-    max_iter : int, default=200
-        At most this many iterations per start.
-    n_init : int, default=5
-        Number of starts, of which the best is kept.
+    alpha : float > 0, finite, default=0.01
+        Number added to every count, so that words that a component has not seen stay possible.
+    tol : float >= 0, default=1e-05
+        Stop when an iteration gains no more than this per row.
+    max_iter : int >= 1, default=200
+        Largest number of iterations of a restart.
+    n_init : int >= 1, default=5
+        Number of restarts, of which the best is kept. A warm start is run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters of the shares of the words to start from.
     warm_start : bool, default=False
-        Start from the parameters of the last fit.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+        Whether to start from the parameters of the last fit.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -111,12 +102,6 @@ class MultinomialMixture(_FamilyMixture):
     objective_, history_ : float, ndarray
         Negative log-likelihood (and log-prior) per row at the end, and at every iteration; never
         rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether the gain fell to ``tol`` before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
 
     Examples
     --------
@@ -129,16 +114,16 @@ class MultinomialMixture(_FamilyMixture):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: Count = 2,
         *,
-        alpha: float = 0.01,
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        n_init: int = 5,
-        init_params: str = "kmeans",
+        alpha: FinitePositive = 0.01,
+        tol: NonNegative = 1e-5,
+        max_iter: Count = 200,
+        n_init: Count = 5,
+        init_params: StartName = "kmeans",
         warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -167,27 +152,10 @@ class MultinomialMixture(_FamilyMixture):
         tags.input_tags.positive_only = True
         return tags
 
-    def _whole_data(self, source: RowSource, k: int) -> MultinomialComponents:
-        if not self.alpha > 0:
-            raise ValueError(f"alpha must be above 0, got {self.alpha!r}.")
+    def _whole_data(self, source: RowSource) -> MultinomialComponents:
         check_counts(source, type(self).__name__)
-        uniform = np.full((k, source.n_features), -np.log(source.n_features))
+        uniform = np.full((self.n_components, source.n_features), -np.log(source.n_features))
         return MultinomialComponents(uniform, float(self.alpha))
-
-    def _rough(
-        self,
-        source: RowSource,
-        k: int,
-        rng: np.random.RandomState,
-        labels: Array,
-        sample_weight: Array | None,
-    ) -> Array:
-        return rough_clusters(
-            source, k, self.init_params, rng, sample_weight=sample_weight, labels=labels
-        )
-
-    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
-        self.feature_log_prob_ = components.log_probabilities.astype(dtype)
 
 
 def check_counts(source: RowSource, name: str) -> None:

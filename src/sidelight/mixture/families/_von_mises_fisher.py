@@ -12,12 +12,12 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.parameters import Count, FinitePositive, NonNegative, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core._components import ExponentialFamily, Statistics
-from sidelight.mixture._core._starts import rough_clusters
-from sidelight.mixture.families._base import _FamilyMixture
+from sidelight.mixture._core import ExponentialFamily, StartName, Statistics
+from sidelight.mixture.families._base import FamilyMixture, as_floats
 from sidelight.mixture.families._bessel import concentration, log_bessel
 from sidelight.tags import MethodTags
 
@@ -48,14 +48,14 @@ class DirectionComponents(ExponentialFamily):
 
     def features(self, block: Any) -> Any:
         """The rows themselves."""
-        return block if sparse.issparse(block) else np.asarray(block, dtype=np.float64)
+        return as_floats(block)
 
     def _natural(self) -> tuple[Array, Array]:
         d = self.directions.shape[1]
         eta = (self.directions * self.concentrations[:, None]).T
         return eta, log_normalizer(d, self.concentrations)
 
-    def maximize(self, statistics: Statistics) -> Self:
+    def m_step(self, statistics: Statistics) -> Self:
         """Direction of the weighted sum; its length against the weight gives the concentration."""
         totals, sums = statistics
         lengths = np.linalg.norm(sums, axis=1)
@@ -69,6 +69,13 @@ class DirectionComponents(ExponentialFamily):
             directions=directions,
             concentrations=np.where(totals > 0, found, self.concentrations),
         )
+
+    def attributes(self, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Fitted attributes."""
+        return {
+            "means_": self.directions.astype(dtype),
+            "concentrations_": self.concentrations.astype(dtype),
+        }
 
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
         """Draw directions around one mean (Wood's rejection sampling)."""
@@ -84,35 +91,36 @@ class DirectionComponents(ExponentialFamily):
         return cosines[:, None] * mean + np.sqrt(1 - cosines**2)[:, None] * sideways
 
 
-class VonMisesFisherMixture(_FamilyMixture):
+class VonMisesFisherMixture(FamilyMixture):
     """Mixture of von Mises-Fisher distributions by EM, for directions such as documents.
 
-    Maximises ``Σ_n w_n log Σ_s π_s c_D(κ_s) exp(κ_s μ_sᵀ x_n)`` over mixing weights ``π``, mean
+    Maximizes ``Σ_n w_n log Σ_s π_s c_D(κ_s) exp(κ_s μ_sᵀ x_n)`` over mixing weights ``π``, mean
     directions ``μ`` and concentrations ``κ`` (Book 2009, section 8.3 uses it; Banerjee et al.
     2005). Rows are brought to length 1 first; rows of zeros have no direction and are refused.
     Sparse rows stay sparse. As all ``κ`` grow the responsibilities become those of spherical
-    k-means. Rows of a known class belong to the component of that class.
+    k-means. Rows of a known class belong to the component of that class. Read more in the
+    :doc:`user guide </mixture/families>`.
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int >= 1, default=2
         Number of components ``k``.
-    max_concentration : float, default=1e6
-        Concentrations stay below, also where all rows of a component are the same.
-    tol : float, default=1e-5
-        Stop when an iteration gains less than this per row.
-    max_iter : int, default=200
-        At most this many iterations per start.
-    n_init : int, default=5
-        Number of starts, of which the best is kept.
+    max_concentration : float > 0, finite, default=1000000.0
+        Upper bound of the concentrations, also where all rows of a component are the same.
+    tol : float >= 0, default=1e-05
+        Stop when an iteration gains no more than this per row.
+    max_iter : int >= 1, default=200
+        Largest number of iterations of a restart.
+    n_init : int >= 1, default=5
+        Number of restarts, of which the best is kept. A warm start is run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters of the directions to start from.
     warm_start : bool, default=False
-        Start from the parameters of the last fit.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+        Whether to start from the parameters of the last fit.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -129,12 +137,6 @@ class VonMisesFisherMixture(_FamilyMixture):
     objective_, history_ : float, ndarray
         Negative log-likelihood (and log-prior) per row at the end, and at every iteration; never
         rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether the gain fell to ``tol`` before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
 
     Examples
     --------
@@ -148,16 +150,16 @@ class VonMisesFisherMixture(_FamilyMixture):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: Count = 2,
         *,
-        max_concentration: float = 1e6,
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        n_init: int = 5,
-        init_params: str = "kmeans",
+        max_concentration: FinitePositive = 1e6,
+        tol: NonNegative = 1e-5,
+        max_iter: Count = 200,
+        n_init: Count = 5,
+        init_params: StartName = "kmeans",
         warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.max_concentration = max_concentration
@@ -195,28 +197,10 @@ class VonMisesFisherMixture(_FamilyMixture):
             return as_rows(sparse.csr_array(sparse.diags_array(scale) @ rows))
         return as_rows(rows * scale[:, None])
 
-    def _whole_data(self, source: RowSource, k: int) -> DirectionComponents:
-        if not self.max_concentration > 0:
-            raise ValueError(f"max_concentration must be above 0, got {self.max_concentration!r}.")
-        first = np.zeros((k, source.n_features))
+    def _whole_data(self, source: RowSource) -> DirectionComponents:
+        first = np.zeros((self.n_components, source.n_features))
         first[:, 0] = 1.0
-        return DirectionComponents(first, np.ones(k), float(self.max_concentration))
-
-    def _rough(
-        self,
-        source: RowSource,
-        k: int,
-        rng: np.random.RandomState,
-        labels: Array,
-        sample_weight: Array | None,
-    ) -> Array:
-        return rough_clusters(
-            source, k, self.init_params, rng, sample_weight=sample_weight, labels=labels
-        )
-
-    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
-        self.means_ = components.directions.astype(dtype)
-        self.concentrations_ = components.concentrations.astype(dtype)
+        return DirectionComponents(first, np.ones(self.n_components), float(self.max_concentration))
 
 
 def log_normalizer(d: int, kappa: Array) -> Array:

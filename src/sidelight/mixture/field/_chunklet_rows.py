@@ -26,7 +26,7 @@ from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
-from sidelight.mixture._core._known_classes import known_classes
+from sidelight.mixture._core import Posterior, known_classes
 from sidelight.mixture.field._field import ConstraintField
 
 SAMPLING = ("points", "chunklets")
@@ -177,7 +177,7 @@ class ChunkletRows:
             logphi[self._barred] = -np.inf
         return logphi, of_nodes
 
-    def posterior(self, log_density: Array, log_weights: Array) -> tuple[Array, float]:
+    def e_step(self, log_density: Array, log_weights: Array) -> Posterior:
         """Responsibilities of the rows, times their weights, and their log-likelihood."""
         logphi, of_nodes = self._potentials(log_density, log_weights)
         q = np.zeros_like(of_nodes)
@@ -187,15 +187,16 @@ class ChunkletRows:
         own = self._known[fixed]
         q[fixed, own] = 1.0
         log_likelihood += of_nodes[fixed, own].sum() + self._size[fixed] @ log_weights[own]
-        self._draws = (self._node_weight * self._exponent) @ q[self._open]
-        self._draws += np.bincount(own, self._size[fixed], minlength=len(log_weights))
-        return q[self._node] * self._row_weight[:, None], float(log_likelihood)
+        counts = (self._node_weight * self._exponent) @ q[self._open]
+        counts += np.bincount(own, self._size[fixed], minlength=len(log_weights))
+        resp = q[self._node] * self._row_weight[:, None]
+        return Posterior(resp, float(log_likelihood), counts)
 
-    def weights(self, free: Array, held: Array, log_weights: Array) -> Array:
+    def m_step(self, free: Array, counts: Array, log_weights: Array) -> Array:
         """Mixing weights under which the prior expects the draws that the posterior saw."""
         independent = float(free.sum()) + float(self._size[self._known >= 0].sum())
         with one_thread_blas:  # many products of a few numbers, which threads only slow down
-            return self._prior.mixing_weights(free + self._draws, log_weights, free=independent)
+            return self._prior.mixing_weights(free + counts, log_weights, free=independent)
 
     def labels(self, log_density: Array, log_weights: Array) -> Array:
         """Most probable components of all rows together; everything that is known holds."""

@@ -10,7 +10,7 @@ from sidelight._kernels.cluster.icm import add_rows
 from sidelight._typing import Array
 from sidelight.assignment._coloring import connected_parts
 from sidelight.constraints import Constraints
-from sidelight.mixture._core._known_classes import known_classes
+from sidelight.mixture._core import Posterior, known_classes
 from sidelight.mixture.field._field import ConstraintField
 
 
@@ -119,17 +119,18 @@ class CoupledRows:
         logphi[labelled, self._known[labelled]] = own
         return logphi
 
-    def posterior(self, log_density: Array, log_weights: Array) -> tuple[Array, float]:
+    def e_step(self, log_density: Array, log_weights: Array) -> Posterior:
         """Responsibilities of the rows, times their weights, and their log-likelihood."""
         q, log_z = self.field.marginals(self._potentials(log_density, log_weights))
         resp = q[self._node]
         if self._weight is not None:
             resp *= self._weight[:, None]
-        return resp, log_z - self.field.prior_counts(log_weights)[1]
+        log_likelihood = log_z - self.field.prior_counts(log_weights)[1]
+        return Posterior(resp, log_likelihood, resp.sum(axis=0))
 
-    def weights(self, free: Array, held: Array, log_weights: Array) -> Array:
+    def m_step(self, free: Array, counts: Array, log_weights: Array) -> Array:
         """Mixing weights under which the prior expects as many rows as there are."""
-        return self.field.mixing_weights(free + held, log_weights, free=float(free.sum()))
+        return self.field.mixing_weights(free + counts, log_weights, free=float(free.sum()))
 
     def labels(self, log_density: Array, log_weights: Array) -> Array:
         """Most probable components of the rows together."""

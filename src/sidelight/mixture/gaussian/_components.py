@@ -1,4 +1,4 @@
-"""Gaussian components with full, tied, diagonal or spherical covariances (Verbeek 2004, 3.1.4).
+"""Gaussian components and the base of their mixtures (Verbeek 2004, section 3.1.4).
 
     log p(x | s) = -½ [ D log 2π + log|Σ_s| + (x - μ_s)ᵀ Σ_s⁻¹ (x - μ_s) ]
 
@@ -10,18 +10,33 @@ differences to the means are taken instead (:mod:`sidelight.mixture.gaussian._lo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from sidelight._kernels.mixture.responsibilities import product_columns
 from sidelight._typing import Array
-from sidelight.mixture._core._components import ExponentialFamily, Statistics
+from sidelight.engine import RowSource
+from sidelight.mixture._core import (
+    ConstrainedPosterior,
+    EMResult,
+    ExponentialFamily,
+    MixtureBase,
+    Parameters,
+    StartName,
+    Statistics,
+    components_of_clusters,
+    data_moments,
+    normalized_log,
+    rough_clusters,
+)
 from sidelight.mixture.gaussian import _local as local
 
+CovarianceType: TypeAlias = Literal["full", "tied", "diag", "spherical"]
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 
 #: A component with less responsibility than this keeps its parameters.
@@ -30,7 +45,7 @@ STARVED = 10 * np.finfo(np.float64).eps
 #: A variance below this is none.
 LEAST_VARIANCE = float(np.finfo(np.float64).tiny)
 
-#: Products of centred rows lose this many units of rounding against the density at most.
+#: Products of centered rows lose this many units of rounding against the density at most.
 CANCELLATION = 1e9
 
 #: With more features than this, products of all pairs outgrow the cache.
@@ -52,7 +67,7 @@ class GaussianComponents(ExponentialFamily):
     origin : ndarray of shape (D,)
         Statistics are taken about this point: the mean of the data.
     reg_covar : float
-        Added to the variances in every M-step.
+        Added to the variances in every m-step.
     noise : float
         Variance of measurement noise: every row is a small Gaussian with this variance, so that
         the expected likelihood is bounded and its ascent exact (Verbeek 2004, section 3.1.2).
@@ -84,6 +99,12 @@ class GaussianComponents(ExponentialFamily):
             "spherical": k,
         }
         return k * d + of_covariances[self.kind]
+
+    @property
+    def n_shared_parameters(self) -> int:
+        """Free parameters that all components share: those of a tied covariance."""
+        d = self.means.shape[1]
+        return d * (d + 1) // 2 if self.kind == "tied" else 0
 
     @property
     def n_statistics(self) -> int:
@@ -133,11 +154,11 @@ class GaussianComponents(ExponentialFamily):
             features = np.empty((d * (d + 3) // 2, n))
             product_columns(rows, self.origin, features)
             return features.T
-        centred = rows - self.origin
-        squares = centred * centred
+        centered = rows - self.origin
+        squares = centered * centered
         if self.kind == "spherical":
             squares = squares.sum(axis=1, keepdims=True)
-        return np.hstack((centred, squares))
+        return np.hstack((centered, squares))
 
     @cached_property
     def log_normalizers(self) -> Array:
@@ -177,8 +198,8 @@ class GaussianComponents(ExponentialFamily):
     def log_density(self, features: Array) -> Array:
         """``log p(x_n | s)`` of every row and component."""
         if self.is_local:
-            gaps = local.squared_distances(features, self.means - self.origin, self)
-            return self.log_normalizers - 0.5 * gaps
+            squares = local.squared_distances(features, self.means - self.origin, self)
+            return self.log_normalizers - 0.5 * squares
         if self.kind == "tied":  # the quadratic part is the same for all components
             d = self.means.shape[1]
             eta, offset = self.natural
@@ -198,7 +219,7 @@ class GaussianComponents(ExponentialFamily):
             return resp.sum(axis=0), (features[:, :d].T @ resp).T, common
         return super().statistics(features, resp)
 
-    def maximize(self, statistics: Statistics) -> Self:
+    def m_step(self, statistics: Statistics) -> Self:
         """Means and covariances of the weighted rows; a starved component keeps its own."""
         fed, means, scatter = self.scatters(statistics)
         return replace(self, means=means, covariances=self.acceptable(scatter, fed))
@@ -228,14 +249,14 @@ class GaussianComponents(ExponentialFamily):
         return self._from_moments(totals, first, second, self.origin)
 
     def _from_moments(
-        self, totals: Array, first: Array, second: Array, centre: Array
+        self, totals: Array, first: Array, second: Array, center: Array
     ) -> tuple[Array, Array, Array]:
-        """Means and scatter from the moments of the rows about ``centre``.
+        """Means and scatter from the moments of the rows about ``center``.
 
         The second moments are those of each component; of tied ones also those of all rows.
         """
         fed = totals > STARVED
-        means = np.where(fed[:, None], centre + first, self.means)
+        means = np.where(fed[:, None], center + first, self.means)
         d = means.shape[1]
         added = self.reg_covar + self.noise
         if self.kind == "tied":
@@ -274,6 +295,20 @@ class GaussianComponents(ExponentialFamily):
         variances = self.covariances if self.kind == "diag" else self.covariances[:, None]
         return np.broadcast_to(variances, (k, d))[:, :, None] * np.eye(d)
 
+    def with_parameters(self, **changes: Array) -> Self:
+        """The same components with other means or covariances."""
+        return replace(self, **changes)
+
+    def attributes(self, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Fitted attributes, shaped as in scikit-learn."""
+        values = {
+            "means_": self.means,
+            "covariances_": self.covariances,
+            "precisions_": self.precisions,
+            "precisions_cholesky_": self.precision_factors,
+        }
+        return {name: value.astype(dtype) for name, value in values.items()}
+
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
         """Draw rows from one component."""
         normal = rng.standard_normal((n, self.means.shape[1]))
@@ -293,7 +328,7 @@ def one_gaussian(
     noise: float = 0.0,
     largest_square: float = 0.0,
 ) -> GaussianComponents:
-    """``k`` copies of the Gaussian of the whole data: what the first M-step starts from."""
+    """``k`` copies of the Gaussian of the whole data, which the first m-step starts from."""
     d = len(mean)
     matrix = covariance + (reg_covar + noise) * np.eye(d)
     if not _are_positive(matrix[None])[0]:  # constant features, and nothing was added
@@ -344,3 +379,147 @@ def _are_positive(matrices: Array) -> Array:
     smallest = pivots.min(axis=1)
     good: Array = (smallest > 0) & (smallest**2 > 1e-15 * largest)
     return good
+
+
+class GaussianBase(MixtureBase):
+    """Mixtures of Gaussians: the parameters of all of them, and where EM starts."""
+
+    covariance_type: str
+    reg_covar: float
+    n_init: int
+    init_params: StartName
+    weights_init: Any
+    means_init: Any
+    precisions_init: Any
+
+    #: Standard deviation of measurement noise, where a subclass has it.
+    measurement_noise: float = 0.0
+
+    def _whole_data(self, source: RowSource, k: int, sample_weight: Array | None) -> Any:
+        """``k`` copies of the Gaussian of all rows."""
+        mean, covariance, largest = data_moments(source, sample_weight)
+        return one_gaussian(
+            mean,
+            covariance,
+            k,
+            self.covariance_type,
+            reg_covar=self.reg_covar,
+            noise=self.measurement_noise**2,
+            largest_square=largest,
+        )
+
+    def _start_is_given(self) -> bool:
+        """Whether the parameters say where to start, so that one restart is enough."""
+        given = self.means_init is not None and self.precisions_init is not None
+        return given or self._last_parameters() is not None
+
+    def _start(
+        self,
+        source: RowSource,
+        whole: Any,
+        clusters: Callable[[], Array],
+        sample_weight: Array | None,
+    ) -> Parameters:
+        """Parameters of the last fit, those given by the user, or those of rough clusters."""
+        last = self._last_parameters()
+        if last is not None:
+            return last
+        k = whole.n_components
+        start = Parameters(whole, np.full(k, -np.log(k)))
+        if not self._start_is_given():
+            found = clusters()
+            for _ in range(getattr(whole, "n_first_steps", 1)):
+                start = components_of_clusters(source, start.components, found, sample_weight)
+        return given_parameters(
+            *start,
+            weights=self.weights_init,
+            means=self.means_init,
+            precisions=self.precisions_init,
+        )
+
+    def _rough_start(
+        self,
+        source: RowSource,
+        whole: Any,
+        rng: np.random.RandomState,
+        sample_weight: Array | None,
+        labels: Array | None = None,
+        rough: RowSource | None = None,
+    ) -> Parameters:
+        """Start from rough clusters of the rows, or of ``rough`` in their place."""
+        return self._start(
+            source,
+            whole,
+            lambda: rough_clusters(
+                source if rough is None else rough,
+                whole.n_components,
+                self.init_params,
+                rng,
+                sample_weight=sample_weight,
+                labels=labels,
+            ),
+            sample_weight,
+        )
+
+    def _best_em(
+        self,
+        source: RowSource,
+        whole: Any,
+        sample_weight: Array | None,
+        constrained: ConstrainedPosterior | None,
+        labels: Array,
+        rough: RowSource | None = None,
+    ) -> EMResult:
+        """The best of several restarts of EM from rough clusters.
+
+        ``rough`` are rows to cluster in the place of those of the source.
+        """
+
+        def run(number: int, rng: np.random.RandomState) -> EMResult:
+            start = self._rough_start(source, whole, rng, sample_weight, labels, rough)
+            return self._run_em(source, start, sample_weight, constrained)
+
+        return self._best_restart(1 if self._start_is_given() else self.n_init, run, source)
+
+
+def given_parameters(
+    components: Any, log_weights: Array, *, weights: Any, means: Any, precisions: Any
+) -> Parameters:
+    """Put the parameters that the user gave in place of those found."""
+    k, shape = components.n_components, components.means.shape
+    if weights is not None:
+        given = np.asarray(weights, dtype=np.float64)
+        if given.shape != (k,) or not np.all(given >= 0) or not np.isclose(given.sum(), 1.0):
+            raise ValueError(
+                f"weights_init must hold {k} weights that are not negative and add up to 1, got "
+                f"{weights!r}."
+            )
+        log_weights = normalized_log(given)
+    if means is not None:
+        given = np.asarray(means, dtype=np.float64)
+        if given.shape != shape or not np.all(np.isfinite(given)):
+            raise ValueError(
+                f"means_init must hold finite numbers in shape {shape}, got shape {given.shape}."
+            )
+        components = components.with_parameters(means=given)
+    if precisions is not None:
+        covariances = _invert(precisions, components.covariances.shape, components.kind)
+        components = components.with_parameters(covariances=covariances)
+    return Parameters(components, log_weights)
+
+
+def _invert(precisions: Any, shape: tuple[int, ...], kind: str) -> Array:
+    """Covariances from the precisions that the user gave."""
+    given = np.asarray(precisions, dtype=np.float64)
+    problem = f"precisions_init must hold positive (definite) precisions in shape {shape}."
+    if given.shape != shape or not np.all(np.isfinite(given)):
+        raise ValueError(problem)
+    if kind in ("full", "tied"):
+        try:
+            np.linalg.cholesky(given)
+        except np.linalg.LinAlgError:
+            raise ValueError(problem) from None
+        return np.linalg.inv(given)
+    if not np.all(given > 0):
+        raise ValueError(problem)
+    return 1.0 / given

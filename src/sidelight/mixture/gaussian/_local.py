@@ -34,8 +34,8 @@ def squared_distances(rows: Array, means: Array, scales: Scales) -> Array:
         return cdist(whitened(rows.copy(), factors), means @ factors, "sqeuclidean")
     squares = np.empty((len(rows), len(means)))
     for s, mean in enumerate(means):
-        gaps = rows - mean
-        scaled = whitened(gaps, factors[s]) if scales.kind == "full" else gaps * factors[s]
+        offsets = rows - mean
+        scaled = whitened(offsets, factors[s]) if scales.kind == "full" else offsets * factors[s]
         squares[:, s] = np.einsum("nd,nd->n", scaled, scaled)
     return squares
 
@@ -53,22 +53,22 @@ def moments(rows: Array, resp: Array, means: Array, kind: str) -> tuple[Array, A
     second = np.empty((k, *{"full": (d, d), "tied": (d, d), "diag": (d,)}.get(kind, (1,))))
     for s, mean in enumerate(means):
         weights, mine = _busy(resp[:, s], rows)
-        gaps = mine - mean
-        first[s] = weights @ gaps
+        offsets = mine - mean
+        first[s] = weights @ offsets
         if kind in ("full", "tied"):
-            second[s] = _products(weights, gaps)
+            second[s] = _products(weights, offsets)
         else:
-            squares = weights @ (gaps * gaps)
+            squares = weights @ (offsets * offsets)
             second[s] = squares if kind == "diag" else squares.sum()
     return resp.sum(axis=0), first, second
 
 
-def weighted_products(gaps: Array, resp: Array) -> tuple[Array, Array]:
-    """Sums of ``gaps`` of shape (k, n, d) and of their products, weighted for each component."""
-    k, _, d = gaps.shape
+def weighted_products(offsets: Array, resp: Array) -> tuple[Array, Array]:
+    """Sums of ``offsets`` of shape (k, n, d) and of their products, weighted for each component."""
+    k, _, d = offsets.shape
     first, second = np.empty((k, d)), np.empty((k, d, d))
     for s in range(k):
-        weights, mine = _busy(resp[:, s], gaps[s])
+        weights, mine = _busy(resp[:, s], offsets[s])
         first[s] = weights @ mine
         second[s] = _products(weights, mine)
     return first, second
@@ -82,7 +82,7 @@ def _busy(weights: Array, rows: Array) -> tuple[Array, Array]:
     return weights, rows
 
 
-def _products(weights: Array, gaps: Array) -> Array:
+def _products(weights: Array, offsets: Array) -> Array:
     """``Σ_n w_n g_n g_nᵀ``: half the work of a product of two different matrices."""
-    scaled = gaps * np.sqrt(weights)[:, None]
+    scaled = offsets * np.sqrt(weights)[:, None]
     return np.asarray(scaled.T @ scaled)

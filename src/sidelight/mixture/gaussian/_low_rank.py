@@ -1,11 +1,10 @@
 """Gaussian components whose covariances are of low rank plus noise (Verbeek 2004, 3.1.4).
 
-With few features they are Gaussians with full covariances that have an M-step of their own, which
+With few features they are Gaussians with full covariances that have an m-step of their own, which
 is exact where there is an exact one. With many features matrices of all pairs of features are not
 formed: the lemmas of :mod:`sidelight.mixture.gaussian._low_rank_steps` make a row cost ``O(D d)``
-per
-component, and an M-step is one EM step on the latent coordinates (a generalised M-step: it never
-lowers the likelihood).
+per component, and an m-step is one EM step on the latent coordinates (a generalized m-step: it
+never lowers the likelihood).
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.mixture._core._components import Statistics
-from sidelight.mixture._core._starts import data_moments
+from sidelight.mixture._core import Statistics, data_moments
 from sidelight.mixture.gaussian._components import (
     CANCELLATION,
     MOST_FEATURES,
@@ -44,6 +42,12 @@ LEAST_NOISE = 1e-6
 
 #: Passes over the rows that find the leading directions of all of them.
 PASSES = 4
+
+#: m-steps on rough clusters where one is not exact.
+FIRST_STEPS = 4
+
+#: Covariances are also kept as matrices up to this many features.
+MOST_MATRIX_FEATURES = 200
 
 
 @dataclass(frozen=True)
@@ -113,8 +117,13 @@ class LowRankComponents:
 
     @property
     def log_prior(self) -> float:
-        """Nothing is known about the parameters."""
+        """No prior."""
         return 0.0
+
+    @property
+    def n_first_steps(self) -> int:
+        """Number of m-steps on rough clusters: several where one is not exact."""
+        return 1 if self.by_matrices else FIRST_STEPS
 
     @property
     def model(self) -> LowRank:
@@ -159,12 +168,12 @@ class LowRankComponents:
         """Rows about the origin, their squares and, for every component, ``R (x - μ)``."""
         if self.by_matrices:
             return self.as_full.features(block)
-        centred: Array = np.asarray(block, dtype=np.float64) - self.origin
+        centered: Array = np.asarray(block, dtype=np.float64) - self.origin
         if self.is_local:
-            return centred
+            return centered
         halves = np.concatenate(list(self.lemma.half))  # of shape (k d, D)
         shifts = np.einsum("kdj,kj->kd", self.lemma.half, self.means - self.origin)
-        return np.hstack((centred, centred**2, centred @ halves.T - shifts.ravel()))
+        return np.hstack((centered, centered**2, centered @ halves.T - shifts.ravel()))
 
     def log_density(self, features: Array) -> Array:
         """``log p(x_n | s)`` of every row and component."""
@@ -186,10 +195,10 @@ class LowRankComponents:
         """By residuals, which do not cancel: ``|x - μ - Λ z|²_Ψ + |z|²`` for latent means ``z``."""
         squares = np.empty((len(rows), self.n_components))
         for s, mean in enumerate(self.means - self.origin):
-            gaps = rows - mean
-            latent = gaps @ self.lemma.mean_map[s].T
-            gaps -= latent @ self.loadings[s].T
-            squares[:, s] = gaps**2 @ (1.0 / self.noise_variances[s])
+            offsets = rows - mean
+            latent = offsets @ self.lemma.mean_map[s].T
+            offsets -= latent @ self.loadings[s].T
+            squares[:, s] = offsets**2 @ (1.0 / self.noise_variances[s])
             squares[:, s] += np.einsum("nd,nd->n", latent, latent)
         return self.log_normalizers - 0.5 * squares
 
@@ -215,14 +224,14 @@ class LowRankComponents:
         sums = np.empty((k, 2 * n_features))
         cross = np.empty((k, n_features, self.n_factors))
         for s, mean in enumerate(self.means - self.origin):
-            gaps = rows - mean
-            weighted = gaps * resp[:, s, None]
+            offsets = rows - mean
+            weighted = offsets * resp[:, s, None]
             sums[s, :n_features] = weighted.sum(axis=0)
-            sums[s, n_features:] = np.einsum("nj,nj->j", weighted, gaps)
-            cross[s] = weighted.T @ (gaps @ self.lemma.half[s].T)
+            sums[s, n_features:] = np.einsum("nj,nj->j", weighted, offsets)
+            cross[s] = weighted.T @ (offsets @ self.lemma.half[s].T)
         return resp.sum(axis=0), sums, cross
 
-    def maximize(self, statistics: Statistics) -> Self:
+    def m_step(self, statistics: Statistics) -> Self:
         """Components of higher expected likelihood; a starved component keeps its parameters."""
         if self.by_matrices:
             fed, means, scatter = self.as_full.scatters(statistics)
@@ -243,8 +252,8 @@ class LowRankComponents:
         fed = totals > STARVED
         safe = np.maximum(totals, STARVED)
         first = sums[:, :n_features] / safe[:, None]
-        centre = self.means if self.is_local else self.origin
-        means = np.where(fed[:, None], centre + first, self.means)
+        center = self.means if self.is_local else self.origin
+        means = np.where(fed[:, None], center + first, self.means)
         # Scatter about the new means; the products R (x - μ) were taken about the old ones.
         half = self.lemma.half
         shifts = np.einsum("kdj,kj->kd", half, means - self.means)
@@ -261,8 +270,20 @@ class LowRankComponents:
 
     def latent(self, rows: Array) -> Array:
         """Posterior means of the latent coordinates, of shape (n, k, d)."""
-        gaps = rows[:, None, :] - self.means
-        return np.asarray(np.einsum("kdj,nkj->nkd", self.lemma.mean_map, gaps))
+        offsets = rows[:, None, :] - self.means
+        return np.asarray(np.einsum("kdj,nkj->nkd", self.lemma.mean_map, offsets))
+
+    def with_parameters(self, **changes: Array) -> Self:
+        """The same components with other means."""
+        return replace(self, **changes)
+
+    def attributes(self, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Fitted attributes; covariances as matrices only up to some number of features."""
+        noise = self.noise_variances if self.kind == "factor" else self.noise_variances[:, 0]
+        values = {"means_": self.means, "loadings_": self.loadings, "noise_variances_": noise}
+        if self.means.shape[1] <= MOST_MATRIX_FEATURES:
+            values["covariances_"] = self.as_full.covariances
+        return {name: value.astype(dtype) for name, value in values.items()}
 
     def canonical(self) -> Self:
         """The same covariances, with factors ordered by the variance that they explain."""
@@ -288,14 +309,14 @@ def low_rank_of_rows(
     noise: float = 0.0,
     sample_weight: Array | None = None,
 ) -> LowRankComponents:
-    """``k`` copies of the component of all rows: what the first M-step starts from."""
+    """``k`` copies of the component of all rows: which the first m-step starts from."""
     added = reg_covar + noise
     if source.n_features <= MOST_FEATURES:
         mean, scatter, largest = data_moments(source, sample_weight)
         return low_rank_of_moments(
             mean, scatter, k, kind, n_factors, reg_covar, noise, largest_square=largest
         )
-    mean, variances, largest = _simple_moments(source, sample_weight)
+    mean, variances, largest = data_moments(source, sample_weight, full=False)
     variances = variances + added
     least = least_noise(variances, reg_covar)
     directions, values = _leading_directions(source, mean, n_factors, sample_weight)
@@ -364,25 +385,6 @@ def least_noise(variances: Array, reg_covar: float) -> Array:
     return np.maximum(LEAST_NOISE * known, reg_covar)
 
 
-def _simple_moments(source: RowSource, sample_weight: Array | None) -> tuple[Array, Array, float]:
-    """Mean, variances and the largest squared distance to the mean."""
-    weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
-    total = weights.sum()
-    mean = (
-        source.map_reduce(
-            lambda block, w: ((w @ np.asarray(block, np.float64),), ()), aligned=(weights,)
-        )[0][0]
-        / total
-    )
-
-    def squares(block: Any, w: Array) -> tuple[tuple[Array], tuple[Array]]:
-        gaps = (np.asarray(block, np.float64) - mean) ** 2
-        return (w @ gaps,), (gaps.sum(axis=1),)
-
-    (sums,), (distances,) = source.map_reduce(squares, aligned=(weights,))
-    return mean, sums / total, float(distances.max())
-
-
 def _leading_directions(
     source: RowSource, mean: Array, n: int, sample_weight: Array | None
 ) -> tuple[Array, Array]:
@@ -392,8 +394,8 @@ def _leading_directions(
     directions = np.linalg.qr(np.random.RandomState(0).standard_normal((len(mean), width)))[0]
 
     def times_scatter(block: Any, w: Array) -> tuple[tuple[Array], tuple[()]]:
-        gaps = np.asarray(block, np.float64) - mean
-        return (gaps.T @ ((gaps @ directions) * w[:, None]),), ()
+        offsets = np.asarray(block, np.float64) - mean
+        return (offsets.T @ ((offsets @ directions) * w[:, None]),), ()
 
     values = np.zeros(width)
     for _ in range(PASSES):

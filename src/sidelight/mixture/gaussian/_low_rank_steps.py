@@ -1,9 +1,9 @@
-"""Covariances of low rank plus noise: their algebra and their M-steps (Verbeek 2004, 3.1.4).
+"""Covariances of low rank plus noise: their algebra and their m-steps (Verbeek 2004, 3.1.4).
 
     Σ = Ψ + Λ Λᵀ,   Λ of shape (D, d),  Ψ diagonal
 
 All arrays hold the components along their first axis. The scatter ``S`` of the rows of a component
-is maximised over by
+is maximized over by
 
 * ``factor``: Ψ any diagonal matrix (factor analysers),
 * ``ppca``: Ψ = s² I (probabilistic principal components),
@@ -21,7 +21,7 @@ import numpy as np
 
 from sidelight._typing import Array
 
-#: EM steps on the scatter in one M-step of factor analysers.
+#: EM steps on the scatter in one m-step of factor analysers.
 FACTOR_STEPS = 10
 
 
@@ -49,7 +49,7 @@ class Lemma(NamedTuple):
 
     @property
     def mean_map(self) -> Array:
-        """``B`` of shape (k, d, D): latent means of centred rows."""
+        """``B`` of shape (k, d, D): latent means of centered rows."""
         return np.linalg.solve(np.swapaxes(self.root, 1, 2), self.half)
 
 
@@ -75,7 +75,7 @@ def dense(model: LowRank) -> Array:
 def of_scatter(
     scatter: Array, n_factors: int, kind: str, least: Array, start: Array | None = None
 ) -> LowRank:
-    """Maximise the likelihood of the scatter; ``least`` of shape (D,) bounds the noise below.
+    """Maximize the likelihood of the scatter; ``least`` of shape (D,) bounds the noise below.
 
     Exact for ``ppca`` and ``subspace``. Factor analysers start from the noise ``start`` of shape
     (k, D): the best loadings for it, then some EM steps.

@@ -1,7 +1,7 @@
 """Gaussian components for rows with missing values (Verbeek 2004, section 4.2.2).
 
-A missing value is hidden like the component of its row. The E-step measures a row by the marginal
-density of what it has; the M-step takes what it lacks by its mean given the rest, and adds the
+A missing value is hidden like the component of its row. The e-step measures a row by the marginal
+density of what it has; the m-step takes what it lacks by its mean given the rest, and adds the
 covariance given the rest:
 
     x̂_ns = E[x | x_o, s],   μ_s = Σ_n q_ns x̂_ns / N_s,
@@ -21,7 +21,7 @@ import numpy as np
 
 from sidelight._kernels.mixture.missing import add_conditional_covariances, complete_rows
 from sidelight._typing import Array
-from sidelight.mixture._core._components import Statistics
+from sidelight.mixture._core import Statistics
 from sidelight.mixture.gaussian._components import STARVED, GaussianComponents, upper_triangle
 from sidelight.mixture.gaussian._local import weighted_products, whitened
 from sidelight.mixture.gaussian._low_rank import LowRankComponents
@@ -38,8 +38,8 @@ def incomplete(components: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class AnyRows:
-    """Components that measure rows with or without missing values, the latter the fast way."""
+class MissingAwareComponents:
+    """Components that measure rows with and without missing values, the latter the fast way."""
 
     plain: Any
 
@@ -49,12 +49,12 @@ class AnyRows:
         return int(self.plain.n_statistics)
 
     @cached_property
-    def _lacking(self) -> Any:
+    def _incomplete(self) -> Any:
         return incomplete(self.plain)
 
     def pick(self, block: Any) -> Any:
         """Components for these rows."""
-        return self._lacking if np.isnan(block).any() else self.plain
+        return self._incomplete if np.isnan(block).any() else self.plain
 
     def features(self, block: Any) -> tuple[Any, Any]:
         """Components for these rows, and the statistics that these take."""
@@ -86,7 +86,7 @@ class Incomplete:
 
     @property
     def log_prior(self) -> float:
-        """Nothing is known about the parameters."""
+        """No prior."""
         return 0.0
 
     @property
@@ -95,6 +95,26 @@ class Incomplete:
         means: Array = self.inner.means
         return means
 
+    @property
+    def covariances(self) -> Array:
+        """Covariances of the components."""
+        covariances: Array = self.inner.covariances
+        return covariances
+
+    @property
+    def kind(self) -> str:
+        """Kind of covariances."""
+        return str(self.inner.kind)
+
+    @property
+    def n_first_steps(self) -> int:
+        """Number of m-steps on rough clusters."""
+        return int(getattr(self.inner, "n_first_steps", 1))
+
+    def with_parameters(self, **changes: Array) -> Self:
+        """The same components with other means or covariances."""
+        return replace(self, inner=self.inner.with_parameters(**changes))
+
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
         """Draw complete rows from one component."""
         rows: Array = self.inner.sample(component, n, rng)
@@ -102,7 +122,7 @@ class Incomplete:
 
 
 @dataclass(frozen=True)
-class CompletedRows:
+class CompletedTile:
     """Rows of a tile: those that are complete, and the others completed for every component.
 
     Attributes
@@ -111,7 +131,7 @@ class CompletedRows:
         Rows without missing values.
     features : object
         Statistics of these.
-    gaps : ndarray of shape (k, b', D)
+    offsets : ndarray of shape (k, b', D)
         The other rows less the means, what is missing by its conditional mean.
     log_determinants : ndarray of shape (p, k)
         ``log|P_hh|`` of every pattern.
@@ -121,7 +141,7 @@ class CompletedRows:
 
     is_complete: Array
     features: Any
-    gaps: Array
+    offsets: Array
     log_determinants: Array
     patterns: Patterns | None
 
@@ -142,7 +162,7 @@ class CorrelatedFeatures(Incomplete):
         """Fewer numbers per row than there are: larger tiles have more rows of each pattern."""
         return max(self._gaussians.n_statistics // 4, 1)
 
-    def features(self, block: Any) -> CompletedRows:
+    def features(self, block: Any) -> CompletedTile:
         """Statistics of the complete rows, and the others completed."""
         rows = np.asarray(block, dtype=np.float64)
         missing = np.isnan(rows)
@@ -150,9 +170,9 @@ class CorrelatedFeatures(Incomplete):
         features = self._gaussians.features(rows[is_complete])
         k, d = self._gaussians.means.shape
         holes = rows[~is_complete] - self._gaussians.origin
-        gaps = np.empty((k, len(holes), d))
+        offsets = np.empty((k, len(holes), d))
         if not len(holes):
-            return CompletedRows(is_complete, features, gaps, np.empty((0, k)), None)
+            return CompletedTile(is_complete, features, offsets, np.empty((0, k)), None)
         patterns = patterns_of(missing[~is_complete])
         log_determinants = np.empty((len(patterns.missing), k))
         complete_rows(
@@ -161,10 +181,10 @@ class CorrelatedFeatures(Incomplete):
             patterns.starts,
             self._gaussians.means - self._gaussians.origin,
             self._precisions,
-            gaps,
+            offsets,
             log_determinants,
         )
-        return CompletedRows(is_complete, features, gaps, log_determinants, patterns)
+        return CompletedTile(is_complete, features, offsets, log_determinants, patterns)
 
     @cached_property
     def _precisions(self) -> Array:
@@ -172,7 +192,7 @@ class CorrelatedFeatures(Incomplete):
         precisions: Array = self._gaussians.precisions
         return precisions if precisions.ndim == 3 else precisions[None]
 
-    def log_density(self, features: CompletedRows) -> Array:
+    def log_density(self, features: CompletedTile) -> Array:
         """``log p(x_o | s)`` of what every row has.
 
         ``|Σ_oo| = |Σ| |P_hh|``, and the squared distance of what there is to the mean is that of
@@ -187,14 +207,14 @@ class CorrelatedFeatures(Incomplete):
         lost = 0.5 * math.log(2 * math.pi) * patterns.missing.sum(axis=1)[:, None]
         of_patterns = gaussians.log_normalizers + lost - 0.5 * features.log_determinants
         of_rows = of_patterns[patterns.of_row]
-        for s, gaps in enumerate(features.gaps):
+        for s, offsets in enumerate(features.offsets):
             factor = gaussians.precision_factors
-            scaled = whitened(gaps.copy(), factor[s] if factor.ndim == 3 else factor)
+            scaled = whitened(offsets.copy(), factor[s] if factor.ndim == 3 else factor)
             of_rows[:, s] -= 0.5 * np.einsum("nd,nd->n", scaled, scaled)
         log_density[~features.is_complete] = of_rows
         return log_density
 
-    def statistics(self, features: CompletedRows, resp: Array) -> Statistics:
+    def statistics(self, features: CompletedTile, resp: Array) -> Statistics:
         """Expected sums: all responsibilities, those of rows with any value, and their moments."""
         gaussians = self._gaussians
         counted, *sums = gaussians.statistics(features.features, resp[features.is_complete])
@@ -203,7 +223,7 @@ class CorrelatedFeatures(Incomplete):
         patterns = features.patterns
         nothing = np.asarray(patterns.missing.all(axis=1))
         of_rows = np.where(nothing[patterns.of_row, None], 0.0, resp[~features.is_complete])
-        first, second = weighted_products(features.gaps, of_rows)
+        first, second = weighted_products(features.offsets, of_rows)
         add_conditional_covariances(
             patterns.missing, patterns.sums(of_rows), self._precisions, second
         )
@@ -227,23 +247,23 @@ class CorrelatedFeatures(Incomplete):
             return [first, second.sum(axis=0)[upper]]
         return [np.hstack((first, second[:, upper[0], upper[1]]))]
 
-    def maximize(self, statistics: Statistics) -> Self:
+    def m_step(self, statistics: Statistics) -> Self:
         """Means and covariances of the completed rows; empty rows count for the weights only."""
-        return replace(self, inner=self.inner.maximize(statistics[1:]))
+        return replace(self, inner=self.inner.m_step(statistics[1:]))
 
-    def expected_rows(self, features: CompletedRows, resp: Array) -> Array:
+    def expected_rows(self, features: CompletedTile, resp: Array) -> Array:
         """``E[x | x_o]`` of the rows that lack values; only the mean of the others."""
         expected: Array = resp @ self._gaussians.means
         lacking = ~features.is_complete
-        expected[lacking] += np.einsum("nk,knd->nd", resp[lacking], features.gaps)
+        expected[lacking] += np.einsum("nk,knd->nd", resp[lacking], features.offsets)
         return expected
 
     def latent(self, block: Any) -> Array:
         """Posterior means of the latent coordinates given what there is, of shape (b, k, d)."""
         features = self.features(block)
-        gaps = np.asarray(block, dtype=np.float64)[:, None, :] - self._gaussians.means
-        gaps[~features.is_complete] = np.swapaxes(features.gaps, 0, 1)
-        return np.asarray(np.einsum("kdj,nkj->nkd", self.inner.lemma.mean_map, gaps))
+        offsets = np.asarray(block, dtype=np.float64)[:, None, :] - self._gaussians.means
+        offsets[~features.is_complete] = np.swapaxes(features.offsets, 0, 1)
+        return np.asarray(np.einsum("kdj,nkj->nkd", self.inner.lemma.mean_map, offsets))
 
 
 @dataclass(frozen=True)
@@ -269,8 +289,8 @@ class IndependentFeatures(Incomplete):
     def features(self, block: Any) -> Array:
         """Values about the origin and their squares, 0 where missing, and which there are."""
         known = ~np.isnan(block)
-        centred = np.where(known, np.asarray(block, np.float64) - self.inner.origin, 0.0)
-        return np.hstack((centred, centred**2, known))
+        centered = np.where(known, np.asarray(block, np.float64) - self.inner.origin, 0.0)
+        return np.hstack((centered, centered**2, known))
 
     def log_density(self, features: Array) -> Array:
         """``log p(x_o | s)`` of what every row has."""
@@ -285,8 +305,8 @@ class IndependentFeatures(Incomplete):
         known = features[:, 2 * d :]
         log_density = known @ logs.T
         for s in range(self.n_components):
-            gaps = (features[:, :d] - mu[s]) * known
-            log_density[:, s] -= 0.5 * (gaps**2 @ (1.0 / variances[s]))
+            offsets = (features[:, :d] - mu[s]) * known
+            log_density[:, s] -= 0.5 * (offsets**2 @ (1.0 / variances[s]))
         return np.asarray(log_density)
 
     def statistics(self, features: Array, resp: Array) -> Statistics:
@@ -295,12 +315,12 @@ class IndependentFeatures(Incomplete):
         if self.inner.is_local:  # about the means, lest they cancel
             d = self.inner.means.shape[1]
             for s, mean in enumerate(self.inner.means - self.inner.origin):
-                gaps = (features[:, :d] - mean) * features[:, 2 * d :]
-                sums[s, :d] = resp[:, s] @ gaps
-                sums[s, d : 2 * d] = resp[:, s] @ gaps**2
+                offsets = (features[:, :d] - mean) * features[:, 2 * d :]
+                sums[s, :d] = resp[:, s] @ offsets
+                sums[s, d : 2 * d] = resp[:, s] @ offsets**2
         return resp.sum(axis=0), sums
 
-    def maximize(self, statistics: Statistics) -> Self:
+    def m_step(self, statistics: Statistics) -> Self:
         """Means and variances of the values that are there; what has none keeps its own."""
         inner = self.inner
         d = inner.means.shape[1]
@@ -309,8 +329,8 @@ class IndependentFeatures(Incomplete):
         fed = known > STARVED
         safe = np.maximum(known, STARVED)
         first, second = sums[:, :d] / safe, sums[:, d : 2 * d] / safe
-        centre = inner.means if inner.is_local else inner.origin
-        means = np.where(fed, centre + first, inner.means)
+        center = inner.means if inner.is_local else inner.origin
+        means = np.where(fed, center + first, inner.means)
         variances = np.where(fed, np.maximum(second - first**2, 0.0), 0.0)
         if inner.kind == "diag":
             scatter = np.where(fed, variances + inner.reg_covar, inner.covariances)

@@ -1,4 +1,4 @@
-"""Rows with missing values: what is known of the columns, patterns, and stand-ins for a start."""
+"""Rows with missing values: moments of the columns, patterns, and filled rows for a start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sidelight._fit.views import RowView
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core._starts import data_moments
+from sidelight.mixture._core import data_moments
 
 
 def has_missing(source: RowSource) -> bool:
@@ -48,11 +48,11 @@ def known_values(
     """
     weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
 
-    def sums_about(centre: Any) -> tuple[Array, ...]:
+    def sums_about(center: Any) -> tuple[Array, ...]:
         def add(block: Any, w: Array) -> tuple[tuple[Array, ...], tuple[()]]:
             known = ~np.isnan(block)
-            gaps = np.where(known, np.asarray(block, np.float64) - centre, 0.0)
-            return (w @ known, w @ gaps, w @ gaps**2), ()
+            offsets = np.where(known, np.asarray(block, np.float64) - center, 0.0)
+            return (w @ known, w @ offsets, w @ offsets**2), ()
 
         return source.map_reduce(add, aligned=(weights,))[0]
 

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, Whole
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core._em import EMResult, em, feature_tiles, log_joint_blocks
-from sidelight.mixture._core._known_classes import known_classes
-from sidelight.mixture._core._labelled import LabelledRows
-from sidelight.mixture._core._starts import components_of_clusters
-from sidelight.mixture.gaussian._base import _GaussianBase, given_parameters
-from sidelight.mixture.gaussian._components import COVARIANCE_TYPES, one_gaussian
+from sidelight.mixture._core import (
+    LabelledRows,
+    Parameters,
+    StartName,
+    feature_tiles,
+    known_classes,
+    log_joint_blocks,
+)
+from sidelight.mixture.gaussian._components import GaussianBase, one_gaussian
 from sidelight.mixture.gaussian._low_rank import (
     LOW_RANK_TYPES,
     LowRankComponents,
     low_rank_of_moments,
     low_rank_of_rows,
 )
-from sidelight.mixture.gaussian._missing import AnyRows, Incomplete, incomplete
+from sidelight.mixture.gaussian._missing import Incomplete, MissingAwareComponents, incomplete
 from sidelight.mixture.gaussian._missing_rows import (
     FilledRows,
     has_missing,
@@ -34,12 +37,6 @@ from sidelight.mixture.gaussian._missing_rows import (
     known_values,
 )
 from sidelight.tags import MethodTags
-
-__all__ = ["GaussianMixture", "_GaussianBase", "given_parameters"]
-
-
-#: Low-rank covariances are also kept as matrices up to this many features.
-MOST_MATRIX_FEATURES = 200
 
 #: Fitted attributes that only some kinds of covariances have.
 PARAMETERS = (
@@ -50,14 +47,11 @@ PARAMETERS = (
     "noise_variances_",
 )
 
-#: M-steps on rough clusters where one is not exact: low-rank covariances of many features.
-FIRST_STEPS = 4
 
+class GaussianMixture(GaussianBase):
+    """Mixture of Gaussians by expectation maximization: missing values, partial labels, factors.
 
-class GaussianMixture(_GaussianBase):
-    """Mixture of Gaussians by expectation maximisation: missing values, partial labels, factors.
-
-    Maximises the log-likelihood ``L = Σ_n w_n log Σ_s π_s N(x_n; μ_s, Σ_s)`` by turns: the
+    Maximizes the log-likelihood ``L = Σ_n w_n log Σ_s π_s N(x_n; μ_s, Σ_s)`` by turns: the
     responsibilities ``q_ns = p(s | x_n)``, then weights, means and covariances of the rows so
     weighted (Verbeek 2004, section 3.1.2). Rows of a known class ``c`` belong to component ``c``
     with certainty (Book 2009, section 5.3.1), so that components keep the names of their classes.
@@ -71,43 +65,44 @@ class GaussianMixture(_GaussianBase):
 
     Low-rank covariances ``Σ_s = Ψ_s + Λ_s Λ_sᵀ`` have ``n_factors`` columns in ``Λ_s`` (Verbeek
     2004, section 3.1.4): a row is ``x = μ_s + Λ_s z + noise`` with latent coordinates
-    ``z ~ N(0, I)``.
+    ``z ~ N(0, I)``. Read more in the :doc:`user guide </mixture/gaussian>`.
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int >= 1, default=1
         Number of components ``k``.
     covariance_type : {"full", "tied", "diag", "spherical", "factor", "ppca", "subspace"}, \
-            default="full"
-        One matrix per component, one for all, variances per component and feature, or one
-        variance per component; of low rank plus noise: factor analysers (noise of each feature),
-        probabilistic principal components (the same noise for all features), k-subspaces type
-        (also the same variance along all factors).
-    n_factors : int, default=1
+default="full"
+        Shape of the covariances: one matrix per component, one for all, variances per component
+        and feature, or one variance per component; of low rank plus noise: factor analyzers (noise
+        of each feature), probabilistic principal components (the same noise for all features),
+        k-subspaces type (also the same variance along all factors).
+    n_factors : int >= 0, default=1
         Number of factors of low-rank covariances, below the number of features.
-    tol : float, default=1e-5
-        Stop when an iteration gains less log-likelihood than this per row.
-    reg_covar : float, default=1e-6
+    tol : float >= 0, default=1e-05
+        Stop when an iteration gains no more log-likelihood than this per row.
+    reg_covar : float >= 0, default=1e-06
         Added to the variances, which keeps components from collapsing onto single rows.
-    measurement_noise : float, default=0.0
+    measurement_noise : float >= 0, default=0.0
         Standard deviation of each measurement: rows are small Gaussians of this width and their
-        expected likelihood is maximised, a bounded problem with an exact ascent. Not with missing
+        expected likelihood is maximized, a bounded problem with an exact ascent. Not with missing
         values.
-    max_iter : int, default=200
-        At most this many iterations per start.
-    n_init : int, default=1
-        Number of starts, of which the best is kept.
+    max_iter : int >= 1, default=200
+        Largest number of iterations of a restart.
+    n_init : int >= 1, default=1
+        Number of restarts, of which the best is kept. Given means and precisions, or a warm start,
+        are run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters to start from; missing values are the means of their columns there.
-    weights_init, means_init, precisions_init : array, default=None
-        Parameters to start from, shaped like the fitted ones; what is not given comes from the
-        rough clusters. Low-rank covariances always do.
+    weights_init, means_init, precisions_init : x, default=None
+        Parameters to start from, shaped like the fitted ones; by default they come from the rough
+        clusters. Low-rank covariances always do.
     warm_start : bool, default=False
-        Start from the parameters of the last fit.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+        Whether to start from the parameters of the last fit.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -128,12 +123,6 @@ class GaussianMixture(_GaussianBase):
         Known class that each of the first components stands for.
     objective_, history_ : float, ndarray
         Negative log-likelihood per row at the end, and at every iteration; never rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether the gain fell to ``tol`` before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
 
     Examples
     --------
@@ -150,26 +139,26 @@ class GaussianMixture(_GaussianBase):
     [[6.0, 6.0]]
     """
 
-    _covariance_types = (*COVARIANCE_TYPES, *LOW_RANK_TYPES)
-
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: Count = 1,
         *,
-        covariance_type: str = "full",
-        n_factors: int = 1,
-        tol: float = 1e-5,
-        reg_covar: float = 1e-6,
-        measurement_noise: float = 0.0,
-        max_iter: int = 200,
-        n_init: int = 1,
-        init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
+        covariance_type: Literal[
+            "full", "tied", "diag", "spherical", "factor", "ppca", "subspace"
+        ] = "full",
+        n_factors: Whole = 1,
+        tol: NonNegative = 1e-5,
+        reg_covar: NonNegative = 1e-6,
+        measurement_noise: NonNegative = 0.0,
+        max_iter: Count = 200,
+        n_init: Count = 1,
+        init_params: StartName = "kmeans",
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
+        precisions_init: ArrayLike | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -207,70 +196,29 @@ class GaussianMixture(_GaussianBase):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Fit the mixture to the rows.
-
-        Parameters
-        ----------
-        X : array or RowSource of shape (n_samples, n_features)
-            The rows; NaN stands for a value that was not measured.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Labels are used, also where must-links pass them on; other pairs are only counted.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : GaussianMixture
-            The fitted mixture.
-        """
-        source = self._validate_rows(X, reset=True)
-        k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_gaussian()
+        source, known = self._validate_fit(X, y, constraints)
         self._check_low_rank(source.n_features)
         weights = check_weights(sample_weight, source)
-        known = self._check_constraints(constraints, y, source.n_rows)
-        labels, self.classes_ = known_classes(known, k)
-        held = LabelledRows(labels, weights) if np.any(labels >= 0) else None
-        rough: RowSource = source
-        if has_missing(source):
-            whole, rough = self._whole_of_incomplete(source, k, weights)
-        else:
-            whole = self._whole_data(source, k, weights)
-
-        def run(number: int, rng: np.random.RandomState) -> EMResult:
-            components, log_weights = self._start(
-                source, whole, rng, sample_weight=weights, labels=labels, rough=rough
-            )
-            if isinstance(whole, Incomplete) and not isinstance(components, Incomplete):
-                components = incomplete(components)  # a warm start
-            return em(
-                source,
-                components,
-                log_weights,
-                sample_weight=weights,
-                held=held,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                description=type(self).__name__,
-                verbose=self.verbose,
-            )
-
-        best = self._best_restart(self.n_init, run, source)
-        if isinstance(best.components, Incomplete):
-            best = replace(best, components=best.components.inner)
-        return self._set_fitted_attributes(best, source, known, held)
+        labels, self.classes_ = known_classes(known, self.n_components)
+        whole, rough = self._whole_and_rough(source, weights)
+        best = self._best_em(source, whole, weights, LabelledRows(labels, weights), labels, rough)
+        components = best.components
+        if isinstance(components, Incomplete):
+            components = components.inner
+        if isinstance(components, LowRankComponents):
+            components = components.canonical()
+        for name in PARAMETERS:  # those of an earlier fit with other covariances
+            self.__dict__.pop(name, None)
+        return self._set_fitted_attributes(replace(best, components=components), source, known)
 
     def _check_low_rank(self, n_features: int) -> None:
-        """Check what low-rank covariances need."""
+        """Check the parameters of low-rank covariances against the data."""
         if self.covariance_type not in LOW_RANK_TYPES:
             return
-        n = self.n_factors
-        if isinstance(n, bool) or not isinstance(n, Integral) or not 0 <= n < n_features:
+        if self.n_factors >= n_features:
             raise ValueError(
                 f"n_factors must be a whole number from 0 to {n_features - 1}, below the "
-                f"{n_features} features, got {n!r}."
+                f"{n_features} features, got {self.n_factors!r}."
             )
         if self.precisions_init is not None:
             raise ValueError(
@@ -278,24 +226,13 @@ class GaussianMixture(_GaussianBase):
                 "start from means_init and weights_init, or with warm_start=True."
             )
 
-    def _whole_data(self, source: RowSource, k: int, sample_weight: Array | None) -> Any:
-        """``k`` copies of the component of all rows."""
-        if self.covariance_type not in LOW_RANK_TYPES:
-            return super()._whole_data(source, k, sample_weight)
-        return low_rank_of_rows(
-            source,
-            k,
-            self.covariance_type,
-            int(self.n_factors),
-            reg_covar=self.reg_covar,
-            noise=self.measurement_noise**2,
-            sample_weight=sample_weight,
-        )
-
-    def _whole_of_incomplete(
-        self, source: RowSource, k: int, sample_weight: Array | None
-    ) -> tuple[Incomplete, RowSource]:
-        """``k`` copies of the component of rows with missing values, and stand-ins for these."""
+    def _whole_and_rough(
+        self, source: RowSource, sample_weight: Array | None
+    ) -> tuple[Any, RowSource]:
+        """Copies of the component of all rows, and rows without missing values to cluster."""
+        k = self.n_components
+        if not has_missing(source):
+            return self._whole_data(source, k, sample_weight), source
         if self.measurement_noise:
             raise ValueError(
                 "measurement_noise does not go with missing values; fit with measurement_noise=0."
@@ -303,64 +240,46 @@ class GaussianMixture(_GaussianBase):
         columns = known_values(source, sample_weight, getattr(self, "feature_names_in_", None))
         filled = FilledRows(source, columns.means)
         mean, covariance, largest = incomplete_moments(filled, columns, sample_weight)
-        whole: Any
-        if self.covariance_type in LOW_RANK_TYPES:
-            whole = low_rank_of_moments(
-                mean,
-                covariance,
-                k,
-                self.covariance_type,
-                int(self.n_factors),
-                self.reg_covar,
-                largest_square=largest,
+        kind, reg_covar = self.covariance_type, self.reg_covar
+        if kind in LOW_RANK_TYPES:
+            whole: Any = low_rank_of_moments(
+                mean, covariance, k, kind, self.n_factors, reg_covar, largest_square=largest
             )
         else:
             whole = one_gaussian(
-                mean,
-                covariance,
-                k,
-                self.covariance_type,
-                reg_covar=self.reg_covar,
-                largest_square=largest,
+                mean, covariance, k, kind, reg_covar=reg_covar, largest_square=largest
             )
         return incomplete(whole), filled
 
-    def _first_components(
-        self, source: RowSource, whole: Any, clusters: Array, sample_weight: Array | None
-    ) -> tuple[Any, Array]:
-        is_exact = not isinstance(whole, LowRankComponents) or whole.by_matrices
-        components = whole
-        for _ in range(1 if is_exact else FIRST_STEPS):
-            components, log_weights = components_of_clusters(
-                source, components, clusters, sample_weight
-            )
-        return components, log_weights
-
-    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
-        for name in PARAMETERS:  # those of an earlier fit with other covariances
-            self.__dict__.pop(name, None)
-        if not isinstance(components, LowRankComponents):
-            super()._keep_parameters(components, dtype)
-            return
-        components = components.canonical()
-        self._components = components
-        self.means_ = components.means.astype(dtype)
-        self.loadings_ = components.loadings.astype(dtype)
-        noise = components.noise_variances
-        self.noise_variances_ = (noise if components.kind == "factor" else noise[:, 0]).astype(
-            dtype
+    def _whole_data(self, source: RowSource, k: int, sample_weight: Array | None) -> Any:
+        if self.covariance_type not in LOW_RANK_TYPES:
+            return super()._whole_data(source, k, sample_weight)
+        return low_rank_of_rows(
+            source,
+            k,
+            self.covariance_type,
+            self.n_factors,
+            reg_covar=self.reg_covar,
+            noise=self.measurement_noise**2,
+            sample_weight=sample_weight,
         )
-        if components.means.shape[1] <= MOST_MATRIX_FEATURES:
-            self.covariances_ = components.as_full.covariances.astype(dtype)
+
+    def _start(
+        self, source: RowSource, whole: Any, clusters: Any, sample_weight: Array | None
+    ) -> Parameters:
+        start = super()._start(source, whole, clusters, sample_weight)
+        if isinstance(whole, Incomplete) and not isinstance(start.components, Incomplete):
+            return start._replace(components=incomplete(start.components))  # a warm start
+        return start
 
     def _map_joint(self, source: RowSource, finish: Any) -> Array:
         """Apply ``finish`` to ``log π_s + log p(x_o | s)`` of what the rows have."""
-        components: Any = AnyRows(self._components)
+        components: Any = MissingAwareComponents(self._components)
         joint: Array = log_joint_blocks(source, components, self._log_weights, finish)
         return joint
 
     def impute(self, X: Any) -> Array:
-        """Return the rows with what is missing replaced by its expectation given the rest.
+        """Return the rows with missing values replaced by their expectation given the rest.
 
         ``E[x_h | x_o] = Σ_s p(s | x_o) E[x_h | x_o, s]``.
 
@@ -372,7 +291,7 @@ class GaussianMixture(_GaussianBase):
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            The rows without gaps.
+            The rows without missing values.
         """
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
@@ -400,7 +319,7 @@ class GaussianMixture(_GaussianBase):
         X : array of shape (n_samples, n_features)
             Rows.
         most_probable : bool, default=False
-            Only for the most probable component of every row.
+            Whether to return only those of the most probable component of every row.
 
         Returns
         -------
@@ -415,7 +334,7 @@ class GaussianMixture(_GaussianBase):
                 f"covariance_type={self.covariance_type!r}."
             )
         source = self._validate_rows(X, reset=False)
-        either: Any = AnyRows(self._components)
+        either: Any = MissingAwareComponents(self._components)
 
         def work(block: Any) -> tuple[tuple[()], tuple[Array]]:
             pieces = []

@@ -15,8 +15,11 @@ from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbo
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
-from sidelight.mixture.gaussian._base import _GaussianBase, given_parameters
-from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.mixture.gaussian._components import (
+    GaussianBase,
+    GaussianComponents,
+    given_parameters,
+)
 from sidelight.mixture.growing._candidates import pick_components
 from sidelight.mixture.growing._cell_em import CellResult, em_on_cells
 from sidelight.mixture.growing._cells import CellGaussians, CellTree
@@ -36,7 +39,7 @@ CANDIDATES = 10
 SAME = 1e-3
 
 
-class AcceleratedMixture(_GaussianBase):
+class AcceleratedMixture(GaussianBase):
     """Mixture of Gaussians for very many rows: EM on cells of a tree, refined where it matters.
 
     The rows are divided into cells ``A`` whose rows share their responsibilities ``q_A``. Then
@@ -201,7 +204,7 @@ class AcceleratedMixture(_GaussianBase):
         first = CellTree(source, weights, full=self.covariance_type in ("full", "tied"))
         leaves = first.partition(self._first_cells(k, source.n_features))
 
-        n_starts = 1 if self._is_start_given() else self.n_init
+        n_starts = 1 if self._start_is_given() else self.n_init
 
         def run(number: int, rng: np.random.RandomState) -> CellResult:
             tree = first if n_starts == 1 else first.copy()
@@ -246,15 +249,19 @@ class AcceleratedMixture(_GaussianBase):
     ) -> tuple[Any, Array]:
         """Components and mixing weights (as logarithms) to start from."""
         k = whole.n_components
-        if self.init_params == "greedy" and not self._is_start_given():
+        if self.init_params == "greedy" and not self._start_is_given():
             components, log_weights = self._greedy_start(tree, leaves, whole, rng)
             return given_parameters(
-                components, log_weights, self.weights_init, self.means_init, self.precisions_init
+                components,
+                log_weights,
+                weights=self.weights_init,
+                means=self.means_init,
+                precisions=self.precisions_init,
             )
         # k-means wants at least as many points as clusters, equal or not.
         copies = -(-k // len(leaves))
         points = np.tile(leaves, copies)
-        components, log_weights = self._start(
+        components, log_weights = self._rough_start(
             as_rows(tree.cells(points)),
             whole,
             rng,
@@ -262,11 +269,6 @@ class AcceleratedMixture(_GaussianBase):
             rough=as_rows(tree.means[points]),
         )
         return CellGaussians.of(components), log_weights
-
-    def _is_start_given(self) -> bool:
-        """Whether nothing about the start is random."""
-        is_warm = self.warm_start and hasattr(self, "_components")
-        return is_warm or (self.means_init is not None and self.precisions_init is not None)
 
     def _greedy_start(
         self,

@@ -22,8 +22,7 @@ import numpy as np
 from sidelight._kernels.mixture.insertion_em import join_rows
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.mixture._core._components import Statistics
-from sidelight.mixture._core._em import feature_tiles
+from sidelight.mixture._core import Statistics, feature_tiles
 from sidelight.mixture.gaussian._components import GaussianComponents
 
 #: At most this many pairs of rows are drawn per candidate that is wanted: rows may all be equal.
@@ -70,7 +69,7 @@ class Candidates:
         """M-step of every candidate by itself."""
         return replace(
             self,
-            components=self.components.maximize(statistics),
+            components=self.components.m_step(statistics),
             shares=np.clip(statistics[0] / total, LEAST_SHARE, 1 - LEAST_SHARE),
             gains=np.full(len(self), -np.inf),
         )
@@ -328,7 +327,7 @@ def _halves(
         good = np.flatnonzero((counts > d) & (counts[_partner(len(counts))] > 0))
         if len(good):
             shares = np.full(len(good), 0.5 * np.exp(log_weights[i]))
-            fitted = pick_components(components.maximize(tuple(statistics)), good)
+            fitted = pick_components(components.m_step(tuple(statistics)), good)
             gains = np.full(len(good), -np.inf)
             halves.append(Candidates(i, fitted, shares, gains))
     return halves

@@ -10,7 +10,7 @@ from scipy.special import log_softmax, logsumexp
 from sidelight._kernels.mixture.cells import dividing_directions
 from sidelight._typing import Array
 from sidelight.engine import as_rows
-from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
+from sidelight.mixture._core import EMResult, em, log_joint_blocks
 from sidelight.mixture.growing._cells import EQUAL, UNCUT, CellGaussians, CellSamples, CellTree
 
 #: Iterations on cells that will be cut anyway. More make components alike that own the same cells.

@@ -26,7 +26,7 @@ from sidelight._kernels.mixture.cells import (
 )
 from sidelight._typing import Array
 from sidelight.engine import as_rows, get_threads
-from sidelight.mixture._core._components import Statistics
+from sidelight.mixture._core import Statistics
 from sidelight.mixture.gaussian import _local as local
 from sidelight.mixture.gaussian._components import GaussianComponents, _symmetric
 

@@ -14,9 +14,9 @@ from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core._em import EMResult
-from sidelight.mixture.gaussian._components import GaussianComponents
-from sidelight.mixture.gaussian._mixture import GaussianMixture, _GaussianBase
+from sidelight.mixture._core import EMResult
+from sidelight.mixture.gaussian._components import GaussianBase, GaussianComponents
+from sidelight.mixture.gaussian._mixture import GaussianMixture
 from sidelight.mixture.growing._greedy_path import REASONS, Step, greedy_path
 from sidelight.tags import MethodTags
 
@@ -42,7 +42,7 @@ class Path:
         return self.steps[-1].result.interrupted
 
 
-class GreedyMixture(_GaussianBase):
+class GreedyMixture(GaussianBase):
     """Mixture of Gaussians grown one component at a time, by greedy EM.
 
     Maximizes the log-likelihood ``L = Σ_n w_n log p(x_n)`` of ``p(x) = Σ_s π_s N(x; μ_s, Σ_s)``.
@@ -249,7 +249,7 @@ class GreedyMixture(_GaussianBase):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
         model._components, model._log_weights = result.components, result.log_weights
-        model._keep_parameters(result.components, dtype)
+        model._set_parameters(result.components, dtype)
         model.weights_ = np.exp(result.log_weights).astype(dtype)
         model._n_features_out = len(model.weights_)
         model.objective_ = result.objective
@@ -259,7 +259,7 @@ class GreedyMixture(_GaussianBase):
 
 def _criterion(name: str | None, result: EMResult, n: int) -> float:
     """BIC or AIC of a mixture, or its negative log-likelihood; the lower the better."""
-    loss = -2 * n * result.lower_bound
+    loss = 2 * n * result.objective
     if name is None:
         return loss
     n_parameters = result.components.n_parameters + len(result.log_weights) - 1

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.mixture._core._em import EMResult, em, log_joint_blocks
+from sidelight.mixture._core import EMResult, em, log_joint_blocks
 from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.mixture.growing._candidates import (
     Candidates,
@@ -76,7 +76,7 @@ def greedy_path(
     weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
     components, log_weights = whole, np.zeros(1)
     tried: dict[str, int] = {}
-    before = -np.inf
+    before = np.inf
     while True:
         result = em(
             source,
@@ -88,12 +88,12 @@ def greedy_path(
             description=f"{description}, {len(log_weights)} components",
             verbose=verbose,
         )
-        if not result.lower_bound > before:
+        if not result.objective < before:
             return
         yield Step(result, tried)
         if result.interrupted:
             return
-        before = result.lower_bound
+        before = result.objective
         mixture = current_mixture(source, result, weights)
         best, tried = best_candidate(mixture, result, whole, n_candidates, rng)
         if best is None:

@@ -25,8 +25,7 @@ from sidelight._fit.restarts import best_of
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core._base import _MixtureBase
-from sidelight.mixture._core._em import log_joint_blocks, normalized_log
+from sidelight.mixture._core import MixtureBase, log_joint_blocks, normalized_log
 from sidelight.mixture.kernel._bandwidths import CANDIDATES, choose, distance_percentiles
 from sidelight.mixture.kernel._components import KernelComponents
 from sidelight.mixture.kernel._profiles import (
@@ -54,7 +53,7 @@ GRAPH_NEIGHBORS = 10
 TOGETHER = 2**24
 
 
-class NonparametricMixture(_MixtureBase):
+class NonparametricMixture(MixtureBase):
     """Mixture of kernel densities with learned weights, for clusters of any shape.
 
     Component ``s`` has a profile ``Q_s`` over all rows, which adds up to 1, and the density

@@ -12,12 +12,11 @@ from sidelight._fit.checks import check_n_clusters, check_weights
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core._base import _MixtureBase
-from sidelight.mixture._core._em import LEAST_WEIGHT, EMResult
+from sidelight.mixture._core import LEAST_WEIGHT, EMResult, MixtureBase
 from sidelight.mixture.message_length._componentwise import Search, search_components
 
 
-class MessageLengthMixture(_MixtureBase):
+class MessageLengthMixture(MixtureBase):
     """Mixtures that find their number of components by the length of a message."""
 
     n_components: Any
@@ -63,7 +62,7 @@ class MessageLengthMixture(_MixtureBase):
         result = EMResult(
             components=components,
             log_weights=np.log(np.maximum(weights, LEAST_WEIGHT)),
-            history=-search.history / n,
+            history=search.history / n,
             n_iter=search.n_iter,
             converged=search.best.converged,
             interrupted=search.interrupted,

@@ -15,8 +15,7 @@ from sidelight._fit.parameters import Auto, Count, NonNegative, Positive, Seed, 
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core._em import LEAST_WEIGHT
-from sidelight.mixture._core._known_classes import known_classes
+from sidelight.mixture._core import LEAST_WEIGHT, known_classes
 from sidelight.mixture.message_length._base import MessageLengthMixture
 from sidelight.mixture.message_length._componentwise import Search
 from sidelight.mixture.message_length._saliency import SaliencyComponents
@@ -227,7 +226,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         )
         return refit.best.last.parameters
 
-    def _keep_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
+    def _set_parameters(self, components: Any, dtype: np.dtype[Any]) -> None:
         self.saliencies_ = components.saliencies.astype(dtype)
         self.means_ = components.means.astype(dtype)
         self.covariances_ = components.variances.astype(dtype)

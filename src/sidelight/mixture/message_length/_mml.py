@@ -10,9 +10,8 @@ from sidelight._fit.parameters import Count, NonNegative, Positive, Seed, Verbos
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core._starts import data_moments
-from sidelight.mixture.gaussian._base import _GaussianBase
-from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.mixture._core import data_moments
+from sidelight.mixture.gaussian._components import GaussianBase, GaussianComponents
 from sidelight.mixture.message_length._base import MessageLengthMixture
 from sidelight.mixture.message_length._componentwise import Search
 from sidelight.mixture.message_length._revisable_gaussians import (
@@ -22,7 +21,7 @@ from sidelight.mixture.message_length._revisable_gaussians import (
 from sidelight.tags import MethodTags
 
 
-class MMLMixture(MessageLengthMixture, _GaussianBase):
+class MMLMixture(MessageLengthMixture, GaussianBase):
     """Mixture of Gaussians that finds its number of components.
 
     Minimizes the length of a message that tells the parameters and then the rows:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.mixture._core._criteria import mml
+from sidelight.mixture._core import mml
 from sidelight.mixture.gaussian._components import GaussianComponents
 
 Sums = tuple[Array, ...]
