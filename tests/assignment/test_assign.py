@@ -107,7 +107,7 @@ def test_the_dynamic_programme_solves_trees(n, k, seed):
 def test_the_reduction_alone_is_exact(problem, visits):
     cost, edges = problem
     graph = make_graph(len(cost), edges)
-    left, told, first, second, dead_end = kernels.reduce_problem(
+    left, parent, first, second, dead_end = kernels.reduce_problem(
         reduced := cost.copy(), graph.indptr, graph.neighbors, visits
     )
     if dead_end >= 0:
@@ -126,7 +126,7 @@ def test_the_reduction_alone_is_exact(problem, visits):
     if best is None:
         assert np.isinf(brute_force(cost, edges))
         return
-    kernels.read_back(best, left, told, first, second)
+    kernels.read_back(best, left, parent, first, second)
     assert is_proper(best, edges)
     assert total(cost, best) == pytest.approx(brute_force(cost, edges))
 

@@ -92,7 +92,7 @@ def explain_bad_rows(X: Any, error: Exception) -> Exception:
     column = columns[0] if names is None else repr(str(names[columns[0]]))
     return type(error)(
         f"{error}\nThe first is in row {row}, column {column}; {len(np.unique(rows))} of "
-        f"{X.shape[0]} rows are affected: drop them, or fill the gaps first."
+        f"{X.shape[0]} rows are affected: drop them, or fill in the values first."
     )
 
 

@@ -78,7 +78,7 @@ class Answers:
     n_samples : int, optional
         Number of rows; not needed with ``ids`` or ``known``.
     ids : array-like of shape (n_samples,), optional
-        Names of the rows, for messages and files; here rows are told by position.
+        Names of the rows, for messages and files; rows are named by position here.
     known : Constraints, optional
         What is known beforehand. It must not contradict itself.
 
@@ -394,11 +394,11 @@ class Answers:
     @property
     def n_saved(self) -> int:
         """Number of pairs whose answer follows from the answers without having been asked."""
-        told = sum(
+        given = sum(
             news and not entry.inferred
             for news, entry in zip(self._news, self._entries, strict=True)
         )
-        return self._growing.n_together + self._growing.n_apart - self._known_pairs - told
+        return self._growing.n_together + self._growing.n_apart - self._known_pairs - given
 
     @property
     def n_open(self) -> int:

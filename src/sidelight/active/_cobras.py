@@ -99,7 +99,7 @@ class COBRAS(Strategy):
         self._restart()
 
     def _restart(self) -> None:
-        """Begin again with the same chance: what is known already costs no question."""
+        """Begin again with the same seed: what is known already costs no question."""
         self._n_undone = self._answers.n_undone
         self._random = np.random.RandomState(self._seed)
         self._procedure = self._refine()
@@ -166,7 +166,7 @@ class COBRAS(Strategy):
         block = self._rows.take(rows)
         if _all_alike(block):
             return [rows]
-        with warnings.catch_warnings():  # that equal rows make fewer parts is no news here
+        with warnings.catch_warnings():  # equal rows make fewer parts
             warnings.simplefilter("ignore", ConvergenceWarning)
             labels = estimator.fit(block).labels_
         return [rows[labels == label] for label in np.unique(labels)]

@@ -87,7 +87,7 @@ class NPU(NeighborhoodStrategy):
         self._n_asked += 1
         p = neighborhood_probabilities(self._leaves, self._members)
         scores = entropy(p) / expected_questions(p, last_is_free=p.shape[1] == self._k)
-        candidates = self._order[free[self._order]]  # chance decides between equals
+        candidates = self._order[free[self._order]]  # ties are broken at random
         return int(candidates[np.argmax(scores[candidates])])
 
     def _promise(self, point: int, members: list[IntArray]) -> FloatArray:

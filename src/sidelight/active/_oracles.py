@@ -22,7 +22,7 @@ class Oracle(Protocol):
 
 
 class LabelOracle:
-    """Answers from known classes, wrong now and then if wished.
+    """Answers from known classes, with errors if ``noise`` is above 0.
 
     A pair gets the same answer however often, in whichever order and after whichever other pairs
     it is asked.
@@ -72,8 +72,8 @@ class LabelOracle:
     def _is_wrong(self, i: int, j: int) -> bool:
         if not self.noise:
             return False
-        chance = np.random.default_rng([self._seed, min(i, j), max(i, j)])
-        return bool(chance.random() < self.noise)
+        rng = np.random.default_rng([self._seed, min(i, j), max(i, j)])
+        return bool(rng.random() < self.noise)
 
 
 class CallableOracle:

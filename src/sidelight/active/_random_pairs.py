@@ -1,4 +1,4 @@
-"""Pairs drawn by chance: what every other strategy has to beat."""
+"""Pairs drawn at random: the baseline of the other strategies."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ class _Round:
     n_nodes: int
     remaining: IntArray
     left: IntArray
-    told: IntArray
+    parent: IntArray
     first: IntArray
     second: IntArray
 
@@ -260,7 +260,7 @@ class _Reduction:
         for one in reversed(self.rounds):
             wider = np.full(one.n_nodes, -1, dtype=np.int64)
             wider[one.remaining] = labels
-            read_back(wider, one.left, one.told, one.first, one.second)
+            read_back(wider, one.left, one.parent, one.first, one.second)
             labels = wider
         return labels
 
@@ -273,7 +273,7 @@ def _reduce(cost: FloatArray, graph: Graph) -> _Reduction:
     rounds: list[_Round] = []
     while graph.n_nodes:
         cost = cost.copy()
-        left, told, first, second, dead_end = reduce_problem(
+        left, parent, first, second, dead_end = reduce_problem(
             cost, graph.indptr, graph.neighbors, _VISITS
         )
         if dead_end >= 0:
@@ -281,7 +281,7 @@ def _reduce(cost: FloatArray, graph: Graph) -> _Reduction:
         stays = np.ones(graph.n_nodes, dtype=bool)
         stays[left] = False
         remaining = np.flatnonzero(stays)
-        rounds.append(_Round(graph.n_nodes, remaining, left, told, first, second))
+        rounds.append(_Round(graph.n_nodes, remaining, left, parent, first, second))
         nodes, cost, n_edges = nodes[remaining], cost[remaining], len(graph.edges)
         graph = _drop_idle_edges(subgraph(graph, remaining), cost)
         if len(left) == 0 and len(graph.edges) == n_edges:

@@ -1,7 +1,7 @@
-r"""Prices of clusters from those before the centres moved, by Newton's method.
+r"""Prices of clusters from those before the centers moved, by Newton's method.
 
 Rows go where cost plus price is least, and at the right prices the sizes meet their bounds
-(:mod:`sidelight.assignment._sized`). When all centres move a little, thousands of rows
+(:mod:`sidelight.assignment._sized`). When all centers move a little, thousands of rows
 may be in the wrong cluster at the old prices. Raising the price of cluster a by δ against that of b
 moves about :math:`\rho_{ab} \delta` rows from a to b, with :math:`\rho_{ab}` the number of rows
 between the two per unit of cost, so that the sizes are off by as much as
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidelight._kernels.assignment.sized import cheapest_and_gap, second_cheapest
+from sidelight._kernels.assignment.sized import cheapest_and_margin, second_cheapest
 from sidelight._typing import Array
 
 #: A step takes as long as the exact search for one row in so many costs, and some more.
@@ -54,11 +54,11 @@ def better_prices(cost: Array, lower: Array, upper: Array, prices: Array) -> tup
         Where to begin.
     """
     n, k = cost.shape
-    labels, gaps = np.empty(n, np.int32), np.empty(n)
+    labels, margins = np.empty(n, np.int32), np.empty(n)
     few = cost.size / COSTS_PER_ROW + SOME_ROWS
     best, fewest = prices, np.inf
     for n_steps in range(MOST_STEPS):
-        cheapest_and_gap(cost, prices, labels, gaps)
+        cheapest_and_margin(cost, prices, labels, margins)
         sizes = np.bincount(labels, minlength=k)
         # A price above 0 stands for a full cluster, one below 0 for one at its lower bound.
         goal = np.where(
@@ -72,7 +72,7 @@ def better_prices(cost: Array, lower: Array, upper: Array, prices: Array) -> tup
         if to_move <= few:
             return best, n_steps > 0
         few = FEW_ROWS * k
-        moved = prices + _newton_step(cost, prices, excess, labels, gaps)
+        moved = prices + _newton_step(cost, prices, excess, labels, margins)
         # What changes the sign of its price has no reason for one any more.
         prices = np.where(prices * moved < 0, 0.0, moved)
         if to_move <= CLOSE * k:
@@ -80,14 +80,14 @@ def better_prices(cost: Array, lower: Array, upper: Array, prices: Array) -> tup
     return best, True
 
 
-def _newton_step(cost: Array, prices: Array, excess: Array, labels: Array, gaps: Array) -> Array:
+def _newton_step(cost: Array, prices: Array, excess: Array, labels: Array, margins: Array) -> Array:
     n, k = cost.shape
     n_near = NEAR_ROWS * int(np.abs(excess).sum()) // 2 + NEAR_PER_CLUSTER * k
     place = min(n_near, n // 2)
-    width = np.partition(gaps, place)[place]
+    width = np.partition(margins, place)[place]
     if not width > 0:
         return np.zeros(k)
-    near = np.flatnonzero(gaps <= width)
+    near = np.flatnonzero(margins <= width)
     second = np.empty(len(near), np.int64)
     second_cheapest(cost, prices, near, labels, second)
     between = np.bincount(labels[near] * np.int64(k) + second, minlength=k * k).reshape(k, k)

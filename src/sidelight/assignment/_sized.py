@@ -31,7 +31,7 @@ import numpy.typing as npt
 from sidelight._kernels.assignment.sized import (
     DONE,
     NO_PATH,
-    cheapest_and_gap,
+    cheapest_and_margin,
     cost_of,
     excess_at,
     label_and_count,
@@ -41,7 +41,7 @@ from sidelight._kernels.assignment.sized import (
 from sidelight._typing import FloatArray, IntArray
 from sidelight.exceptions import SidelightError
 
-#: One row in this many is in the sample that prices are learnt from, if that leaves enough rows.
+#: One row in this many is in the sample that prices are found on first, if that leaves enough rows.
 SAMPLE = 8
 ROWS_PER_CLUSTER = 20
 
@@ -191,14 +191,14 @@ def solve_flow(
     if excess <= tolerance:
         return Flow(ground.labels, prices, np.empty(0, np.int64))
     in_play = min(int(ROWS_IN_PLAY * excess / row_size) + 200, n // 2)
-    reach = np.full(k, np.partition(ground.gaps, in_play)[in_play] / 2)
+    reach = np.full(k, np.partition(ground.margins, in_play)[in_play] / 2)
     for n_rounds in range(MOST_ROUNDS):
         play = ground.play(prices, reach)
         before, prices = prices, prices.copy()
         status = move_to_bounds(
             play.indptr,
             play.cluster,
-            play.gap,
+            play.margin,
             play.amount,
             play.fixed,
             lower,
@@ -212,7 +212,7 @@ def solve_flow(
         if n_rounds + 2 >= MOST_ROUNDS:
             reach = np.full(k, np.inf)
         else:
-            reach = _widen(reach, prices - before, status, float(ground.gaps.max()))
+            reach = _widen(reach, prices - before, status, float(ground.margins.max()))
     raise SidelightError(
         "No assignment of the rows to the clusters they may be in meets the bounds on the sizes: "
         "loosen the bounds or allow more clusters to the rows."
@@ -236,13 +236,13 @@ class _Ground:
     def __init__(self, cost: npt.NDArray[Any], sizes: FloatArray, prices: FloatArray) -> None:
         self._cost = cost
         self._sizes = sizes
-        self.labels, self.gaps = np.empty(len(cost), np.int32), np.empty(len(cost))
+        self.labels, self.margins = np.empty(len(cost), np.int32), np.empty(len(cost))
         self._settle(prices)
 
     def _settle(self, prices: FloatArray) -> None:
-        cheapest_and_gap(self._cost, prices, self.labels, self.gaps)
-        if np.any(np.isnan(self.gaps)):
-            row = int(np.argmax(np.isnan(self.gaps)))
+        cheapest_and_margin(self._cost, prices, self.labels, self.margins)
+        if np.any(np.isnan(self.margins)):
+            row = int(np.argmax(np.isnan(self.margins)))
             raise SidelightError(f"Row {row} may be in no cluster: all its costs are infinite.")
         self._prices = prices
         self._settled = self.labels.copy()
@@ -255,7 +255,7 @@ class _Ground:
     def play(self, prices: FloatArray, reach: FloatArray) -> _Play:
         """Label the rows at these prices; those that reaches put into play are listed."""
         rows = self._near(prices, reach)
-        if len(rows) > len(self.gaps) // 2 and np.any(prices != self._prices):
+        if len(rows) > len(self.margins) // 2 and np.any(prices != self._prices):
             self._settle(prices)
             rows = self._near(prices, reach)
         counts = np.empty(len(rows), np.int64)
@@ -269,7 +269,7 @@ class _Ground:
     def _near(self, prices: FloatArray, reach: FloatArray) -> IntArray:
         change = prices - self._prices
         near = reach.max() + reach + (change - change.min())
-        return np.flatnonzero(self.gaps <= near[self._settled])
+        return np.flatnonzero(self.margins <= near[self._settled])
 
 
 def _prices_of_sample(
@@ -305,7 +305,7 @@ class _Play:
         self.indptr = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(counts, out=self.indptr[1:])
         self.cluster = np.empty(self.indptr[-1], np.int32)
-        self.gap = np.empty(self.indptr[-1])
+        self.margin = np.empty(self.indptr[-1])
         self.amount = np.empty(self.indptr[-1])
         list_candidates(
             cost,
@@ -316,7 +316,7 @@ class _Play:
             labels,
             self.indptr,
             self.cluster,
-            self.gap,
+            self.margin,
             self.amount,
         )
 

@@ -39,7 +39,7 @@ class Constraints:
         Rows that belong together, and rows that must be apart: positions, or ids when ``ids`` is
         given.
     n_samples : int, optional
-        Number of rows; not needed when ids, labels or groups tell it.
+        Number of rows; by default that of ids, labels or groups.
     must_link_weight, cannot_link_weight : array-like of shape (m,) or float, optional
         Confidence in each pair, positive; 1 by default.
     labels : array-like of shape (n_samples,), optional

@@ -1,4 +1,4 @@
-r"""How much a set of constraints tells, and whether it agrees with itself on the data.
+r"""Informativeness of a set of constraints, and its agreement with itself on the data.
 
 Informativeness is the share of the statements that a clustering made without them violates. For
 coherence every pair is the segment between its two rows; a must-link and a cannot-link cohere if

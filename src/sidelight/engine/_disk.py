@@ -31,12 +31,12 @@ class _DiskRows(RowSource):
     """What the files share: blocks from the budget, and a look for missing values."""
 
     max_parallel = BLOCKS_IN_BUDGET
-    _gaps_allowed = False
+    _missing_allowed = False
 
     def with_missing(self) -> Self:
         """Return the same rows, where NaN stands for a value that was not measured."""
         rows = copy.copy(self)
-        rows._gaps_allowed = True
+        rows._missing_allowed = True
         rows._checked = self._checked[:]
         return rows
 
@@ -53,13 +53,14 @@ class _DiskRows(RowSource):
         """Look for values that cannot be used the first time a block is read."""
         if self._checked[number]:
             return block
-        bad = np.isinf(block) if self._gaps_allowed else ~np.isfinite(block)
+        bad = np.isinf(block) if self._missing_allowed else ~np.isfinite(block)
         if bad.any():
             rows, columns = np.nonzero(bad)
+            found = "infinity" if self._missing_allowed else "NaN or infinity"
             raise SidelightError(
-                f"{self._name()} holds {'infinity' if self._gaps_allowed else 'NaN or infinity'} "
+                f"{self._name()} holds {found} "
                 f"in row {self._blocks[number][0] + rows[0]}, {self._column_name(columns[0])}; "
-                "drop such rows, or fill the gaps first."
+                "drop such rows, or fill in the missing values first."
             )
         self._checked[number] = 1
         return block

@@ -25,12 +25,12 @@ def takers(estimator: Any) -> Iterator[tuple[str, Any]]:
 
 
 def takes_constraints(estimator: Any) -> bool:
-    """Whether constraints can be told to the estimator."""
+    """Whether the estimator takes constraints."""
     return next(takers(estimator), None) is not None
 
 
 def fit_with(estimator: Any, X: Any, constraints: Constraints) -> Any:
-    """Fit and tell the constraints to every part that takes them."""
+    """Fit, with the constraints for every part that takes them."""
     parts = list(takers(estimator))
     if not parts:
         return estimator.fit(X)

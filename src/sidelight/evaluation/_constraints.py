@@ -137,19 +137,19 @@ def held_out_satisfaction(
 ) -> Satisfaction:
     """Count what a partition respects of that which was held out of ``known``.
 
-    A held-out label also speaks about its row and the rows whose labels were told: with few
+    A held-out label also speaks about its row and the rows whose labels were used: with few
     labels most of what it says is there.
     """
     kept = satisfaction(held_out, labels)
     if known.labels is None or train.labels is None or held_out.labels is None:
         return kept
     clusters = own_cluster_for_unknown(encode_labels(labels))
-    told = np.where(train.labels >= 0, known.labels, -1)
+    used = np.where(train.labels >= 0, known.labels, -1)
     held = np.where((held_out.labels >= 0) & (train.labels < 0), known.labels, -1)
-    either = np.where((told >= 0) | (held >= 0), known.labels, -1)
+    either = np.where((used >= 0) | (held >= 0), known.labels, -1)
     across = (
         _through_labels(either, clusters)
-        - _through_labels(told, clusters)
+        - _through_labels(used, clusters)
         - _through_labels(held, clusters)
     )
     return kept + across

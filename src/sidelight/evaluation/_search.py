@@ -51,7 +51,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
     Every candidate is fitted with a part of the constraints and scored by the share of the others
     that its clusters respect; the folds are cut such that nothing held out follows from what was
-    told (:meth:`sidelight.Constraints.split`). The score of a partition :math:`y` on held-out
+    used (:meth:`sidelight.Constraints.split`). The score of a partition :math:`y` on held-out
     pairs is
 
     .. math:: \xi(y) = \tfrac12 \left( \frac{|\{ML : y_i = y_j\}|}{|ML|}
@@ -174,8 +174,8 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         known = _everything_known(constraints, y)
         candidates = list(ParameterGrid(self.param_grid))
         estimators = [clone(self.estimator).set_params(**clone_values(p)) for p in candidates]
-        told = any(takes_constraints(estimator) for estimator in estimators)
-        plan = self._plan(known, told)
+        uses_constraints = any(takes_constraints(estimator) for estimator in estimators)
+        plan = self._plan(known, uses_constraints)
         board = Scoreboard(candidates, sum(len(splits) for _, splits in plan), self.balanced)
         n_fits = board.n_splits * len(candidates)
         with fit_progress(type(self).__name__, n_fits, verbose=self.verbose) as bar:
@@ -187,14 +187,14 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         self._choose(board, estimators, X, known, plan[0][0])
         return self
 
-    def _plan(self, known: Constraints, told: bool) -> list[Repeat]:
+    def _plan(self, known: Constraints, uses_constraints: bool) -> list[Repeat]:
         """Seeds and splits of all repeats."""
         cv = self.constraints_cv
         rng = check_random_state(self.random_state)
         plan: list[Repeat] = []
         for _ in range(self.n_repeats):
             seed = int(rng.randint(np.iinfo(np.int32).max))
-            if not told:
+            if not uses_constraints:
                 splits = [(known, known)]
             elif isinstance(cv, Integral):
                 splits = known.split(n_splits=int(cv), random_state=rng)
@@ -213,14 +213,14 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         plan: list[Repeat],
         bar: FitProgress,
     ) -> None:
-        """Fit one candidate on every split; one that does not listen is fitted once per repeat."""
-        listens = takes_constraints(estimator)
+        """Fit one candidate on every split; without constraints, once per repeat."""
+        uses_constraints = takes_constraints(estimator)
         for seed, splits in plan:
             labels = None
             for train, held_out in splits:
                 started = time.perf_counter()
                 try:
-                    if labels is None or listens:
+                    if labels is None or uses_constraints:
                         labels = _fitted_labels(estimator, X, train, seed)
                 except SidelightError as error:
                     board.fail(index, error)

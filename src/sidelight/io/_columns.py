@@ -114,7 +114,9 @@ def is_number(text: str) -> bool:
     return True
 
 
-GAPS_ARE_MODELLED = " Methods that model gaps take them as they are: --method gaussian-mixture."
+MISSING_IS_MODELED = (
+    " Methods that model missing values take them as they are: --method gaussian-mixture."
+)
 
 
 def check_finite(
@@ -126,7 +128,7 @@ def check_finite(
     allow_missing: bool = False,
 ) -> None:
     """Find infinite and (unless they may be) missing numbers; say where the first one is."""
-    is_good = _is_number_or_gap if allow_missing else np.isfinite
+    is_good = _is_number_or_missing if allow_missing else np.isfinite
     if sparse.issparse(X):
         bad = np.flatnonzero(~is_good(X.data))
         if len(bad):
@@ -146,7 +148,7 @@ def check_finite(
         _raise_not_finite(rows, columns, X[rows, columns], names, ids, path)
 
 
-def _is_number_or_gap(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _is_number_or_missing(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return ~np.isinf(values)
 
 
@@ -164,13 +166,13 @@ def _raise_not_finite(
     if np.isinf(values[here]).all():
         kind = "infinite"
     others = len(np.unique(columns)) - 1
-    more = f" ({others} more columns have such gaps)" if others else ""
+    more = f" ({others} more columns have such values)" if others else ""
     name = names[int(first)]
     raise SidelightError(
         f"Column {name!r} of {path} has {here.sum()} {kind} number{'s' if here.sum() > 1 else ''}, "
-        f"the first in {row_name(ids, int(rows[here].min()))}{more}; fill the gaps, remove these "
+        f"the first in {row_name(ids, int(rows[here].min()))}{more}; fill them in, remove these "
         f"rows, or leave the column out: --drop {name} (in Python drop=[{name!r}])."
-        f"{'' if kind == 'infinite' else GAPS_ARE_MODELLED}"
+        f"{'' if kind == 'infinite' else MISSING_IS_MODELED}"
     )
 
 

@@ -127,7 +127,7 @@ def read_table(
     zero_based : bool, optional
         For a libsvm file, whether its first feature has the number 0; found out by default.
     allow_missing : bool, default=False
-        Read gaps as NaN, for methods that model them, instead of raising.
+        Whether to read missing values as NaN, for methods that model them, instead of raising.
 
     Returns
     -------

@@ -125,13 +125,13 @@ def reduce_problem(
     get in its way leaves, and tells this neighbor what each of its clusters would cost. Forests
     are solved by this alone (the dynamic programme over a tree).
 
-    Returns the nodes in the order they left, the neighbor each was told to (or -1), its best and
-    second best cluster, and a node without any cluster (or -1).
+    Returns the nodes in the order they left, the neighbor that each reported to (or -1), its best
+    and second best cluster, and a node without any cluster (or -1).
     """
     n, k = cost.shape
     gone = np.zeros(n, np.bool_)
     left = np.empty(n, np.int64)
-    told = np.full(n, -1, np.int64)
+    parent = np.full(n, -1, np.int64)
     first = np.full(n, -1, np.int64)
     second = np.full(n, -1, np.int64)
     n_left = 0
@@ -154,7 +154,7 @@ def reduce_problem(
             changed = _keep_undominated(cost, indptr, neighbors, gone, v)
         best, runner_up = _two_cheapest(cost, v)
         if best < 0:
-            return left[:n_left], told, first, second, v
+            return left[:n_left], parent, first, second, v
         degree, last = 0, -1
         for e in range(indptr[v], indptr[v + 1]):
             u = neighbors[e]
@@ -174,7 +174,7 @@ def reduce_problem(
             n_left += 1
             first[v], second[v] = best, runner_up
             if degree == 1:
-                told[v] = last
+                parent[v] = last
                 for h in range(k):
                     cost[last, h] += cost[v, runner_up] if h == best else cost[v, best]
         if changed:
@@ -184,17 +184,17 @@ def reduce_problem(
                     waiting[u] = True
                     queue[(head + length) % n] = u
                     length += 1
-    return left[:n_left], told, first, second, -1
+    return left[:n_left], parent, first, second, -1
 
 
 @kernel
 def read_back(
-    labels: np.ndarray, left: np.ndarray, told: np.ndarray, first: np.ndarray, second: np.ndarray
+    labels: np.ndarray, left: np.ndarray, parent: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> None:
     """Label the nodes that left, last one first: each knows its neighbor's cluster by then."""
     for at in range(len(left) - 1, -1, -1):
         v = left[at]
-        if told[v] >= 0 and labels[told[v]] == first[v]:
+        if parent[v] >= 0 and labels[parent[v]] == first[v]:
             labels[v] = second[v]
         else:
             labels[v] = first[v]

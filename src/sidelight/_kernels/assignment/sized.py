@@ -29,10 +29,10 @@ def _cheapest(costs, prices):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def cheapest_and_gap(cost, prices, labels, gaps):  # type: ignore[no-untyped-def]
-    """Label every row with its cheapest cluster; its gap is what the second best costs more."""
+def cheapest_and_margin(cost, prices, labels, margins):  # type: ignore[no-untyped-def]
+    """Label every row with its cheapest cluster; its margin is what the second best costs more."""
     for i in range(cost.shape[0]):
-        labels[i], gaps[i] = _cheapest(cost[i], prices)
+        labels[i], margins[i] = _cheapest(cost[i], prices)
 
 
 @kernel
@@ -77,7 +77,7 @@ def label_and_count(cost, prices, reach, rows, labels, counts):  # type: ignore[
 
 
 @kernel
-def list_candidates(cost, prices, reach, rows, sizes, labels, indptr, cluster, gap, amount):  # type: ignore[no-untyped-def]
+def list_candidates(cost, prices, reach, rows, sizes, labels, indptr, cluster, margin, amount):  # type: ignore[no-untyped-def]
     """List these clusters, how much worse they are, and how much of the row is in them."""
     for r in range(rows.shape[0]):
         i = rows[r]
@@ -88,7 +88,7 @@ def list_candidates(cost, prices, reach, rows, sizes, labels, indptr, cluster, g
         for h in range(cost.shape[1]):
             value = cost[i, h] + prices[h]
             if value <= most + reach[h] and value < np.inf:
-                cluster[e], gap[e] = h, value - best
+                cluster[e], margin[e] = h, value - best
                 amount[e] = sizes[i] if h == label else 0.0
                 e += 1
 
@@ -128,7 +128,7 @@ def _push(key, source, target, first, length, value, from_entry, to_entry):  # t
 
 
 @kernel
-def _build(indptr, cluster, gap, amount, k):  # type: ignore[no-untyped-def]
+def _build(indptr, cluster, margin, amount, k):  # type: ignore[no-untyped-def]
     """Make the heaps of all arcs, each with some room for rows that come later."""
     length = np.zeros(k * k, np.int64)
     for r in range(indptr.shape[0] - 1):
@@ -151,7 +151,7 @@ def _build(indptr, cluster, gap, amount, k):  # type: ignore[no-untyped-def]
                     if f != e:
                         arc = cluster[e] * k + cluster[f]
                         place = first[arc] + length[arc]
-                        key[place], source[place], target[place] = gap[f] - gap[e], e, f
+                        key[place], source[place], target[place] = margin[f] - margin[e], e, f
                         length[arc] += 1
     top = np.full((k, k), np.inf)
     for arc in range(k * k):
@@ -269,12 +269,12 @@ def _less(amount, flow, tolerance):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, reach, tolerance):  # type: ignore[no-untyped-def]
+def move_to_bounds(indptr, cluster, margin, amount, fixed, lower, upper, prices, reach, tolerance):  # type: ignore[no-untyped-def]
     """Move rows along shortest paths until the sizes meet their bounds, at the least cost.
 
     Parameters
     ----------
-    indptr, cluster, gap : ndarray
+    indptr, cluster, margin : ndarray
         Clusters that each row may be in, as CSR lists, and by how much each is worse than the best
         of the row at the prices given.
     amount : ndarray
@@ -307,7 +307,7 @@ def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, re
             sizes[cluster[e]] += amount[e]
     lent, room, excess = np.empty(k), np.empty(k), np.empty(k + 1)
     _lend(sizes, lower, upper, prices, lent, room, excess)
-    first, length, key, source, target, top = _build(indptr, cluster, gap, amount, k)
+    first, length, key, source, target, top = _build(indptr, cluster, margin, amount, k)
     shift = np.zeros(k + 1)
     distance, parent = np.empty(k + 1), np.empty(k + 1, np.int64)
     settled = np.empty(k + 1, np.bool_)
@@ -361,7 +361,7 @@ def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, re
                         if first[arc] + length[arc] == first[arc + 1]:
                             overfull = True
                         else:
-                            value = gap[g] - gap[f]
+                            value = margin[g] - margin[f]
                             _push(key, source, target, first[arc], length[arc], value, f, g)
                             length[arc] += 1
                             top[v, other] = key[first[arc]]
@@ -370,7 +370,7 @@ def move_to_bounds(indptr, cluster, gap, amount, fixed, lower, upper, prices, re
                         top[u, other] = _clean(first, length, key, source, target, amount, arc)
             v = u
         if overfull:
-            first, length, key, source, target, top = _build(indptr, cluster, gap, amount, k)
+            first, length, key, source, target, top = _build(indptr, cluster, margin, amount, k)
     for h in range(k):
         prices[h] += shift[h] - shift[pool]
     return status

@@ -467,13 +467,13 @@ def _name_classes(names: Array) -> tuple[Array, IntArray]:
 def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Array | None) -> int:
     """Number of rows, as far as anything tells it; all that tell must agree on the shape later."""
     if n_samples is None:
-        tell = [] if index is None else [len(index.ids)]
-        tell += [value.shape[0] for value in values if value is not None and value.ndim]
-        if not tell:
+        lengths = [] if index is None else [len(index.ids)]
+        lengths += [value.shape[0] for value in values if value is not None and value.ndim]
+        if not lengths:
             raise SidelightError(
                 "The number of rows is needed: pass n_samples=len(X), or ids= to use your own ids."
             )
-        return tell[0]
+        return lengths[0]
     try:
         n = operator.index(n_samples)
     except TypeError as error:

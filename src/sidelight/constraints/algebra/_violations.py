@@ -120,20 +120,20 @@ class Violations:
     def _label_sentence(self, row: int) -> str:
         code = int(self._known.labels[row])
         name = self._known.label_names[code].item()
-        told = f"{self._known.name_rows([row])[0]} is labeled {name!r} but {self._where(row)}"
+        found = f"{self._known.name_rows([row])[0]} is labeled {name!r} but {self._where(row)}"
         if self._is_noise(row):
-            return f"{told}."
+            return f"{found}."
         if code not in self._class_cluster:
-            return f"{told}; no cluster is left for {name!r}."
-        return f"{told}, not in cluster {self._class_cluster[code]} that stands for {name!r}."
+            return f"{found}; no cluster is left for {name!r}."
+        return f"{found}, not in cluster {self._class_cluster[code]} that stands for {name!r}."
 
     def _group_sentence(self, row: int) -> str:
         code = int(self._known.groups[row])
         name = self._known.group_names[code].item()
-        told = f"{self._known.name_rows([row])[0]} of group {name!r} {self._where(row)}"
+        found = f"{self._known.name_rows([row])[0]} of group {name!r} {self._where(row)}"
         if code not in self._group_cluster:
-            return f"{told}."
-        return f"{told}, most of the group in cluster {self._group_cluster[code]}."
+            return f"{found}."
+        return f"{found}, most of the group in cluster {self._group_cluster[code]}."
 
     def _where(self, row: int) -> str:
         if self._is_noise(row):

@@ -1,4 +1,4 @@
-"""Statements from and to tables, files and keys, and how they are told."""
+"""Statements from and to tables, files and keys, and in words."""
 
 from sidelight._lazy import attach
 

@@ -54,7 +54,7 @@ def summarize(known: Any) -> str:
 
 
 def feasibility(closure: Closure, k: int, time_limit: float) -> Feasibility:
-    """Whether ``k`` clusters suffice; what proves it is told by the smallest row of components."""
+    """Whether ``k`` clusters suffice; rows of the proof are the smallest of their components."""
     from sidelight.assignment._coloring import check_coloring
 
     nodes, edges = np.unique(closure.conflicts, return_inverse=True)

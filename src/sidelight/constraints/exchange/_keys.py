@@ -27,8 +27,8 @@ def cannot_links_from_keys(
         The key of every record: a name, a number; None, NaN, "" or -1 where it is unknown, which
         leaves the record out.
     n_pairs : int, default=50_000
-        At most this many pairs. Where more keys differ, so many are drawn, all pairs with the same
-        chance; their number would grow with the square of the records.
+        Largest number of pairs. Where more keys differ, so many are drawn, all pairs with the same
+        probability; their number would grow with the square of the records.
     ids : sequence of length n_samples, default=None
         Ids of the records.
     random_state : int, RandomState or None, default=None
