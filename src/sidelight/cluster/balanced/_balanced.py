@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ from sidelight.tags import MethodTags
 SAMPLED_PER_CLUSTER = 50
 
 
+@dataclass(eq=False, repr=False)
 class BalancedKMeans(_DirectionsBase):
     """k-means with a minimum cluster size that always holds, for many rows.
 
@@ -127,36 +129,20 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
 
     _uses_pairs = "SizeConstrainedKMeans uses sizes and pairs together."
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        balance: Share = 0.9,
-        min_size: NonNegative | None = None,
-        sample_size: Count | None = None,
-        confidence: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.99,
-        geometry: Geometry = "euclidean",
-        assignment: Literal["stable", "flow"] = "stable",
-        init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++",
-        n_init: Count = 5,
-        max_iter: Count = 300,
-        tol: NonNegative = 1e-4,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.balance = balance
-        self.min_size = min_size
-        self.sample_size = sample_size
-        self.confidence = confidence
-        self.geometry = geometry
-        self.assignment = assignment
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    balance: Share = 0.9
+    min_size: NonNegative | None = None
+    sample_size: Count | None = None
+    confidence: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.99
+    geometry: Geometry = "euclidean"
+    assignment: Literal["stable", "flow"] = "stable"
+    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
+    n_init: Count = 5
+    max_iter: Count = 300
+    tol: NonNegative = 1e-4
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

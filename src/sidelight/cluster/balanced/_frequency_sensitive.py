@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -45,6 +45,7 @@ from sidelight.tags import MethodTags
 BATCH_PENALTY = 0.1
 
 
+@dataclass(eq=False, repr=False)
 class FrequencySensitiveKMeans(_DirectionsBase):
     """Spherical k-means in which clusters with many rows attract less: balance as a tendency.
 
@@ -143,32 +144,18 @@ class FrequencySensitiveKMeans(_DirectionsBase):
     (300, 49.9)
     """
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        mode: Literal["batch", "partial", "full", "streaming"] = "batch",
-        penalty: FiniteNonNegative | Auto = "auto",
-        damping: Annotated[float, Interval(0, 1, open_low=True)] = 0.1,
-        memory: Annotated[float, Interval(1)] = 1000.0,
-        init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++",
-        n_init: Count = 5,
-        max_iter: Count = 100,
-        tol: NonNegative = 1e-4,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.mode = mode
-        self.penalty = penalty
-        self.damping = damping
-        self.memory = memory
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    mode: Literal["batch", "partial", "full", "streaming"] = "batch"
+    penalty: FiniteNonNegative | Auto = "auto"
+    damping: Annotated[float, Interval(0, 1, open_low=True)] = 0.1
+    memory: Annotated[float, Interval(1)] = 1000.0
+    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
+    n_init: Count = 5
+    max_iter: Count = 100
+    tol: NonNegative = 1e-4
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

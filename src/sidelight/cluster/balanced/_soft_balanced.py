@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -36,6 +36,7 @@ COOLING = 2.0
 ITERATIONS_ON_THE_WAY = 5
 
 
+@dataclass(eq=False, repr=False)
 class SoftBalancedKMeans(_DirectionsBase):
     """k-means with memberships in which every cluster gets exactly its share of the rows.
 
@@ -126,32 +127,18 @@ class SoftBalancedKMeans(_DirectionsBase):
 
     _uses_pairs = "SizeConstrainedKMeans uses sizes and pairs together."
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        temperature: FinitePositive = 0.01,
-        start_temperature: FinitePositive = 0.1,
-        target_sizes: ArrayLike | None = None,
-        geometry: Geometry = "euclidean",
-        init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++",
-        n_init: Count = 5,
-        max_iter: Count = 300,
-        tol: NonNegative = 1e-4,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.temperature = temperature
-        self.start_temperature = start_temperature
-        self.target_sizes = target_sizes
-        self.geometry = geometry
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    temperature: FinitePositive = 0.01
+    start_temperature: FinitePositive = 0.1
+    target_sizes: ArrayLike | None = None
+    geometry: Geometry = "euclidean"
+    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
+    n_init: Count = 5
+    max_iter: Count = 300
+    tol: NonNegative = 1e-4
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from sidelight.constraints import Constraints
 from sidelight.tags import MethodTags
 
 
+@dataclass(eq=False, repr=False)
 class SphericalKMeans(_DirectionsBase):
     """k-means on directions: rows are compared by their cosine with unit centers.
 
@@ -72,24 +74,14 @@ class SphericalKMeans(_DirectionsBase):
     0.9993
     """
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++",
-        n_init: Count = 5,
-        max_iter: Count = 300,
-        tol: NonNegative = 1e-4,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
+    n_init: Count = 5
+    max_iter: Count = 300
+    tol: NonNegative = 1e-4
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

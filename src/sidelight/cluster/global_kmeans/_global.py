@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -28,6 +28,7 @@ WORTH_BLOCKS = 1e5
 MOST_PAIRS = {"fast": 4e10, "full": 1e9}
 
 
+@dataclass(eq=False, repr=False)
 class GlobalKMeans(_KMeansBase):
     """Global k-means: solutions for 1, 2, ... k clusters, each from the one before; deterministic.
 
@@ -120,28 +121,16 @@ class GlobalKMeans(_KMeansBase):
     [3.0, 20.0]
     """
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        search: Literal["fast", "full"] = "fast",
-        candidates: Literal["all", "kd-tree"] | ArrayLike = "all",
-        n_candidates: Count | None = None,
-        n_trials: Count | Auto = "auto",
-        max_iter: Count = 300,
-        tol: NonNegative = 0.0,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.search = search
-        self.candidates = candidates
-        self.n_candidates = n_candidates
-        self.n_trials = n_trials
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    search: Literal["fast", "full"] = "fast"
+    candidates: Literal["all", "kd-tree"] | ArrayLike = "all"
+    n_candidates: Count | None = None
+    n_trials: Count | Auto = "auto"
+    max_iter: Count = 300
+    tol: NonNegative = 0.0
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

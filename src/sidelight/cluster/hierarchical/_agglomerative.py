@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ from sidelight.exceptions import InfeasibleConstraints, SidelightError
 from sidelight.tags import MethodTags
 
 
+@dataclass(eq=False, repr=False)
 class ConstrainedAgglomeration(Clusterer):
     """Merge the closest clusters, step by step, as far as the cannot-links let it go.
 
@@ -119,18 +121,11 @@ class ConstrainedAgglomeration(Clusterer):
     (3, array([0, 0, 0, 1, 1, 1], dtype=int32))
     """
 
-    def __init__(
-        self,
-        n_clusters: Count | None = 2,
-        *,
-        linkage: Literal["complete", "single", "average"] = "complete",
-        enforcement: Literal["hard", "soft"] = "hard",
-        metric: Literal["euclidean", "precomputed"] = "euclidean",
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.linkage = linkage
-        self.enforcement = enforcement
-        self.metric = metric
+    n_clusters: Count | None = 2
+    _: KW_ONLY
+    linkage: Literal["complete", "single", "average"] = "complete"
+    enforcement: Literal["hard", "soft"] = "hard"
+    metric: Literal["euclidean", "precomputed"] = "euclidean"
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

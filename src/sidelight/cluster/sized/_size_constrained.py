@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,37 +21,24 @@ from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
 
 
+@dataclass(eq=False, repr=False)
 class _SizeConstrained(_KMeansBase):
     """Everything but the geometry, in which the two methods differ."""
 
-    _geometry: type[Squares] | type[Manhattan]
+    _geometry: ClassVar[type[Squares] | type[Manhattan]]
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        min_size: NonNegative | ArrayLike | None = None,
-        max_size: NonNegative | ArrayLike | None = None,
-        outlier_cost: NonNegative | None = None,
-        init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++",
-        n_init: Count = 5,
-        max_iter: Count = 300,
-        tol: NonNegative = 1e-4,
-        time_limit: Positive = 10.0,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.min_size = min_size
-        self.max_size = max_size
-        self.outlier_cost = outlier_cost
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    min_size: NonNegative | ArrayLike | None = None
+    max_size: NonNegative | ArrayLike | None = None
+    outlier_cost: NonNegative | None = None
+    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
+    n_init: Count = 5
+    max_iter: Count = 300
+    tol: NonNegative = 1e-4
+    time_limit: Positive = 10.0
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def fit(
         self,
