@@ -12,24 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted
+from sidelight._words import SCORES, statements
 from sidelight.constraints import Constraints, Violations
 
 SHOWN_CLUSTERS = 30
 SHOWN_VIOLATIONS = 8
-STATEMENTS = {
-    "must_link": "must-link",
-    "cannot_link": "cannot-link",
-    "labels": "known label",
-    "groups": "group member",
-}
-SCORES = {
-    "adjusted_rand_index": "Adjusted Rand index",
-    "nmi_arithmetic": "Normalized mutual information",
-    "clustering_accuracy": "Accuracy (best matching)",
-    "pairwise_f1": "Pairwise F1",
-    "purity": "Purity",
-}
 
 
 @dataclass
@@ -136,8 +123,7 @@ def score_table(scores: Mapping[str, Mapping[str, float]], column: str) -> Any:
 
 def knowledge_text(known: Constraints) -> str:
     """How much is known, in words."""
-    counts = known.counts.items()
-    return ", ".join(counted(n, STATEMENTS[kind]) for kind, n in counts if n) or "nothing"
+    return ", ".join(statements(known.counts)) or "nothing"
 
 
 def violation_lines(known: Constraints, violations: Violations) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._fit.moments import moments
 from sidelight.engine import RowSource
 from sidelight.report._run import Partition
 
@@ -53,7 +54,8 @@ def feature_means(source: RowSource, clusters: Partition) -> FeatureMeans:
 
     Rows in no cluster count for the overall mean only.
     """
-    overall, variance = column_moments(source)
+    found = moments(source)
+    overall, variance = found.mean, found.variances
     considered = np.arange(source.n_features)
     if len(considered) > _CONSIDERED:
         considered = np.sort(np.argsort(-variance, kind="stable")[:_CONSIDERED])
@@ -78,29 +80,6 @@ def feature_means(source: RowSource, clusters: Partition) -> FeatureMeans:
     )
 
 
-def column_moments(source: RowSource) -> tuple[Array, Array]:
-    """Mean and variance of every feature; dense values are shifted so that no digits cancel."""
-    first = source.take(np.arange(min(source.n_rows, 1_000)))
-    shift = np.zeros(source.n_features)
-    if not sparse.issparse(first):
-        shift = np.asarray(first, dtype=np.float64).mean(axis=0)
-
-    def add(block: Any) -> tuple[tuple[Array, Array], tuple[()]]:
-        if sparse.issparse(block):
-            values = block.astype(np.float64)
-            squares = values.multiply(values)
-            return (_flat(values.sum(axis=0)), _flat(squares.sum(axis=0))), ()
-        values = block.astype(np.float64) - shift
-        return (values.sum(axis=0), np.einsum("ij,ij->j", values, values)), ()
-
-    (total, squared), _ = source.map_reduce(add)
-    mean = total / source.n_rows
-    variance = squared / source.n_rows - mean**2
-    # What is left of a constant feature is rounding, not variance.
-    rounding = 1e-12 * squared / source.n_rows + (4e-15 * (shift + mean)) ** 2
-    return shift + mean, np.where(variance > rounding, variance, 0.0)
-
-
 def _sums_by_cluster(
     source: RowSource,
     clusters: Partition,
@@ -122,7 +101,3 @@ def _sums_by_cluster(
 
     (sums,), _ = source.map_reduce(add, aligned=(clusters.codes,))
     return np.asarray(sums, dtype=np.float64)
-
-
-def _flat(sums: Any) -> Array:
-    return np.asarray(sums, dtype=np.float64).ravel()

@@ -11,15 +11,16 @@ from markupsafe import Markup
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
+from sidelight._fit.moments import moments
 from sidelight._typing import Array
+from sidelight._words import counted, listed, statements
 from sidelight.constraints import known_pairs
 from sidelight.engine import as_rows
 from sidelight.report._charts import named_bars
-from sidelight.report._features import column_moments
 from sidelight.report._maps import distance_histograms, small_map
 from sidelight.report._projection import project
-from sidelight.report._run import Given, Partition, count, enumerate_in_words
-from sidelight.report._sections import ICONS, MAX_GROUPS, Section, chips, colours, objective
+from sidelight.report._run import Given, Partition, sample_rows
+from sidelight.report._sections import MAX_GROUPS, Section, chips, colours, objective, status
 from sidelight.report._tables import format_number
 
 MOST_DRAWN = 2_000
@@ -74,7 +75,7 @@ class _Mapped:
 
     def image(self, rows: Array) -> Any:
         """Return the rows as the estimator maps them."""
-        return self.given.estimator.transform(self.given.given_rows(rows))
+        return self.given.estimator.transform(self.given.rows.take(rows))
 
     @cached_property
     def typical(self) -> tuple[float, float]:
@@ -95,7 +96,7 @@ class _Mapped:
         rows, places = np.unique(pairs, return_inverse=True)
         places = places.reshape(pairs.shape)
         return (
-            _lengths(self.given.given_rows(rows), places),
+            _lengths(self.given.rows.take(rows), places),
             _lengths(self.image(rows), places),
         )
 
@@ -116,20 +117,10 @@ def cards(given: Given) -> Section:
 
 def _in_short(given: Given, told: _Kinds) -> Section:
     n_out = _n_features_out(given)
-    known = given.constraints
-    said = [
-        count(number, kind)
-        for number, kind in (
-            (len(known.must_link), "must-link"),
-            (len(known.cannot_link), "cannot-link"),
-            (_n_known(known.labels), "known label"),
-            (_n_known(known.groups), "group member"),
-        )
-        if number
-    ]
-    sentence = f"{count(given.n_rows, 'row')}, {count(given.source.n_features, 'feature')} in, "
+    said = statements(given.constraints.counts)
+    sentence = f"{counted(given.n_rows, 'row')}, {counted(given.source.n_features, 'feature')} in, "
     sentence += f"{n_out:,} out; "
-    sentence += f"known: {enumerate_in_words(said)}." if said else "nothing else was known."
+    sentence += f"known: {listed(said)}." if said else "nothing else was known."
     return {
         "sentence": sentence,
         "status": _status(told),
@@ -143,10 +134,8 @@ def _in_short(given: Given, told: _Kinds) -> Section:
 def _status(told: _Kinds) -> Section:
     before, after = told.order("before"), told.order("after")
     if before is None or after is None:
-        return {"kind": "none", "icon": ICONS["none"], "text": "No pairs of both kinds to compare"}
-    kind = "good" if after >= before else "bad"
-    text = f"Known pairs in order: {after:.0%}, before {before:.0%}"
-    return {"kind": kind, "icon": ICONS[kind], "text": text}
+        return status(None, "No pairs of both kinds to compare")
+    return status(after >= before, f"Known pairs in order: {after:.0%}, before {before:.0%}")
 
 
 # --- the two maps -----------------------------------------------------------------------------
@@ -196,8 +185,8 @@ def _drawn_rows(given: Given, links: Array, rng: np.random.Generator) -> Array:
 
 def _groups(given: Given) -> Partition | None:
     """What the points are coloured by: classes to compare with, else labels that were told."""
-    if given.known is not None and len(given.known.names):
-        return given.known
+    if given.truth is not None and len(given.truth.names):
+        return given.truth
     known = given.constraints
     if known.labels is None or known.label_names is None:
         return None
@@ -252,15 +241,15 @@ def _pair_row(name: str, kinds: _Kinds) -> Section:
 def _pairs_by_truth(mapped: _Mapped) -> _Kinds | None:
     """Return random pairs of rows with a known class of which nothing was told."""
     given = mapped.given
-    if given.known is None:
+    if given.truth is None:
         return None
-    free = np.flatnonzero(~given.mentioned & (given.known.codes >= 0))
+    free = np.setdiff1d(np.flatnonzero(given.truth.codes >= 0), given.constraints.mentioned)
     if len(free) < 2:
         return None
     rng = np.random.default_rng(1)
     pairs = free[rng.integers(len(free), size=(2 * MOST_PAIRS, 2))]
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    same = given.known.codes[pairs[:, 0]] == given.known.codes[pairs[:, 1]]
+    same = given.truth.codes[pairs[:, 0]] == given.truth.codes[pairs[:, 1]]
     return _Kinds(mapped.distances(pairs[same]), mapped.distances(pairs[~same]))
 
 
@@ -275,7 +264,7 @@ def _feature_bars(mapped: _Mapped) -> Section:
     components = getattr(estimator, "components_", None)
     if components is None or components.shape[1] != given.source.n_features:
         return {"bars": None}
-    deviation = np.sqrt(column_moments(given.source)[1])
+    deviation = np.sqrt(moments(given.source).variances)
     weights = np.linalg.norm(np.asarray(components, np.float64), axis=0) * deviation
     weights = weights / max(float(weights.max()), 1e-300)
     order = np.argsort(-weights, kind="stable")[:MOST_BARS]
@@ -329,10 +318,8 @@ def _spread(mapped: _Mapped) -> Section:
     given = mapped.given
     if hasattr(given.estimator, "get_support"):
         return {"spread": None}
-    rows = np.arange(given.n_rows)
-    if given.n_rows > MOST_ROWS:
-        rows = np.sort(np.random.default_rng(2).choice(given.n_rows, MOST_ROWS, replace=False))
-    variance = column_moments(as_rows(mapped.image(rows)))[1]
+    rows = sample_rows(given.n_rows, MOST_ROWS, np.random.default_rng(2))
+    variance = moments(as_rows(mapped.image(rows))).variances
     shares = variance / max(float(variance.sum()), 1e-300)
     shown = shares[:MOST_BARS]
     return {
@@ -361,10 +348,6 @@ def _names_out(given: Given) -> list[str]:
 
 def _n_features_out(given: Given) -> int:
     return len(_names_out(given))
-
-
-def _n_known(codes: Array | None) -> int:
-    return 0 if codes is None else int(np.count_nonzero(codes >= 0))
 
 
 def _some(pairs: Array, most: int) -> Array:

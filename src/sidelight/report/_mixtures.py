@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from markupsafe import Markup
 
 from sidelight.report._charts import Box, Shape, named_bars, svg_start
 from sidelight.report._projection import Projection
-from sidelight.report._run import Run
+from sidelight.report._run import Run, sample_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -22,17 +21,6 @@ BINS = 10
 MOST_FEATURES = 30
 
 CERTAINTY = Box(width=640, height=180, left=6, right=6, top=20, bottom=22)
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """A row between two clusters."""
-
-    name: str
-    first: int
-    first_share: float
-    second: int
-    second_share: float
 
 
 def shapes(run: Run, projection: Projection) -> list[Shape]:
@@ -72,41 +60,35 @@ def certainty(run: Run) -> dict[str, Any]:
     """How sure the mixture is: largest responsibility of the rows, and the rows most in doubt."""
     if not hasattr(run.estimator, "predict_proba") or len(run.clusters.names) < 2:
         return {"certainty": None}
-    rng = np.random.default_rng(0)
-    rows = np.arange(run.n_rows)
-    if run.n_rows > MOST_ROWS:
-        rows = np.sort(rng.choice(run.n_rows, MOST_ROWS, replace=False))
-    resp = np.asarray(run.estimator.predict_proba(run.given_rows(rows)), np.float64)
+    rows = sample_rows(run.n_rows, MOST_ROWS, np.random.default_rng(0))
+    resp = np.asarray(run.estimator.predict_proba(run.rows.take(rows)), np.float64)
     if resp.shape[1] < 2:
         return {"certainty": None}
     order = np.argsort(-resp, axis=1, kind="stable")[:, :2]
     largest = np.take_along_axis(resp, order, axis=1)
     number = {name: code for code, name in enumerate(run.clusters.names)}
     least = np.argsort(largest[:, 0], kind="stable")[:DOUBTFUL]
-    doubts = [
-        Doubt(
-            name,
-            number.get(str(order[row, 0]), -1),
-            float(largest[row, 0]),
-            number.get(str(order[row, 1]), -1),
-            float(largest[row, 1]),
-        )
-        for row, name in zip(least, run.row_names(rows[least]), strict=True)
-        if largest[row, 0] < SURE
-    ]
+    doubts = []
+    for row, name in zip(least, run.row_names(rows[least]), strict=True):
+        first, second = (number.get(str(cluster), -1) for cluster in order[row])
+        if largest[row, 0] < SURE:
+            doubts.append(
+                {
+                    "name": name,
+                    "first": first,
+                    "first_name": run.clusters.name(first),
+                    "first_share": float(largest[row, 0]),
+                    "second": second,
+                    "second_name": run.clusters.name(second),
+                    "second_share": float(largest[row, 1]),
+                }
+            )
     share = float(np.mean(largest[:, 0] >= SURE))
     whose = "the rows" if len(rows) == run.n_rows else f"{len(rows):,} random rows"
     return {
         "certainty": Markup(_histogram(largest[:, 0], resp.shape[1])),
         "certainty_note": f"{share:.0%} of {whose} belong to their cluster by {SURE:.0%} or more.",
-        "doubts": [
-            {
-                **vars(doubt),
-                "first_name": run.clusters.name(doubt.first),
-                "second_name": run.clusters.name(doubt.second),
-            }
-            for doubt in doubts
-        ],
+        "doubts": doubts,
     }
 
 

@@ -18,6 +18,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 
 from sidelight.engine import RowSource
+from sidelight.report._run import sample_rows
 
 FIT_ROWS = 20_000
 FIT_ROWS_WIDE = 5_000
@@ -107,9 +108,7 @@ def leading_components(sample: Any) -> tuple[Array, Array, Array]:
 def _sample(source: RowSource, rng: np.random.Generator) -> Any:
     """Take the rows that the components are computed from."""
     wanted = FIT_ROWS if source.n_features <= _WIDE else FIT_ROWS_WIDE
-    if source.n_rows <= wanted:
-        return source.take(np.arange(source.n_rows))
-    return source.take(np.sort(rng.choice(source.n_rows, wanted, replace=False)))
+    return source.take(sample_rows(source.n_rows, wanted, rng))
 
 
 def _dense(block: Any) -> Array:

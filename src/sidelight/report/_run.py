@@ -46,10 +46,11 @@ class Given:
     """A fitted estimator together with what it was given."""
 
     estimator: Any
-    given: RowSource
+    rows: RowSource
+    """The rows as the estimator got them."""
     source: RowSource
-    """The rows; gaps in those given are filled."""
-    known: Partition | None
+    """The rows with their missing values filled."""
+    truth: Partition | None
     constraints: Constraints
     ids: Sequence[Any] | npt.NDArray[Any] | None
     feature_names: tuple[str, ...]
@@ -58,26 +59,6 @@ class Given:
     def n_rows(self) -> int:
         """Number of rows."""
         return self.source.n_rows
-
-    @cached_property
-    def labelled_or_grouped(self) -> npt.NDArray[np.bool_]:
-        """Rows whose label or group was given."""
-        given = np.zeros(self.n_rows, dtype=bool)
-        for codes in (self.constraints.labels, self.constraints.groups):
-            if codes is not None:
-                given |= codes >= 0
-        return given
-
-    @cached_property
-    def mentioned(self) -> npt.NDArray[np.bool_]:
-        """Rows that anything was said about."""
-        mentioned = np.zeros(self.n_rows, dtype=bool)
-        mentioned[self.constraints.mentioned] = True
-        return mentioned
-
-    def given_rows(self, rows: Codes) -> Any:
-        """Rows as the estimator was given them, with their gaps."""
-        return self.given.take(rows)
 
     def row_names(self, rows: Iterable[int]) -> list[str]:
         """Name rows the way the user does."""
@@ -134,11 +115,11 @@ def make_given(
     ids: Sequence[Any] | None,
     feature_names: Sequence[str] | None,
 ) -> Given:
-    """Check that estimator, rows, constraints, known labels and ids are about the same thing."""
-    given = as_rows(X)
+    """Check that estimator, rows, constraints, true classes and ids are about the same thing."""
+    rows = as_rows(X)
     labels = getattr(estimator, "labels_", None)
-    n_rows = given.n_rows if labels is None else len(labels)
-    source = _without_gaps(given, estimator)
+    n_rows = rows.n_rows if labels is None else len(labels)
+    source = _filled(rows, estimator)
     _check_length("X has", source.n_rows, n_rows)
     if constraints is None:
         constraints = Constraints(n_samples=n_rows)
@@ -150,28 +131,35 @@ def make_given(
         _check_length("labels_true covers", len(labels_true), n_rows)
     return Given(
         estimator=estimator,
-        given=given,
+        rows=rows,
         source=source,
-        known=None if labels_true is None else _known(labels_true),
+        truth=None if labels_true is None else _classes(labels_true),
         constraints=constraints,
         ids=constraints.ids if ids is None else ids,
         feature_names=_feature_names(feature_names, X, estimator, source.n_features),
     )
 
 
-def _without_gaps(given: RowSource, estimator: Any) -> RowSource:
-    """Fill values that were not measured, for the picture and the table of features."""
+def _filled(source: RowSource, estimator: Any) -> RowSource:
+    """Fill missing values, for the picture and the table of features."""
     tags = getattr(estimator, "__sidelight_tags__", None)
-    if given.is_sparse or tags is None or not tags().missing:
-        return given
-    rows = given.take(np.arange(given.n_rows))
-    gaps = np.isnan(rows)
-    if not gaps.any():
-        return given
+    if source.is_sparse or tags is None or not tags().missing:
+        return source
+    rows = source.take(np.arange(source.n_rows))
+    missing = np.isnan(rows)
+    if not missing.any():
+        return source
     if hasattr(estimator, "impute"):
         return as_rows(estimator.impute(rows))
-    means = rows.sum(axis=0, where=~gaps) / np.maximum((~gaps).sum(axis=0), 1)
-    return as_rows(np.where(gaps, means.astype(rows.dtype), rows))
+    means = rows.sum(axis=0, where=~missing) / np.maximum((~missing).sum(axis=0), 1)
+    return as_rows(np.where(missing, means.astype(rows.dtype), rows))
+
+
+def sample_rows(n_rows: int, most: int, rng: np.random.Generator) -> Codes:
+    """Positions of all rows, or of a random sample of so many, ascending."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(rng.choice(n_rows, most, replace=False))
 
 
 def shorten(text: str, limit: int = SHOWN_ID_LENGTH) -> str:
@@ -186,28 +174,6 @@ def shorten(text: str, limit: int = SHOWN_ID_LENGTH) -> str:
         return text
     tail = (limit - 1) // 2
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
-
-
-def count(number: int, singular: str, plural: str | None = None) -> str:
-    """Say how many there are.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(1200, "row")
-    ('1 row', '1,200 rows')
-    """
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
-
-
-def enumerate_in_words(parts: Sequence[str]) -> str:
-    """Join with commas and a final "and".
-
-    Examples
-    --------
-    >>> enumerate_in_words(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _check_length(what: str, found: int, expected: int) -> None:
@@ -225,8 +191,8 @@ def _clusters(labels: npt.NDArray[Any]) -> Partition:
     return Partition(codes.reshape(-1).astype(np.int64) - outside, names)
 
 
-def _known(labels_true: Any) -> Partition:
-    """Read known labels the way constraints do: -1, None, NaN and "" are unknown."""
+def _classes(labels_true: Any) -> Partition:
+    """Read true classes the way constraints do: -1, None, NaN and "" are unknown."""
     coded = Constraints.from_labels(labels_true)
     names = () if coded.label_names is None else tuple(str(name) for name in coded.label_names)
     codes = np.full(len(labels_true), -1) if coded.labels is None else coded.labels

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
+from sidelight._words import counted
 from sidelight.report._charts import objective_line, scatter, size_bars
 from sidelight.report._features import SHOW_ALL, feature_means
 from sidelight.report._mixtures import shapes
 from sidelight.report._palette import palette
 from sidelight.report._projection import project
-from sidelight.report._run import Given, Partition, Run, count, shorten
+from sidelight.report._run import Given, Partition, Run, shorten
 from sidelight.report._selection import Links, Selection, select, stated_links
 from sidelight.report._tables import (
     MAX_STATEMENTS,
@@ -87,7 +88,7 @@ def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Genera
     rows = selection.rows
     projection = project(run.source, rows, run.feature_names, rng)
     numbers = _class_numbers(run)
-    classes = None if run.known is None else _recode(run.known.codes[rows], numbers)
+    classes = None if run.truth is None else _recode(run.truth.codes[rows], numbers)
     wrong = np.zeros(len(rows), dtype=bool)
     wrong[selection.links.pairs[selection.links.violated].ravel()] = True
     wrong |= np.isin(rows, np.concatenate([run.violations.labels, run.violations.groups]))
@@ -113,8 +114,8 @@ def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Genera
         "drawn": Markup(_drawn_as_json(run, selection)),
         "cluster_chips": chips(run.clusters, np.arange(len(run.clusters.names))),
         "n_hidden_clusters": max(0, len(run.clusters.names) - MAX_GROUPS),
-        "class_chips": [] if run.known is None else chips(run.known, numbers),
-        "n_hidden_classes": 0 if run.known is None else max(0, len(numbers) - MAX_GROUPS),
+        "class_chips": [] if run.truth is None else chips(run.truth, numbers),
+        "n_hidden_classes": 0 if run.truth is None else max(0, len(numbers) - MAX_GROUPS),
     }
 
 
@@ -122,10 +123,12 @@ def _picture_notes(
     run: Run, links: Links, selection: Selection, projection_note: str, n_beyond: int
 ) -> list[str]:
     notes = [projection_note]
-    if run.source is not run.given:
+    if run.source is not run.rows:
         notes.append("Values that were not measured are filled with what the model expects.")
     if len(selection.rows) < run.n_rows:
-        first = "those that constraints mention first, then " if run.mentioned.any() else ""
+        first = (
+            "those that constraints mention first, then " if len(run.constraints.mentioned) else ""
+        )
         notes.append(
             f"{len(selection.rows):,} of {run.n_rows:,} rows are drawn: {first}a random sample."
         )
@@ -135,7 +138,7 @@ def _picture_notes(
         )
     if n_beyond:
         lie = "lies" if n_beyond == 1 else "lie"
-        notes.append(f"{count(n_beyond, 'row')} {lie} beyond the frame, drawn on its edge.")
+        notes.append(f"{counted(n_beyond, 'row')} {lie} beyond the frame, drawn on its edge.")
     return notes
 
 
@@ -146,10 +149,10 @@ def _statements(run: Run, links: Links, selection: Selection) -> Section:
             zip(selection.rows[selection.links.pairs], selection.links.cannot, strict=True)
         )
     }
-    listed = []
+    found = []
     for asked in statements(run, links):
         key = None if asked.pair is None else (*asked.pair, asked.kind == "cannot-link")
-        listed.append(
+        found.append(
             {
                 **vars(asked),
                 "line": None if key is None else line_of.get(key),
@@ -159,29 +162,27 @@ def _statements(run: Run, links: Links, selection: Selection) -> Section:
                 else run.clusters.name(asked.second_cluster),
             }
         )
-    counted = tallies(run)
-    n_rest = sum(tally.stated for tally in counted) - len(listed)
-    n_violated_rest = sum(tally.violated for tally in counted) - sum(
-        asked["violated"] for asked in listed
-    )
+    kinds = tallies(run)
+    n_rest = sum(tally.stated for tally in kinds) - len(found)
+    n_violated = sum(asked["violated"] for asked in found)
+    n_violated_rest = sum(tally.violated for tally in kinds) - n_violated
     note = ""
     if n_rest > 0:
-        note = f"{count(n_rest, 'more statement')}, {n_violated_rest:,} of them violated."
-        if len(listed) < MAX_STATEMENTS:
+        note = f"{counted(n_rest, 'more statement')}, {n_violated_rest:,} of them violated."
+        if len(found) < MAX_STATEMENTS:
             note += " Satisfied labels and group members are counted but not listed."
-    any_violated = any(asked["violated"] for asked in listed)
     return {
-        "statements": listed,
+        "statements": found,
         "statements_note": note,
         "statements_title": "What was asked, the violated first"
-        if any_violated
+        if n_violated
         else "What was asked, one by one",
     }
 
 
 def asked(run: Run) -> Section:
     """Count what was asked, and what follows from it."""
-    counted = [
+    kinds = [
         {
             **vars(tally),
             "plural": f"{tally.kind}s",
@@ -191,19 +192,17 @@ def asked(run: Run) -> Section:
         for tally in tallies(run)
     ]
     remarks = list(run.constraints.notes)
-    if not counted:
+    if not kinds:
         remarks.append("Nothing was known besides the data: the clusters are the method's own.")
     elif not run.constraints.is_empty:
         closure = run.constraints.closure(on_contradiction="keep")
-        together = count(closure.n_entailed_must_link, "pair")
-        apart = count(closure.n_entailed_cannot_link, "pair")
+        together = counted(closure.n_entailed_must_link, "pair")
+        apart = counted(closure.n_entailed_cannot_link, "pair")
         remarks.append(f"With what follows from it: {together} together, {apart} apart.")
-        if n_contradictions := len(closure.contradictions):
-            remarks.append(
-                f"{count(n_contradictions, 'cannot-link contradicts', 'cannot-links contradict')} "
-                "the must-links: no clustering can satisfy everything."
-            )
-    return {"tallies": counted, "remarks": remarks}
+        if n := len(closure.contradictions):
+            contradict = counted(n, "cannot-link contradicts", "cannot-links contradict")
+            remarks.append(f"{contradict} the must-links: no clustering can satisfy everything.")
+    return {"tallies": kinds, "remarks": remarks}
 
 
 def charts(run: Run) -> Section:
@@ -211,9 +210,9 @@ def charts(run: Run) -> Section:
     sizes = run.clusters.sizes
     note = ""
     if len(sizes) > _MANY_BARS:
-        note = f"From {sizes.min():,} to {count(int(sizes.max()), 'row')}."
+        note = f"From {sizes.min():,} to {counted(int(sizes.max()), 'row')}."
     if run.clusters.n_outside:
-        note += f" {count(run.clusters.n_outside, 'row')} in no cluster."
+        note += f" {counted(run.clusters.n_outside, 'row')} in no cluster."
     bounds = run.size_bounds
     if bounds is not None:
         note += " Marks show the bounds."
@@ -239,18 +238,18 @@ def objective(estimator: Any) -> Section:
 
 def agreement(run: Run) -> Section:
     """Compare the clusters with the known labels."""
-    if run.known is None or not len(run.known.names):
+    if run.truth is None or not len(run.truth.names):
         return {"confusion": None}
-    table = confusion(run.known, run.clusters)
+    table = confusion(run.truth, run.clusters)
     columns = table.clusters[:MAX_GROUPS]
     rows = [
         {
-            "name": run.known.names[code],
+            "name": run.truth.names[code],
             "cells": [
                 {"count": int(number), "share": float(share)}
                 for number, share in zip(counts[:MAX_GROUPS], shares, strict=False)
             ],
-            "total": int(run.known.sizes[code]),
+            "total": int(run.truth.sizes[code]),
         }
         for code, counts, shares in zip(table.classes, table.counts, table.share, strict=True)
     ]
@@ -263,7 +262,7 @@ def agreement(run: Run) -> Section:
             "n_hidden": table.n_hidden,
             "n_hidden_columns": len(table.clusters) - len(columns),
         },
-        "n_unknown": run.known.n_outside,
+        "n_unknown": run.truth.n_outside,
         "scores": found,
         "scores_unmentioned": any(score.unmentioned is not None for score in found),
     }
@@ -322,12 +321,17 @@ def method_line(estimator: Any) -> str:
     return f"{tags.summary[:1].upper()}{tags.summary[1:]}. {tags.source}."
 
 
-def _status(counted: list[Tally]) -> Section:
-    if not counted:
-        return {"kind": "none", "icon": ICONS["none"], "text": "No constraints"}
-    kind = "bad" if any(tally.violated for tally in counted) else "good"
-    text = outcome(counted)
-    return {"kind": kind, "icon": ICONS[kind], "text": text[0].upper() + text[1:]}
+def _status(kinds: list[Tally]) -> Section:
+    if not kinds:
+        return status(None, "No constraints")
+    text = outcome(kinds)
+    return status(not any(tally.violated for tally in kinds), text[0].upper() + text[1:])
+
+
+def status(fine: bool | None, text: str) -> Section:
+    """The line at the top of the page: good, bad or neither."""
+    kind = "none" if fine is None else "good" if fine else "bad"
+    return {"kind": kind, "icon": ICONS[kind], "text": text}
 
 
 def _percent(tally: Tally) -> str:
@@ -337,9 +341,9 @@ def _percent(tally: Tally) -> str:
 
 
 def _class_numbers(run: Run) -> npt.NDArray[np.int64]:
-    if run.known is None or not len(run.known.names):
+    if run.truth is None or not len(run.truth.names):
         return np.zeros(0, dtype=np.int64)
-    return match_classes(count_together(run.known, run.clusters))
+    return match_classes(count_together(run.truth, run.clusters))
 
 
 def _recode(codes: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -387,8 +391,8 @@ def _drawn_as_json(run: Run, selection: Selection) -> str:
         "k": run.clusters.codes[selection.rows].tolist(),
         "links": np.column_stack([links.pairs, links.cannot, links.violated]).astype(int).tolist(),
     }
-    if run.known is not None:
-        facts["classes"] = [shorten(name) for name in run.known.names]
-        facts["t"] = run.known.codes[selection.rows].tolist()
+    if run.truth is not None:
+        facts["classes"] = [shorten(name) for name in run.truth.names]
+        facts["t"] = run.truth.codes[selection.rows].tolist()
     text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

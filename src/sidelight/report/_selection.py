@@ -91,14 +91,14 @@ def _constrained_rows(run: Run, links: Links, rng: np.random.Generator) -> Posit
     """Order the rows that anything is known about, those of violated statements first."""
     order = np.lexsort([rng.random(len(links)), ~links.violated])
     n_violated = int(links.violated.sum())
-    pairs = links.pairs[order]
+    pairs, mentioned = links.pairs[order], run.constraints.mentioned
     candidates = np.concatenate(
         [
             pairs[:n_violated].ravel(),
             run.violations.labels,
             run.violations.groups,
             pairs[n_violated:].ravel(),
-            rng.permutation(np.flatnonzero(run.labelled_or_grouped)),
+            mentioned[rng.permutation(len(mentioned))],
         ]
     ).astype(np.int64)
     _, first = np.unique(candidates, return_index=True)

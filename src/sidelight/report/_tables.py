@@ -13,19 +13,13 @@ import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
 from sidelight import __version__
-from sidelight.report._run import Partition, Run, count, enumerate_in_words, shorten
+from sidelight._words import SCORES, STATEMENTS, counted, listed
+from sidelight.report._run import Partition, Run, shorten
 from sidelight.report._selection import Links
 
 MAX_STATEMENTS = 200
 MAX_CLASSES = 40
 MAX_VALUE_LENGTH = 160
-SHOWN_SCORES = {
-    "adjusted_rand_index": "Adjusted Rand index",
-    "nmi_arithmetic": "Normalised mutual information",
-    "clustering_accuracy": "Accuracy (best matching)",
-    "pairwise_f1": "Pairwise F1",
-    "purity": "Purity",
-}
 
 
 @dataclass(frozen=True)
@@ -60,10 +54,8 @@ def tallies(run: Run) -> list[Tally]:
     """Count what was asked by kind; kinds that were not used are left out."""
     stated, violated = run.constraints, run.violations
     counts = [
-        Tally("must-link", len(stated.must_link), len(violated.must_link)),
-        Tally("cannot-link", len(stated.cannot_link), len(violated.cannot_link)),
-        Tally("known label", _n_known(stated.labels), len(violated.labels)),
-        Tally("group member", _n_known(stated.groups), len(violated.groups)),
+        Tally(STATEMENTS[kind], number, len(getattr(violated, kind)))
+        for kind, number in stated.counts.items()
     ]
     if run.size_bounds is not None:
         counts.append(Tally("bounded size", len(run.size_bounds), run.n_sizes_violated))
@@ -72,29 +64,29 @@ def tallies(run: Run) -> list[Tally]:
 
 def asked_in_one_sentence(run: Run) -> str:
     """Say what was asked and what came of it."""
-    data = [count(run.n_rows, "row"), count(len(run.clusters.names), "cluster")]
-    counted = tallies(run)
-    if not counted:
-        return f"{enumerate_in_words(data)}; nothing else was known."
-    asked = enumerate_in_words([count(tally.stated, tally.kind) for tally in counted])
-    return f"{', '.join(data)}, {asked}: {outcome(counted)}."
+    data = [counted(run.n_rows, "row"), counted(len(run.clusters.names), "cluster")]
+    kinds = tallies(run)
+    if not kinds:
+        return f"{listed(data)}; nothing else was known."
+    asked = listed([counted(tally.stated, tally.kind) for tally in kinds])
+    return f"{', '.join(data)}, {asked}: {outcome(kinds)}."
 
 
-def outcome(counted: list[Tally]) -> str:
+def outcome(kinds: list[Tally]) -> str:
     """Say how much was violated."""
-    stated = sum(tally.stated for tally in counted)
-    violated = sum(tally.violated for tally in counted)
+    stated = sum(tally.stated for tally in kinds)
+    violated = sum(tally.violated for tally in kinds)
     return f"{violated:,} of {stated:,} violated" if violated else "all satisfied"
 
 
 def statements(run: Run, links: Links) -> list[Statement]:
     """List what was asked, violated statements first, at most :data:`MAX_STATEMENTS`."""
     n_violated = int(links.violated.sum())
-    listed = [_pair_statement(run, links, number) for number in range(n_violated)[:MAX_STATEMENTS]]
-    listed += _label_statements(run) + _group_statements(run)
+    found = [_pair_statement(run, links, number) for number in range(n_violated)[:MAX_STATEMENTS]]
+    found += _row_statements(run)
     satisfied = range(n_violated, len(links))[:MAX_STATEMENTS]
-    listed += [_pair_statement(run, links, number) for number in satisfied]
-    return listed[:MAX_STATEMENTS]
+    found += [_pair_statement(run, links, number) for number in satisfied]
+    return found[:MAX_STATEMENTS]
 
 
 def _pair_statement(run: Run, links: Links, number: int) -> Statement:
@@ -113,30 +105,28 @@ def _pair_statement(run: Run, links: Links, number: int) -> Statement:
     )
 
 
-def _label_statements(run: Run) -> list[Statement]:
-    labels, names = run.constraints.labels, run.constraints.label_names
-    if labels is None:
-        return []
+def _row_statements(run: Run) -> list[Statement]:
+    """Violated labels and memberships of groups."""
+    known, violated = run.constraints, run.violations
+    kinds = (
+        ("labels", "labelled", known.labels, known.label_names, violated.labels),
+        ("groups", "in group", known.groups, known.group_names, violated.groups),
+    )
     return [
-        _row_statement(run, "known label", int(row), f"labelled {names[labels[row]]}")
-        for row in run.violations.labels[:MAX_STATEMENTS]
+        Statement(
+            kind=STATEMENTS[kind],
+            violated=True,
+            first=run.row_names([row])[0],
+            second=f"{what} {names[codes[row]]}",
+            first_cluster=int(run.clusters.codes[row]),
+            second_cluster=None,
+            weight="",
+            pair=None,
+        )
+        for kind, what, codes, names, rows in kinds
+        if codes is not None
+        for row in rows[:MAX_STATEMENTS].tolist()
     ]
-
-
-def _group_statements(run: Run) -> list[Statement]:
-    groups, names = run.constraints.groups, run.constraints.group_names
-    if groups is None:
-        return []
-    return [
-        _row_statement(run, "group member", int(row), f"in group {names[groups[row]]}")
-        for row in run.violations.groups[:MAX_STATEMENTS]
-    ]
-
-
-def _row_statement(run: Run, kind: str, row: int, what: str) -> Statement:
-    name = run.row_names([row])[0]
-    cluster = int(run.clusters.codes[row])
-    return Statement(kind, True, name, what, cluster, None, "", None)
 
 
 @dataclass(frozen=True)
@@ -162,15 +152,15 @@ class Confusion:
     n_hidden: int
 
 
-def count_together(known: Partition, clusters: Partition) -> npt.NDArray[np.int64]:
+def count_together(truth: Partition, clusters: Partition) -> npt.NDArray[np.int64]:
     """Count the rows by class and cluster; the last column is for rows in no cluster."""
     width = len(clusters.names) + 1
-    inside = known.codes >= 0
+    inside = truth.codes >= 0
     column = np.where(clusters.codes >= 0, clusters.codes, width - 1)
     flat = np.bincount(
-        known.codes[inside] * width + column[inside], minlength=len(known.names) * width
+        truth.codes[inside] * width + column[inside], minlength=len(truth.names) * width
     )
-    return flat.reshape(len(known.names), width)
+    return flat.reshape(len(truth.names), width)
 
 
 def match_classes(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -187,9 +177,9 @@ def match_classes(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return numbers
 
 
-def confusion(known: Partition, clusters: Partition) -> Confusion:
+def confusion(truth: Partition, clusters: Partition) -> Confusion:
     """Lay out the confusion table."""
-    counts = count_together(known, clusters)
+    counts = count_together(truth, clusters)
     numbers = match_classes(counts)
     order = np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_CLASSES]
     order = order[np.argsort(numbers[order], kind="stable")]
@@ -223,23 +213,13 @@ def scores(run: Run) -> list[Score]:
 
     The constraints give part of the answer away: the rows they do not mention are scored apart.
     """
-    from sidelight.evaluation import partition_scores
+    from sidelight.evaluation import constrained_scores
 
-    if run.known is None:
+    if run.truth is None or not ((run.truth.codes >= 0) & (run.clusters.codes >= 0)).any():
         return []
-    scored = (run.known.codes >= 0) & (run.clusters.codes >= 0)
-    if not scored.any():
-        return []
-    mentioned = run.mentioned
-    overall = partition_scores(run.known.codes, run.clusters.codes, rows=scored)
-    unmentioned: dict[str, float] = {}
-    if mentioned.any() and (scored & ~mentioned).any():
-        unmentioned = partition_scores(
-            run.known.codes, run.clusters.codes, rows=scored & ~mentioned
-        )
-    return [
-        Score(title, overall[name], unmentioned.get(name)) for name, title in SHOWN_SCORES.items()
-    ]
+    found = constrained_scores(run.truth.codes, run.clusters.codes, run.constraints)
+    apart = found.get("unconstrained", {})
+    return [Score(title, found["all"][name], apart.get(name)) for name, title in SCORES.items()]
 
 
 def settings_of(estimator: Any, extra: Mapping[str, Any] | None) -> list[tuple[str, str]]:
@@ -280,7 +260,3 @@ def _value(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"array of shape {value.shape}"
     return value if isinstance(value, str) else repr(value)
-
-
-def _n_known(codes: npt.NDArray[np.int64] | None) -> int:
-    return 0 if codes is None else int(np.count_nonzero(codes >= 0))
