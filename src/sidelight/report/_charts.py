@@ -10,9 +10,7 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.report._projection import Projection
 from sidelight.report._run import Partition, shorten
-from sidelight.report._selection import Links
 from sidelight.report._tables import format_number
 
 Array = npt.NDArray[np.float64]
@@ -35,11 +33,16 @@ class Box:
 
     def y(self, values: Array | float, low: float, high: float) -> Array:
         """Place values between ``low`` and ``high`` from the bottom up."""
-        return (
-            self.height
-            - self.bottom
-            - (np.asarray(values) - low) / (high - low) * self.inner_height
-        )
+        return self.base - (np.asarray(values) - low) / (high - low) * self.inner_height
+
+    @property
+    def base(self) -> float:
+        """Height of the axis at the bottom."""
+        return self.height - self.bottom
+
+    def axis(self, at: float) -> str:
+        """Draw a horizontal axis and end the picture."""
+        return f'<path class="axis" d="M{self.left} {at}H{self.width - self.right}"/></svg>'
 
     @property
     def inner_width(self) -> float:
@@ -52,115 +55,13 @@ class Box:
         return self.height - self.top - self.bottom
 
 
-@dataclass(frozen=True)
-class Shape:
-    """A Gaussian component as the picture shows it."""
-
-    cluster: int
-    mean: Array
-    covariance: Array
-
-
-DEVIATIONS = 2.0
-
-SCATTER = Box(width=800, height=452, left=16, right=16, top=14, bottom=16)
-SCATTER_WITH_TICKS = Box(width=800, height=452, left=44, right=16, top=14, bottom=30)
 SIZES = Box(width=420, height=142, left=6, right=6, top=20, bottom=22)
+DISTANCES = Box(width=560, height=190, left=8, right=8, top=8, bottom=24)
 OBJECTIVE = Box(width=420, height=142, left=56, right=16, top=12, bottom=24)
 
 
-_MANY_MARKS = 15
+BINS = 40
 _BAR = 19.0
-
-
-@dataclass(frozen=True)
-class Scatter:
-    """The picture of the data."""
-
-    svg: str
-    n_beyond: int
-    """Rows that lie beyond the frame and are drawn on its edge."""
-
-
-def scatter(
-    projection: Projection,
-    links: Links,
-    clusters: npt.NDArray[np.int64],
-    classes: npt.NDArray[np.int64] | None,
-    cluster_names: Sequence[str],
-    wrong_rows: npt.NDArray[np.bool_],
-    description: str,
-    shapes: Sequence[Shape] = (),
-) -> Scatter:
-    """Draw the rows as points and the constraints as lines.
-
-    Parameters
-    ----------
-    projection : Projection
-        Coordinates of the drawn rows and how to read them.
-    links : Links
-        The drawn links, between positions of drawn rows.
-    clusters, classes : ndarray of shape (n_drawn,)
-        Colour numbers, -1 for no group; ``classes`` is None without known labels.
-    cluster_names : sequence of str
-        Written at the middle of every cluster.
-    wrong_rows : ndarray of shape (n_drawn,)
-        Rows that a violated statement mentions: they are ringed.
-    description : str
-        What a reader who cannot see the picture is told.
-    shapes : sequence of Shape
-        Gaussian components, drawn as ellipses.
-    """
-    x_low, x_high = frame_of(projection.xy[:, 0])
-    y_low, y_high = frame_of(projection.xy[:, 1])
-    box = SCATTER if projection.kind == "components" else SCATTER_WITH_TICKS
-    inside = np.column_stack(
-        [np.clip(projection.xy[:, 0], x_low, x_high), np.clip(projection.xy[:, 1], y_low, y_high)]
-    )
-    x = box.x(inside[:, 0], x_low, x_high)
-    y = box.y(inside[:, 1], y_low, y_high)
-    radius = 4.0 if len(x) <= 500 else 3.2 if len(x) <= 1500 else 2.4
-    ends = _line_ends(links, x, y, gap=radius + 1.2)
-    parts = [
-        svg_start(box, "scatter", "The data with its clusters and constraints", description),
-        _scatter_grid(box, projection.kind, (x_low, x_high), (y_low, y_high)),
-        _ellipses(box, shapes, (x_low, x_high), (y_low, y_high)),
-        _lines("satisfied", "s", links, ~links.violated, ends),
-        _casing(links, ends),
-        _points(x, y, radius, clusters, classes, wrong_rows),
-        _lines("violated", "v", links, links.violated, ends),
-        _cluster_marks(x, y, clusters, cluster_names),
-        "</svg>",
-    ]
-    n_beyond = int(np.count_nonzero((inside != projection.xy).any(axis=1)))
-    return Scatter("".join(parts), n_beyond)
-
-
-def _ellipses(
-    box: Box,
-    shapes: Sequence[Shape],
-    x_range: tuple[float, float],
-    y_range: tuple[float, float],
-) -> str:
-    """Draw components at two standard deviations."""
-    scale = np.array(
-        [
-            box.inner_width / (x_range[1] - x_range[0]),
-            -box.inner_height / (y_range[1] - y_range[0]),
-        ]
-    )
-    parts = [f'<clipPath id="frame"><rect width="{box.width}" height="{box.height}"/></clipPath>']
-    parts.append('<g id="ellipses" clip-path="url(#frame)">')
-    for shape in shapes:
-        x, y = float(box.x(shape.mean[0], *x_range)), float(box.y(shape.mean[1], *y_range))
-        variances, directions = np.linalg.eigh(shape.covariance * np.outer(scale, scale))
-        radii = DEVIATIONS * np.sqrt(np.maximum(variances, 0.0))
-        angle = math.degrees(math.atan2(directions[1, 1], directions[0, 1]))
-        parts.append(
-            f'<ellipse class="k{shape.cluster}" rx="{radii[1]:.1f}" ry="{radii[0]:.1f}" '
-            f'transform="translate({x:.1f} {y:.1f}) rotate({angle:.1f})"/>'
-        )
-    return "".join(parts) + "</g>" if shapes else ""
 
 
 def size_bars(clusters: Partition, bounds: npt.NDArray[np.float64] | None = None) -> str:
@@ -174,7 +75,7 @@ def size_bars(clusters: Partition, bounds: npt.NDArray[np.float64] | None = None
     width = min(step * 0.72, 54.0)
     told = ", ".join(f"{name}: {size}" for name, size in zip(clusters.names, sizes, strict=True))
     parts = [svg_start(box, "bars", "Rows in each cluster", told)]
-    base = box.height - box.bottom
+    base = box.base
     with_values = step >= 7.0 * len(f"{largest:,}")
     every = math.ceil(7.0 * max((len(name[:12]) for name in clusters.names), default=1) / step)
     for number, (name, size) in enumerate(zip(clusters.names, sizes, strict=True)):
@@ -192,8 +93,7 @@ def size_bars(clusters: Partition, bounds: npt.NDArray[np.float64] | None = None
         if bounds is not None:
             parts += _bound_marks(box, middle, width, bounds[number], float(largest))
         parts.append("</g>")
-    parts.append(f'<path class="axis" d="M{box.left} {base}H{box.width - box.right}"/></svg>')
-    return "".join(parts)
+    return "".join(parts) + box.axis(base)
 
 
 def _bound_marks(
@@ -235,7 +135,7 @@ def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -
             at = float(box.x(tick, 0.0, float(last)))
             parts.append(f'<text x="{at:.1f}" y="{box.height - 6}">{int(tick):,}</text>')
     path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
-    base = box.height - box.bottom
+    base = box.base
     if len(values) > 1:
         parts.append(f'<path class="area" d="{path}V{base}H{x[0]:.1f}Z"/>')
     parts.append(f'<path class="line" d="{path}"/>')
@@ -245,8 +145,7 @@ def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -
             f"<title>iteration {step}: {format_number(value)}</title></circle>"
             for a, b, step, value in zip(x, y, iterations, values, strict=True)
         ]
-    parts.append(f'<path class="axis" d="M{box.left} {base}H{box.width - box.right}"/></svg>')
-    return "".join(parts)
+    return "".join(parts) + box.axis(base)
 
 
 def named_bars(
@@ -275,6 +174,51 @@ def named_bars(
             f"{escape(text)}</text></g>"
         )
     return "".join(parts) + "</svg>"
+
+
+def distance_histograms(together: Array, apart: Array, most: float, name: str, title: str) -> str:
+    """Draw the distances of pairs that belong together upwards, of the others downwards.
+
+    Each kind fills the same area, however many pairs it has. Distances above ``most`` are counted
+    in the last bin.
+    """
+    box = DISTANCES
+    edges = np.linspace(0.0, most, BINS + 1)
+    shares = [_shares(values, edges) for values in (together, apart)]
+    highest = max(float(max(share.max() for share in shares)), 1e-12)
+    middle = (box.top + box.height - box.bottom) / 2
+    half, step = middle - box.top, box.inner_width / BINS
+    told = (
+        f"Medians {format_number(_median(together))} together, {format_number(_median(apart))} "
+        "apart, in typical distances."
+    )
+    parts = [svg_start(box, name, title, told)]
+    for share, kind, up in ((shares[0], "together", True), (shares[1], "apart", False)):
+        heights = share / highest * half
+        for number in np.flatnonzero(heights):
+            height = float(heights[number])
+            parts.append(
+                f'<rect class="{kind}" x="{box.left + number * step + 0.5:.1f}" '
+                f'y="{middle - height if up else middle:.1f}" width="{step - 1:.1f}" '
+                f'height="{height:.1f}"/>'
+            )
+    for tick in nice_ticks(0.0, most, 6):
+        at = float(box.x(tick, 0.0, most))
+        anchor = "start" if tick == 0 else "middle"
+        parts.append(
+            f'<text x="{at:.1f}" y="{box.height - 6}" style="text-anchor:{anchor}">'
+            f"{format_number(tick)}</text>"
+        )
+    return "".join(parts) + box.axis(middle)
+
+
+def _shares(values: Array, edges: Array) -> Array:
+    counts = np.histogram(np.minimum(values, edges[-1]), bins=edges)[0]
+    return np.asarray(counts / max(len(values), 1), dtype=np.float64)
+
+
+def _median(values: Array) -> float:
+    return float(np.median(values)) if len(values) else 0.0
 
 
 def nice_ticks(low: float, high: float, wanted: int) -> list[float]:
@@ -316,115 +260,6 @@ def svg_start(box: Box, name: str, title: str, description: str) -> str:
         f'aria-labelledby="{ident}-title {ident}-text"><title id="{ident}-title">{escape(title)}'
         f'</title><desc id="{ident}-text">{escape(description)}</desc>'
     )
-
-
-def _scatter_grid(
-    box: Box, kind: str, x_range: tuple[float, float], y_range: tuple[float, float]
-) -> str:
-    """Draw faint lines at round values; numbers only where the axes are the user's features."""
-    left, right = box.left, box.width - box.right
-    top, bottom = box.top, box.height - box.bottom
-    parts = ['<g class="grid">']
-    for tick in nice_ticks(*x_range, 8):
-        at = float(box.x(tick, *x_range))
-        parts.append(f'<path d="M{at:.1f} {top}V{bottom}"/>')
-        if kind != "components":
-            parts.append(f'<text x="{at:.1f}" y="{bottom + 18}">{format_number(tick)}</text>')
-    if kind != "strip":
-        for tick in nice_ticks(*y_range, 6):
-            at = float(box.y(tick, *y_range))
-            parts.append(f'<path d="M{left} {at:.1f}H{right}"/>')
-            if kind == "plane":
-                parts.append(
-                    f'<text class="left" x="{left - 8}" y="{at + 4:.1f}">'
-                    f"{format_number(tick)}</text>"
-                )
-    parts.append("</g>")
-    return "".join(parts)
-
-
-def _points(
-    x: Array,
-    y: Array,
-    radius: float,
-    clusters: npt.NDArray[np.int64],
-    classes: npt.NDArray[np.int64] | None,
-    wrong_rows: npt.NDArray[np.bool_],
-) -> str:
-    parts = [f'<g id="points" style="--r:{radius}px">']
-    for number in range(len(x)):
-        names = _group_class("k", clusters[number])
-        if classes is not None:
-            names += " " + _group_class("t", classes[number])
-        if wrong_rows[number]:
-            names += " w"
-        parts.append(f'<circle class="{names}" cx="{x[number]:.1f}" cy="{y[number]:.1f}"/>')
-    parts.append("</g>")
-    return "".join(parts)
-
-
-def _line_ends(links: Links, x: Array, y: Array, gap: float) -> Array:
-    """Place the lines: x and y of both ends.
-
-    A violated line stops at the rim of its points, which lie under it and must stay visible.
-    """
-    first, second = links.pairs[:, 0], links.pairs[:, 1]
-    start = np.column_stack([x[first], y[first]])
-    stop = np.column_stack([x[second], y[second]])
-    length = np.linalg.norm(stop - start, axis=1)
-    long_enough = links.violated & (length > 3.0 * gap)
-    cut = np.where(long_enough, gap / np.maximum(length, gap), 0.0)[:, None] * (stop - start)
-    return np.column_stack([start + cut, stop - cut])
-
-
-def _lines(name: str, letter: str, links: Links, chosen: npt.NDArray[np.bool_], ends: Array) -> str:
-    """Draw one line per link; ``data-n`` is its place among the drawn links."""
-    parts = [f'<g id="{name}">']
-    for number in np.flatnonzero(chosen):
-        x1, y1, x2, y2 = ends[number]
-        kind = "cl" if links.cannot[number] else "ml"
-        parts.append(
-            f'<line class="{letter} {kind}" data-n="{number}" x1="{x1:.1f}" y1="{y1:.1f}" '
-            f'x2="{x2:.1f}" y2="{y2:.1f}"/>'
-        )
-    parts.append("</g>")
-    return "".join(parts)
-
-
-def _casing(links: Links, ends: Array) -> str:
-    """Draw a page-coloured border around the violated lines, so that they stand out of a crowd."""
-    parts = []
-    for kind, cannot in (("ml", False), ("cl", True)):
-        chosen = ends[links.violated & (links.cannot == cannot)]
-        if len(chosen):
-            path = "".join(f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" for x1, y1, x2, y2 in chosen)
-            parts.append(f'<path class="casing {kind}" d="{path}"/>')
-    return "".join(parts)
-
-
-def _cluster_marks(
-    x: Array, y: Array, clusters: npt.NDArray[np.int64], names: Sequence[str]
-) -> str:
-    """Write the name of every cluster at its middle, so that colour is not the only cue."""
-    parts = [f'<g id="marks"{" class=small" if len(names) > _MANY_MARKS else ""}>']
-    for number, name in enumerate(names):
-        members = np.flatnonzero(clusters == number)
-        if not len(members):
-            continue
-        short = name[:8]
-        width = 10.0 + 6.6 * len(short)
-        at_x, at_y = float(np.median(x[members])), float(np.median(y[members]))
-        parts.append(
-            f'<g transform="translate({at_x:.1f} {at_y:.1f})"><g><rect class="k{number}" '
-            f'x="{-width / 2:.1f}" y="-9" width="{width:.1f}" height="18" rx="9"/>'
-            f'<text y="4">{escape(short)}</text></g></g>'
-        )
-    parts.append("</g>")
-    return "".join(parts)
-
-
-def _group_class(letter: str, number: int) -> str:
-    return f"{letter}{number}" if number >= 0 else f"{letter}x"
 
 
 def _column(left: float, width: float, top: float, base: float) -> str:

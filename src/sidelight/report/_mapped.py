@@ -16,10 +16,10 @@ from sidelight._typing import Array
 from sidelight._words import counted, listed, statements
 from sidelight.constraints import known_pairs
 from sidelight.engine import as_rows
-from sidelight.report._charts import named_bars
-from sidelight.report._maps import distance_histograms, small_map
+from sidelight.report._charts import distance_histograms, named_bars
 from sidelight.report._projection import project
 from sidelight.report._run import Given, Partition, sample_rows
+from sidelight.report._scatter import small_map
 from sidelight.report._sections import MAX_GROUPS, Section, chips, colours, objective, status
 from sidelight.report._tables import format_number
 

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from sidelight.report._charts import Box, Shape, named_bars, svg_start
+from sidelight.report._charts import Box, named_bars, svg_start
 from sidelight.report._projection import Projection
 from sidelight.report._run import Run, sample_rows
+from sidelight.report._scatter import Shape
 
 Array = npt.NDArray[np.float64]
 
@@ -97,7 +98,7 @@ def _histogram(largest: Array, k: int) -> str:
     edges = np.linspace(1.0 / k, 1.0, BINS + 1)
     counts = np.histogram(np.clip(largest, edges[0], 1.0), bins=edges)[0]
     box = CERTAINTY
-    base = box.height - box.bottom
+    base = box.base
     step = box.inner_width / BINS
     told = ", ".join(
         f"{low:.0%} to {high:.0%}: {count}"
@@ -119,8 +120,7 @@ def _histogram(largest: Array, k: int) -> str:
             f'<text x="{at:.1f}" y="{base + 15:.1f}" style="text-anchor:{anchor}">'
             f"{edges[edge]:.0%}</text>"
         )
-    parts.append(f'<path class="axis" d="M{box.left} {base}H{box.width - box.right}"/></svg>')
-    return "".join(parts)
+    return "".join(parts) + box.axis(base)
 
 
 def saliency(run: Run) -> dict[str, Any]:

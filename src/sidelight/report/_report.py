@@ -16,52 +16,17 @@ if TYPE_CHECKING:
     from sidelight.report._run import Given
 
 
-def write_report(
-    path: str | os.PathLike[str],
-    *,
-    estimator: Any,
-    X: Any,
-    constraints: Constraints | None = None,
-    labels_true: Any = None,
-    ids: Sequence[Any] | None = None,
-    feature_names: Sequence[str] | None = None,
-    title: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    command: str | None = None,
-    seconds: float | None = None,
-) -> Path:
+def write_report(path: str | os.PathLike[str], **run: Any) -> Path:
     """Write the report of a run as one HTML file that opens offline.
 
-    Of clusters it shows a map of the data with what was asked, what was violated, sizes, means
-    and agreement with known labels; of a learned distance, projection or selection of features
-    the rows and the known pairs before and after, and what the features count for. The file
-    appears complete or not at all.
+    The file appears complete or not at all.
 
     Parameters
     ----------
     path : path-like
         Where to write; an existing file is replaced.
-    estimator : object
-        A fitted estimator: its ``labels_`` are reported, or what its ``transform`` does to the
-        rows if it has none, and its ``history_`` if it has one.
-    X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-        The rows it was fitted on.
-    constraints : Constraints, default=None
-        What it was told.
-    labels_true : array-like of shape (n_samples,), default=None
-        Known labels to compare with; -1, None, NaN and "" are unknown.
-    ids : sequence of length n_samples, default=None
-        The user's names of the rows; those of ``constraints`` unless told, else positions.
-    feature_names : sequence of str, default=None
-        Names of the columns; those that ``X`` or the estimator have unless told.
-    title : str, default=None
-        Heading; the name of the method unless told.
-    settings : mapping, default=None
-        Further settings of the run, shown before the parameters of the estimator.
-    command : str, default=None
-        The command line that made the run.
-    seconds : float, default=None
-        How long the fit took.
+    **run : dict
+        Estimator, rows and all that the page tells: the parameters of :func:`render_report`.
 
     Returns
     -------
@@ -86,18 +51,7 @@ def write_report(
     ...     "1 must-link and 1 cannot-link: all satisfied" in path.read_text(encoding="utf-8")
     True
     """
-    html = render_report(
-        estimator=estimator,
-        X=X,
-        constraints=constraints,
-        labels_true=labels_true,
-        ids=ids,
-        feature_names=feature_names,
-        title=title,
-        settings=settings,
-        command=command,
-        seconds=seconds,
-    )
+    html = render_report(**run)
     with atomic_write(path) as temporary:
         temporary.write_text(html, encoding="utf-8")
     return Path(path)
@@ -116,7 +70,40 @@ def render_report(
     command: str | None = None,
     seconds: float | None = None,
 ) -> str:
-    """Return the report of a run as HTML; see :func:`write_report` for the parameters.
+    """Return the report of a run as HTML.
+
+    Of clusters it shows a map of the data with what was asked, what was violated, sizes, means
+    and agreement with the true classes; of a learned distance, projection or selection of features
+    the rows and the known pairs before and after, and the weight of the features.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator: its ``labels_`` are reported, or the rows after its ``transform`` if it
+        has none, and its ``history_`` if it has one.
+    X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+        The rows that the estimator was fitted to.
+    constraints : Constraints, default=None
+        Side information that the estimator was fitted with.
+    labels_true : array-like of shape (n_samples,), default=None
+        True classes to compare with; -1, None, NaN and "" are unknown.
+    ids : sequence of length n_samples, default=None
+        The user's names of the rows; by default those of ``constraints``, else positions.
+    feature_names : sequence of str, default=None
+        Names of the columns; by default those of ``X`` or the estimator.
+    title : str, default=None
+        Heading; by default the name of the method.
+    settings : mapping, default=None
+        Further settings of the run, shown before the parameters of the estimator.
+    command : str, default=None
+        Command line that repeats the run.
+    seconds : float, default=None
+        Time of the fit.
+
+    Returns
+    -------
+    str
+        The page.
 
     Examples
     --------
@@ -129,7 +116,7 @@ def render_report(
     True
     """
     # Jinja2 and SciPy are imported when a report is made, not when this package is.
-    from sidelight.report import _sections
+    from sidelight.report import _mapped, _sections
     from sidelight.report._run import make_given
     from sidelight.report._tables import settings_of, versions
 
@@ -147,7 +134,7 @@ def render_report(
         ids=ids,
         feature_names=feature_names,
     )
-    cards = _cluster_cards(given) if finds_clusters else _map_cards(given)
+    cards = _cluster_cards(given) if finds_clusters else _mapped.cards(given)
     context = {
         **cards,
         **_sections.heading(given, title, seconds, cards["facts_of_its_own"]),
@@ -189,12 +176,6 @@ def _cluster_cards(given: Given) -> dict[str, Any]:
         **_sections.agreement(run),
         **_sections.features(run),
     }
-
-
-def _map_cards(given: Given) -> dict[str, Any]:
-    from sidelight.report import _mapped
-
-    return _mapped.cards(given)
 
 
 def _environment() -> Any:

@@ -12,12 +12,13 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sidelight._words import counted
-from sidelight.report._charts import objective_line, scatter, size_bars
+from sidelight.report._charts import objective_line, size_bars
 from sidelight.report._features import SHOW_ALL, feature_means
 from sidelight.report._mixtures import shapes
 from sidelight.report._palette import palette
 from sidelight.report._projection import project
 from sidelight.report._run import Given, Partition, Run, shorten
+from sidelight.report._scatter import scatter
 from sidelight.report._selection import Links, Selection, select, stated_links
 from sidelight.report._tables import (
     MAX_STATEMENTS,
