@@ -67,8 +67,8 @@ def test_rows_in_doubt_are_named_and_counted(two):
     fitted = GaussianMixture(2, random_state=0).fit(rows)
     section = certainty(run_of(fitted, rows))
     largest = fitted.predict_proba(rows).max(axis=1)
-    assert f"{np.mean(largest >= 0.95):.0%} of the rows" in section["certainty_note"]
-    counts = [int(n) for n in re.findall(r": (\d+) rows</title>", str(section["certainty"]))]
+    assert f"{np.mean(largest >= 0.95):.0%} of the rows" in section["certainty"]["note"]
+    counts = [int(n) for n in re.findall(r": (\d+) rows</title>", section["certainty"]["svg"])]
     assert sum(counts) == len(rows)
     assert [d["first_share"] for d in section["doubts"]] == sorted(
         d["first_share"] for d in section["doubts"]
@@ -90,7 +90,7 @@ def test_saliency_bars_are_sorted_and_as_long_as_the_saliency(two):
         estimator=SimpleNamespace(saliencies_=np.array([0.25, 1.0])),
         feature_names=run.feature_names,
     )
-    bars = str(saliency(told)["saliency"])
+    bars = saliency(told)["saliency"]["svg"]
     lengths = [float(w) for w in re.findall(r'width="([\d.]+)" height="13', bars)]
     assert bars.index("feature 1") < bars.index("feature 0")
     assert lengths[1] / lengths[0] == pytest.approx(0.25, abs=0.01)

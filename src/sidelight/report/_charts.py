@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from markupsafe import Markup
 
 from sidelight.report._run import Partition, shorten
 from sidelight.report._tables import format_number
@@ -148,14 +150,38 @@ def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -
     return "".join(parts) + box.axis(base)
 
 
-def named_bars(
+def figure(title: str, svg: str, note: str = "") -> dict[str, Any]:
+    """A picture with its heading and a note, for the template."""
+    return {"title": title, "svg": Markup(svg), "note": note}
+
+
+def bar_figure(
+    title: str,
+    names: Sequence[str],
+    values: Array,
+    texts: Sequence[str],
+    *,
+    note: str,
+    of: int,
+    name: str = "saliencies",
+    largest: float | None = None,
+    kept: Sequence[bool] | None = None,
+) -> dict[str, Any]:
+    """Bars of the first of so many things, as long as their values relative to the largest."""
+    if len(names) < of:
+        note += f" {len(names)} of {of:,} are shown."
+    if largest is None:
+        largest = max(float(values.max(initial=0.0)), 1e-300)
+    return figure(title, _named_bars(names, values / largest, texts, name, title, kept), note)
+
+
+def _named_bars(
     names: Sequence[str],
     lengths: Array,
     texts: Sequence[str],
-    *,
     name: str,
     title: str,
-    kept: Sequence[bool] | None = None,
+    kept: Sequence[bool] | None,
 ) -> str:
     """Draw horizontal bars of lengths from 0 to 1, each with its name and a text at its end."""
     box = Box(width=420, height=_BAR * len(names) + 6, left=130, right=64, top=3, bottom=3)

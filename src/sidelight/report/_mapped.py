@@ -16,11 +16,12 @@ from sidelight._typing import Array
 from sidelight._words import counted, listed, statements
 from sidelight.constraints import known_pairs
 from sidelight.engine import as_rows
-from sidelight.report._charts import distance_histograms, named_bars
+from sidelight.report._charts import bar_figure, distance_histograms, figure
 from sidelight.report._projection import project
 from sidelight.report._run import Given, Partition, sample_rows
 from sidelight.report._scatter import small_map
 from sidelight.report._sections import MAX_GROUPS, Section, chips, colours, objective, status
+from sidelight.report._selection import fill_up
 from sidelight.report._tables import format_number
 
 MOST_DRAWN = 2_000
@@ -116,7 +117,7 @@ def cards(given: Given) -> Section:
 
 
 def _in_short(given: Given, told: _Kinds) -> Section:
-    n_out = _n_features_out(given)
+    n_out = len(_names_out(given))
     said = statements(given.constraints.counts)
     sentence = f"{counted(given.n_rows, 'row')}, {counted(given.source.n_features, 'feature')} in, "
     sentence += f"{n_out:,} out; "
@@ -158,15 +159,21 @@ def _maps(mapped: _Mapped) -> Section:
     notes = ["Lines join known pairs; dashed ones do not belong together."] if len(links) else []
     if len(rows) < given.n_rows:
         notes.append(f"{len(rows):,} of {given.n_rows:,} rows are drawn.")
+    pictures = {
+        "before": (before, "The rows as they were given", "Before: the rows as they were given"),
+        "after": (after, "The rows after the map", "After: the rows as the method sees them"),
+    }
+    figures = {
+        when: figure(
+            heading,
+            small_map(projection, links, cannot, codes, f"scatter {when}", title),
+            projection.note,
+        )
+        for when, (projection, title, heading) in pictures.items()
+    }
+    figures["after"]["note"] = " ".join([after.note, *notes])
     return {
-        "before": Markup(
-            small_map(before, links, cannot, codes, "scatter before", "The rows as they were given")
-        ),
-        "after": Markup(
-            small_map(after, links, cannot, codes, "scatter after", "The rows after the map")
-        ),
-        "before_note": before.note,
-        "after_note": " ".join([after.note, *notes]),
+        **figures,
         "chips": [] if groups is None else chips(groups, np.arange(len(groups.names))),
         "n_hidden": 0 if groups is None else max(0, len(groups.names) - MAX_GROUPS),
         "colours": Markup(colours(1 if groups is None else max(len(groups.names), 1))),
@@ -178,9 +185,7 @@ def _drawn_rows(given: Given, links: Array, rng: np.random.Generator) -> Array:
     linked = np.unique(links)
     if len(linked) > MOST_LINKED:
         linked = np.sort(rng.choice(linked, MOST_LINKED, replace=False))
-    wanted = min(MOST_DRAWN, given.n_rows)
-    others = np.setdiff1d(rng.choice(given.n_rows, wanted, replace=False), linked)
-    return np.sort(np.concatenate([linked, rng.permutation(others)[: wanted - len(linked)]]))
+    return fill_up(linked, given.n_rows, MOST_DRAWN, rng)
 
 
 def _groups(given: Given) -> Partition | None:
@@ -212,14 +217,15 @@ def _pairs_before_and_after(mapped: _Mapped, told: _Kinds) -> Section:
     )
     most = max(float(np.percentile(everything, _FAR)), 1e-9)
     charts = {
-        f"distances_{when}": Markup(
+        f"distances_{when}": figure(
+            f"Distances of pairs {when}",
             distance_histograms(
                 getattr(shown.together, when),
                 getattr(shown.apart, when),
                 most,
                 f"distances {when}",
                 f"Distances of pairs {when} the map",
-            )
+            ),
         )
         for when in ("before", "after")
     }
@@ -268,21 +274,16 @@ def _feature_bars(mapped: _Mapped) -> Section:
     weights = np.linalg.norm(np.asarray(components, np.float64), axis=0) * deviation
     weights = weights / max(float(weights.max()), 1e-300)
     order = np.argsort(-weights, kind="stable")[:MOST_BARS]
-    return {
-        "bars": Markup(
-            named_bars(
-                [given.feature_names[j] for j in order],
-                weights[order],
-                [f"{weights[j]:.2f}" for j in order],
-                name="saliencies",
-                title="What the features count for",
-            )
-        ),
-        "bars_title": "What the features count for",
-        "bars_note": "How far a row moves when the feature changes by its standard deviation, "
-        "relative to the feature that counts most."
-        + _how_many(len(order), given.source.n_features),
-    }
+    found = bar_figure(
+        "What the features count for",
+        [given.feature_names[j] for j in order],
+        weights[order],
+        [f"{weights[j]:.2f}" for j in order],
+        note="How far a row moves when the feature changes by its standard deviation, relative to "
+        "the feature that counts most.",
+        of=given.source.n_features,
+    )
+    return {"bars": found}
 
 
 def _ranking(given: Given) -> Section:
@@ -290,27 +291,19 @@ def _ranking(given: Given) -> Section:
     order = np.argsort(estimator.ranking_, kind="stable")[:MOST_BARS]
     scores = np.asarray(estimator.scores_, np.float64)[order]
     sizes = np.where(np.isfinite(scores), np.abs(scores), 0.0)
-    kept = estimator.get_support()[order]
-    return {
-        "bars": Markup(
-            named_bars(
-                [given.feature_names[j] for j in order],
-                sizes / max(float(sizes.max(initial=0.0)), 1e-300),
-                [format_number(float(score)) for score in scores],
-                name="saliencies",
-                title="Ranking of the features",
-                kept=kept.tolist(),
-            )
-        ),
-        "bars_title": "Ranking of the features, the best first",
-        "bars_note": f"Bars are the scores, the {_best_end(scores)} the best; the "
-        f"{int(estimator.get_support().sum()):,} kept features are drawn in full colour."
-        + _how_many(len(order), given.source.n_features),
-    }
-
-
-def _best_end(scores: Array) -> str:
-    return "smallest" if scores[0] < scores[-1] else "largest"
+    kept = estimator.get_support()
+    best = "smallest" if scores[0] < scores[-1] else "largest"
+    found = bar_figure(
+        "Ranking of the features, the best first",
+        [given.feature_names[j] for j in order],
+        sizes,
+        [format_number(float(score)) for score in scores],
+        note=f"Bars are the scores, the {best} the best; the {int(kept.sum()):,} kept features are "
+        "drawn in full colour.",
+        of=given.source.n_features,
+        kept=kept[order].tolist(),
+    )
+    return {"bars": found}
 
 
 def _spread(mapped: _Mapped) -> Section:
@@ -322,32 +315,21 @@ def _spread(mapped: _Mapped) -> Section:
     variance = moments(as_rows(mapped.image(rows))).variances
     shares = variance / max(float(variance.sum()), 1e-300)
     shown = shares[:MOST_BARS]
-    return {
-        "spread": Markup(
-            named_bars(
-                _names_out(given)[: len(shown)],
-                shown / max(float(shown.max()), 1e-300),
-                [f"{share:.0%}" for share in shown],
-                name="spread",
-                title="Variance along the new dimensions",
-            )
-        ),
-        "spread_note": "Share of the variance of the mapped rows."
-        + _how_many(len(shown), len(shares)),
-    }
-
-
-def _how_many(shown: int, of: int) -> str:
-    return f" {shown} of {of:,} are shown." if shown < of else ""
+    found = bar_figure(
+        "Variance along the new dimensions",
+        _names_out(given)[: len(shown)],
+        shown,
+        [f"{share:.0%}" for share in shown],
+        note="Share of the variance of the mapped rows.",
+        of=len(shares),
+        name="spread",
+    )
+    return {"spread": found}
 
 
 def _names_out(given: Given) -> list[str]:
     names = given.estimator.get_feature_names_out(np.asarray(given.feature_names, dtype=object))
     return [str(name) for name in names]
-
-
-def _n_features_out(given: Given) -> int:
-    return len(_names_out(given))
 
 
 def _some(pairs: Array, most: int) -> Array:
@@ -358,10 +340,10 @@ def _some(pairs: Array, most: int) -> Array:
 
 
 def _lengths(rows: Any, pairs: Array) -> Array:
-    gaps = rows[pairs[:, 0]] - rows[pairs[:, 1]]
-    if sparse.issparse(gaps):
-        return np.sqrt(np.asarray(gaps.multiply(gaps).sum(axis=1), dtype=np.float64).ravel())
-    return np.linalg.norm(np.asarray(gaps, dtype=np.float64), axis=1)
+    offsets = rows[pairs[:, 0]] - rows[pairs[:, 1]]
+    if sparse.issparse(offsets):
+        return np.sqrt(np.asarray(offsets.multiply(offsets).sum(axis=1), dtype=np.float64).ravel())
+    return np.linalg.norm(np.asarray(offsets, dtype=np.float64), axis=1)
 
 
 def _mean_or_one(values: Array) -> float:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from markupsafe import Markup
 
-from sidelight.report._charts import Box, named_bars, svg_start
+from sidelight.report._charts import Box, bar_figure, figure, svg_start
 from sidelight.report._projection import Projection
 from sidelight.report._run import Run, sample_rows
 from sidelight.report._scatter import Shape
@@ -87,8 +86,11 @@ def certainty(run: Run) -> dict[str, Any]:
     share = float(np.mean(largest[:, 0] >= SURE))
     whose = "the rows" if len(rows) == run.n_rows else f"{len(rows):,} random rows"
     return {
-        "certainty": Markup(_histogram(largest[:, 0], resp.shape[1])),
-        "certainty_note": f"{share:.0%} of {whose} belong to their cluster by {SURE:.0%} or more.",
+        "certainty": figure(
+            "How sure: rows by their largest responsibility",
+            _histogram(largest[:, 0], resp.shape[1]),
+            f"{share:.0%} of {whose} belong to their cluster by {SURE:.0%} or more.",
+        ),
         "doubts": doubts,
     }
 
@@ -129,17 +131,14 @@ def saliency(run: Run) -> dict[str, Any]:
     if saliencies is None:
         return {"saliency": None}
     values = np.asarray(saliencies, np.float64)
-    order = np.argsort(-values, kind="stable")
-    shown = order[:MOST_FEATURES]
-    note = "1: the feature tells clusters apart; 0: it looks the same in all of them."
-    if len(order) > len(shown):
-        note += f" The {len(shown)} most salient of {len(order):,} features."
-    return {
-        "saliency": Markup(_saliency_bars([run.feature_names[j] for j in shown], values[shown])),
-        "saliency_note": note,
-    }
-
-
-def _saliency_bars(names: list[str], values: Array) -> str:
-    texts = [f"{value:.2f}" for value in values]
-    return named_bars(names, values, texts, name="saliencies", title="Saliency of the features")
+    shown = np.argsort(-values, kind="stable")[:MOST_FEATURES]
+    found = bar_figure(
+        "Saliency of the features",
+        [run.feature_names[j] for j in shown],
+        values[shown],
+        [f"{values[j]:.2f}" for j in shown],
+        note="1: the feature tells clusters apart; 0: it looks the same in all of them.",
+        of=len(values),
+        largest=1.0,
+    )
+    return {"saliency": found}

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sidelight._words import counted
-from sidelight.report._charts import objective_line, size_bars
+from sidelight.report._charts import figure, objective_line, size_bars
 from sidelight.report._features import SHOW_ALL, feature_means
 from sidelight.report._mixtures import shapes
 from sidelight.report._palette import palette
@@ -217,8 +217,8 @@ def charts(run: Run) -> Section:
     bounds = run.size_bounds
     if bounds is not None:
         note += " Marks show the bounds."
-    section: Section = {"sizes": Markup(size_bars(run.clusters, bounds)), "size_note": note.strip()}
-    return {**section, **objective(run.estimator)}
+    sized = figure("Cluster sizes", size_bars(run.clusters, bounds), note.strip())
+    return {"sizes": sized, **objective(run.estimator)}
 
 
 def objective(estimator: Any) -> Section:
@@ -230,11 +230,8 @@ def objective(estimator: Any) -> Section:
     finite = history[np.isfinite(history)]
     if not len(finite):
         return {"objective": None}
-    return {
-        "objective": Markup(objective_line(history, title)),
-        "objective_title": f"{title} by iteration",
-        "objective_note": f"From {format_number(finite[0])} to {format_number(finite[-1])}.",
-    }
+    ends = f"From {format_number(finite[0])} to {format_number(finite[-1])}."
+    return {"objective": figure(f"{title} by iteration", objective_line(history, title), ends)}
 
 
 def agreement(run: Run) -> Section:

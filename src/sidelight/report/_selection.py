@@ -71,20 +71,22 @@ def stated_links(run: Run) -> Links:
 def select(run: Run, links: Links, rng: np.random.Generator) -> Selection:
     """Choose what to draw: violated things, other constrained rows, then a random sample."""
     chosen = _constrained_rows(run, links, rng)[:MAX_CONSTRAINED]
-    wanted = min(MAX_POINTS, run.n_rows)
-    if len(chosen) < wanted:
-        if wanted == run.n_rows:
-            chosen = np.arange(run.n_rows)
-        else:
-            others = np.setdiff1d(rng.choice(run.n_rows, wanted, replace=False), chosen)
-            chosen = np.concatenate([chosen, rng.permutation(others)[: wanted - len(chosen)]])
-    rows = np.sort(chosen)
+    rows = fill_up(chosen, run.n_rows, MAX_POINTS, rng)
     drawn = links[np.flatnonzero(np.isin(links.pairs, rows).all(axis=1))]
     if len(drawn) > MAX_LINES:
         random_order = np.lexsort([rng.random(len(drawn)), ~drawn.violated])
         drawn = drawn[random_order[:MAX_LINES]]
     pairs = np.searchsorted(rows, drawn.pairs)
     return Selection(rows, Links(pairs, drawn.cannot, drawn.violated, drawn.weight))
+
+
+def fill_up(chosen: Positions, n_rows: int, most: int, rng: np.random.Generator) -> Positions:
+    """Add random rows to chosen ones until there are so many, or all; ascending."""
+    wanted = min(most, n_rows)
+    if wanted == n_rows:
+        return np.arange(n_rows)
+    others = np.setdiff1d(rng.choice(n_rows, wanted, replace=False), chosen)
+    return np.sort(np.concatenate([chosen, rng.permutation(others)[: wanted - len(chosen)]]))
 
 
 def _constrained_rows(run: Run, links: Links, rng: np.random.Generator) -> Positions:
