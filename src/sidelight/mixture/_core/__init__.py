@@ -4,7 +4,8 @@ Offered are
 
 - :class:`Components`, the protocol that EM needs of the components of a mixture, and
   :class:`ExponentialFamily`, which implements half of it for densities that are linear in their
-  sufficient statistics;
+  sufficient statistics; :class:`DiscreteComponents` for probabilities, and
+  :class:`MultinomialComponents` for counts;
 - :func:`em`, which runs EM on blocks of rows from given components and returns an
   :class:`EMResult`; rows that are not independent are a :class:`ConstrainedPosterior`, of which
   :class:`LabelledRows` (partial labels) is the simplest;
@@ -24,6 +25,7 @@ from sidelight.mixture._core._base import (
     rough_clusters,
 )
 from sidelight.mixture._core._criteria import aic, bic, mdl, mml
+from sidelight.mixture._core._discrete import DiscreteComponents, MultinomialComponents, as_floats
 from sidelight.mixture._core._em import (
     LEAST_WEIGHT,
     Components,
@@ -46,16 +48,19 @@ __all__ = [
     "LEAST_WEIGHT",
     "Components",
     "ConstrainedPosterior",
+    "DiscreteComponents",
     "EMResult",
     "ExpectationMaximization",
     "ExponentialFamily",
     "LabelledRows",
     "MixtureBase",
+    "MultinomialComponents",
     "Parameters",
     "Posterior",
     "StartName",
     "Statistics",
     "aic",
+    "as_floats",
     "bic",
     "components_of_clusters",
     "data_moments",

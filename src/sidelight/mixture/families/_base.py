@@ -6,15 +6,12 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
 from sidelight._fit.checks import check_weights
-from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import (
     EMResult,
-    ExponentialFamily,
     LabelledRows,
     MixtureBase,
     StartName,
@@ -22,29 +19,6 @@ from sidelight.mixture._core import (
     known_classes,
     rough_clusters,
 )
-
-
-class DiscreteComponents(ExponentialFamily):
-    """Components that are logarithms of probabilities, with a Dirichlet prior on them.
-
-    The prior counts as if every component had seen each outcome ``alpha`` more times.
-    """
-
-    log_probabilities: Array
-    alpha: float
-
-    @property
-    def n_components(self) -> int:
-        """Number of components."""
-        return len(self.log_probabilities)
-
-    @property
-    def log_prior(self) -> float:
-        """``α Σ log θ``."""
-        return self.alpha * float(self.log_probabilities.sum())
-
-    def _natural(self) -> tuple[Array, Array]:
-        return self.log_probabilities.T, np.zeros(self.n_components)
 
 
 class FamilyMixture(MixtureBase):
@@ -93,8 +67,3 @@ class FamilyMixture(MixtureBase):
     def _rough_rows(self, source: RowSource) -> RowSource:
         """Rows to find rough clusters of: without missing values."""
         return source
-
-
-def as_floats(block: Any) -> Any:
-    """The rows themselves, dense ones in float64."""
-    return block if sparse.issparse(block) else np.asarray(block, dtype=np.float64)

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._fit.parameters import Count, FinitePositive, NonNegative, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture._core import StartName, Statistics
-from sidelight.mixture.families._base import DiscreteComponents, FamilyMixture
+from sidelight.mixture._core import DiscreteComponents, StartName, Statistics
+from sidelight.mixture.families._base import FamilyMixture
 from sidelight.tags import MethodTags
 
 

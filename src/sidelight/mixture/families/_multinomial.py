@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,51 +12,9 @@ from sidelight._fit.parameters import Count, FinitePositive, NonNegative, Seed, 
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core import StartName, Statistics
-from sidelight.mixture.families._base import DiscreteComponents, FamilyMixture, as_floats
+from sidelight.mixture._core import MultinomialComponents, StartName
+from sidelight.mixture.families._base import FamilyMixture
 from sidelight.tags import MethodTags
-
-
-@dataclass(frozen=True)
-class MultinomialComponents(DiscreteComponents):
-    """Logarithms of the probabilities of the words, for all components.
-
-    The multinomial coefficient of a row is left out: it is the same for all parameters.
-    """
-
-    log_probabilities: Array
-    alpha: float
-
-    @property
-    def n_parameters(self) -> int:
-        """Free probabilities."""
-        k, n_words = self.log_probabilities.shape
-        return k * (n_words - 1)
-
-    @property
-    def n_statistics(self) -> int:
-        """Numbers per row: the counts."""
-        return int(self.log_probabilities.shape[1])
-
-    def features(self, block: Any) -> Any:
-        """The counts themselves."""
-        return as_floats(block)
-
-    def m_step(self, statistics: Statistics) -> Self:
-        """Shares of the words in each component, ``θ_sw ∝ α + Σ_n q_ns x_nw``."""
-        counts = statistics[1] + self.alpha
-        return replace(
-            self, log_probabilities=np.log(counts) - np.log(counts.sum(axis=1, keepdims=True))
-        )
-
-    def attributes(self, dtype: np.dtype[Any]) -> dict[str, Any]:
-        """Fitted attributes."""
-        return {"feature_log_prob_": self.log_probabilities.astype(dtype)}
-
-    def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
-        """Draw rows of one word each: how long a row is, the model does not say."""
-        probabilities = np.exp(self.log_probabilities[component])
-        return rng.multinomial(1, probabilities / probabilities.sum(), size=n).astype(np.float64)
 
 
 class MultinomialMixture(FamilyMixture):

@@ -16,8 +16,8 @@ from sidelight._fit.parameters import Count, FinitePositive, NonNegative, Seed, 
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core import ExponentialFamily, StartName, Statistics
-from sidelight.mixture.families._base import FamilyMixture, as_floats
+from sidelight.mixture._core import ExponentialFamily, StartName, Statistics, as_floats
+from sidelight.mixture.families._base import FamilyMixture
 from sidelight.mixture.families._bessel import concentration, log_bessel
 from sidelight.tags import MethodTags
 
