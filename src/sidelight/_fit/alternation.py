@@ -61,6 +61,11 @@ class Alternation(Generic[State]):
     converged: bool
     interrupted: bool
 
+    @property
+    def objective(self) -> float:
+        """Objective of the parameters that are kept."""
+        return self.last.objective
+
 
 def alternate(
     parameters: Parameters,
