@@ -8,11 +8,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from generate import method_table
+from generate import write_includes
 
 import sidelight
 
-(HERE / "methods_table.rst.inc").write_text(method_table(), encoding="utf-8")
+write_includes()
 
 project = "Sidelight"
 author = "The Sidelight developers"

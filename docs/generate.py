@@ -1,12 +1,15 @@
-"""What the docs and the README take from the code: the table of methods.
+"""What the docs and the README take from the code: the table of methods, the layers.
 
-``python docs/generate.py`` brings the README up to date; the documentation calls it when built.
+``python docs/generate.py`` brings the README up to date; the documentation calls
+:func:`write_includes` when it is built.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+import layers
 
 from sidelight import catalog
 
@@ -47,6 +50,16 @@ def method_table() -> str:
 def readme_with_table(text: str) -> str:
     """Return the README's text with the table of methods as the catalog has it now."""
     return BETWEEN_MARKS.sub(rf"\1\n{catalog.markdown_table()}\n\2", text)
+
+
+def write_includes() -> None:
+    """Write the files that the pages include."""
+    for name, text in (
+        ("methods_table.rst.inc", method_table()),
+        ("rooms_table.rst.inc", layers.table()),
+        ("layers.svg", layers.picture()),
+    ):
+        (HERE / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parent.parent
 
 # One thread of our own per worker: the suite itself runs on several processes.
 os.environ.setdefault("OMP_NUM_THREADS", "2")
@@ -22,3 +29,15 @@ settings.load_profile("suite")
 # A shell that starts the suite in the background lets it ignore Ctrl-C, which tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def docs_module() -> Callable[[str], ModuleType]:
+    """Import a module that the docs are built with."""
+
+    def load(name: str) -> ModuleType:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(ROOT / "docs")
+            return importlib.import_module(name)
+
+    return load

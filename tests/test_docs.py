@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
-
-
-def load_generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(
@@ -43,9 +33,9 @@ def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> 
     assert told == pytest.approx(stated_told, abs=0.006)
 
 
-def test_the_readme_lists_the_methods_of_the_catalog() -> None:
+def test_the_readme_lists_the_methods_of_the_catalog(docs_module: Any) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert load_generator().readme_with_table(text) == text
+    assert docs_module("generate").readme_with_table(text) == text
 
 
 def test_every_method_is_in_the_reference() -> None:
