@@ -1,0 +1,337 @@
+"""Checks of estimators that give every row a cluster."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from tests.common.applies import applies_to, has, knows
+from tests.common.models import (
+    K,
+    data_for,
+    fitted,
+    fresh,
+    knowledge_for,
+    make,
+    places,
+    takes,
+)
+
+from sidelight import Constraints, engine
+from sidelight._fit import restarts
+from sidelight.catalog import Method
+from sidelight.engine import _memory
+from sidelight.exceptions import ConstraintWarning, InconsistentConstraints, InfeasibleConstraints
+
+takes_pairs = knows("must-link", "cannot-link")
+
+
+def number(method: Method) -> str:
+    """What the method calls its number of clusters."""
+    return "n_components" if takes(method, "n_components") else "n_clusters"
+
+
+def takes_start(method: Method) -> bool:
+    return takes(method, "init") or takes(method, "means_init")
+
+
+def is_hard(method: Method) -> bool:
+    return method.tags.enforcement == "hard"
+
+
+def check_fitted_attributes(method: Method) -> None:
+    data, model = data_for(method), fitted(method)
+    assert model.labels_.shape == (len(data.X),)
+    assert set(np.unique(model.labels_)) <= set(range(K))
+    assert isinstance(model.n_iter_, int)
+    assert model.n_iter_ >= 1
+    assert isinstance(model.converged_, bool)
+    assert isinstance(model.objective_, float)
+    assert model.n_violations_ == data.known.violations(model.labels_).n
+
+
+def check_history(method: Method) -> None:
+    """``history_`` leads to ``objective_``: its last value, or its best where that is kept."""
+    model = fitted(method)
+    history = np.asarray(model.history_)
+    assert history.ndim == 1
+    assert len(history) >= 1
+    assert np.isfinite(history).all()
+    ends = (history.min(), history[-1])
+    assert any(model.objective_ == pytest.approx(end, rel=1e-9) for end in ends)
+
+
+@applies_to(lambda method: method.tags.monotone)
+def check_history_never_rises(method: Method) -> None:
+    for seed in range(4):
+        history = np.asarray(fitted(method, seed).history_)
+        assert np.all(np.diff(history) <= 1e-9 * np.abs(history[:-1]))
+
+
+def check_cluster_sizes(method: Method) -> None:
+    model = fitted(method)
+    placed = model.labels_[model.labels_ >= 0]
+    np.testing.assert_array_equal(
+        model.cluster_sizes_, np.bincount(placed, minlength=len(model.cluster_sizes_))
+    )
+    assert model.cluster_sizes_.sum() == len(placed)
+
+
+def check_summary_counts_clusters_and_violations(method: Method) -> None:
+    model = fitted(method)
+    lines = model.summary().split("\n")
+    assert f"{len(model.labels_)} rows" in lines[1]
+    assert str(model.n_iter_) in lines[2]
+    assert f"{model.cluster_sizes_.min()} to {model.cluster_sizes_.max()} rows" in lines[3]
+    assert (str(model.n_violations_) if model.n_violations_ else "No constraint") in lines[4]
+
+
+@applies_to(has("predict"))
+def check_predict(method: Method) -> None:
+    X, model = data_for(method).X, fitted(method)
+    labels = model.predict(X)
+    assert labels.shape == (len(X),)
+    assert labels.dtype == model.labels_.dtype
+    assert set(np.unique(labels)) <= set(range(K))
+    np.testing.assert_array_equal(model.predict(X[:7]), labels[:7])
+
+
+@applies_to(has("fit_predict"))
+def check_fit_predict_gives_the_labels(method: Method) -> None:
+    data = data_for(method)
+    labels = make(method).fit_predict(data.X, constraints=data.known)
+    np.testing.assert_array_equal(labels, fitted(method).labels_)
+
+
+@applies_to(has("transform"))
+def check_precision_is_kept(method: Method) -> None:
+    data = data_for(method)
+    single = make(method).fit(data.X.astype(np.float32), constraints=data.known)
+    for dtype, model in ((np.float32, single), (np.float64, fitted(method))):
+        assert getattr(model, "weights_", places(model)).dtype == dtype
+        assert not hasattr(model, "means_") or model.means_.dtype == dtype
+        assert model.transform(data.X.astype(dtype)).dtype == dtype
+
+
+def from_first_rows(method: Method, rows: Any, **params: Any) -> Any:
+    """The method fitted to the shared rows, given in another form, from the first K of them."""
+    data = data_for(method)
+    model = make(method, init=data.X[:K].copy(), n_init=1, **params)
+    return model.fit(rows, constraints=data.known)
+
+
+@applies_to(lambda method: method.tags.sparse and takes_start(method))
+def check_sparse_equals_dense(method: Method) -> None:
+    X = data_for(method).X
+    dense = from_first_rows(method, X)
+    for kind in (sparse.csr_matrix, sparse.csr_array):
+        thin = from_first_rows(method, kind(X))
+        np.testing.assert_array_equal(thin.labels_, dense.labels_)
+        np.testing.assert_allclose(places(thin), places(dense))
+
+
+@contextmanager
+def rows_on_disk(X: np.ndarray) -> Iterator[engine.RowSource]:
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "rows.npy", X)
+        yield engine.open_rows(Path(folder) / "rows.npy", memory_budget=5_000)
+
+
+@applies_to(lambda method: method.tags.out_of_core and takes_start(method))
+def check_rows_on_disk_equal_rows_in_memory(method: Method) -> None:
+    X = data_for(method).X
+    memory = from_first_rows(method, X)
+    with rows_on_disk(X) as rows:
+        disk = from_first_rows(method, rows)
+    np.testing.assert_array_equal(disk.labels_, memory.labels_)
+    np.testing.assert_allclose(places(disk), places(memory))
+
+
+@applies_to(lambda method: takes_start(method) and takes(method, "n_init"))
+def check_a_given_start_is_run_once(method: Method) -> None:
+    start = data_for(method).X[:K].copy()
+    once = fresh(method, init=start, n_init=1)
+    often = fresh(method, init=start, n_init=3)
+    np.testing.assert_array_equal(often.labels_, once.labels_)
+    np.testing.assert_array_equal(often.history_, once.history_)
+
+
+def in_threads(method: Method, X: np.ndarray, known: Constraints, **params: Any) -> Any:
+    """Assert that a fit on one, two and three threads ends in the same, to the last bit."""
+    results = []
+    for n_threads in (1, 2, 3):
+        with engine.threads(n_threads):
+            results.append(make(method, max_iter=8, **params).fit(X, constraints=known))
+    for other in results[1:]:
+        np.testing.assert_array_equal(other.labels_, results[0].labels_)
+        np.testing.assert_array_equal(other.history_, results[0].history_)
+        np.testing.assert_array_equal(places(other), places(results[0]))
+
+
+def check_blocks_in_any_number_of_threads(method: Method) -> None:
+    X, y = make_blobs(1_200, n_features=4, centers=K, cluster_std=4.0, random_state=0)
+    X = (X - X.min() + 1.0).astype(np.float32)
+    with (
+        mock.patch.object(_memory, "TILE_ROWS", 200),
+        mock.patch.object(_memory, "BLOCK_BYTES", 200 * X.strides[0]),
+    ):
+        assert len(engine.as_rows(X).blocks) == 6 > restarts.FEW_BLOCKS
+        in_threads(method, X, knowledge_for(method, y), n_init=2)
+
+
+@applies_to(lambda method: takes(method, "n_init"))
+def check_restarts_in_any_number_of_threads(method: Method) -> None:
+    data = data_for(method)
+    with mock.patch.object(restarts, "FEW_NUMBERS", 0):
+        in_threads(method, data.X, data.known, n_init=3)
+
+
+@applies_to(is_hard)
+def check_hard_methods_satisfy_everything(method: Method) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(1, 3, size=(90, 2))  # no structure: the constraints fight the geometry
+        y = rng.integers(0, K, size=90)
+        known = knowledge_for(method, y, n=80, seed=seed)
+        model = make(method, random_state=seed).fit(X, constraints=known)
+        assert known.violations(model.labels_).n == 0
+        assert model.n_violations_ == 0
+
+
+@applies_to(lambda method: takes_pairs(method) and method.tags.enforcement == "soft")
+def check_soft_methods_report_what_they_left_violated(method: Method) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(1, 3, size=(120, 2))
+    y = rng.integers(0, K, size=120)
+    known = Constraints.sample(y, 100, random_state=0)
+    model = make(method, penalty=1e-6).fit(X, constraints=known)
+    assert model.n_violations_ == known.violations(model.labels_).n
+    if takes(method, "penalty"):
+        assert model.n_violations_ > 0
+
+
+@applies_to(knows("labels"))
+def check_partial_labels_through_y(method: Method) -> None:
+    data = data_for(method)
+    partial = np.where(np.arange(len(data.y)) % 5 == 0, data.y, -1)
+    by_y = make(method).fit(data.X, partial)
+    by_constraints = make(method).fit(data.X, constraints=Constraints.from_labels(partial))
+    np.testing.assert_array_equal(by_y.labels_, by_constraints.labels_)
+
+
+@applies_to(knows("labels"))
+def check_labels_of_the_wrong_length(method: Method) -> None:
+    with pytest.raises(ValueError, match="one label per row"):
+        make(method).fit(data_for(method).X, np.zeros(7, dtype=int))
+
+
+def check_metadata_routing_carries_constraints(method: Method) -> None:
+    data = data_for(method)
+    scaled = MinMaxScaler((1, 2)).fit_transform(data.X)
+    with sklearn.config_context(enable_metadata_routing=True):
+        estimator = make(method, n_init=1).set_fit_request(constraints=True)
+        pipeline = make_pipeline(MinMaxScaler((1, 2)), estimator)
+        pipeline.fit(data.X, constraints=data.known)
+        direct = make(method, n_init=1).fit(scaled, constraints=data.known)
+        np.testing.assert_array_equal(pipeline[-1].labels_, direct.labels_)
+
+
+@applies_to(lambda method: hasattr(method.cls, "score") and takes(method, "max_iter"))
+def check_grid_search_carries_constraints(method: Method) -> None:
+    data = data_for(method)
+    with sklearn.config_context(enable_metadata_routing=True):
+        estimator = make(method, n_init=1).set_fit_request(constraints=True)
+        folds = KFold(2, shuffle=True, random_state=0)
+        search = GridSearchCV(estimator, {"max_iter": [3, 30]}, cv=folds)
+        search.fit(data.X, constraints=data.known)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def check_wrong_numbers_of_clusters(method: Method) -> None:
+    X = data_for(method).X
+    with pytest.raises(ValueError, match=rf"n_samples=3 should be >= {number(method)}=4"):
+        make(method).fit(X[:3])
+    for wrong in (0, -2):
+        with pytest.raises(ValueError, match="at least 1"):
+            make(method, n_clusters=wrong).fit(X)
+    with pytest.raises(TypeError, match="whole number"):
+        make(method, n_clusters=2.5).fit(X)
+
+
+def check_single_row(method: Method) -> None:
+    model = make(method, n_clusters=1).fit([[1.0, 2.0]])
+    assert list(model.labels_) == [0]
+    assert getattr(model, "inertia_", 0.0) == pytest.approx(0.0)
+
+
+def check_duplicated_rows_and_constant_features(method: Method) -> None:
+    X = np.repeat([[1.0, 5.0], [2.0, 5.0]], 20, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        same = make(method, n_clusters=3).fit(X)
+    assert np.isfinite(same.objective_)
+    if "sizes" not in method.tags.knowledge:  # bounds may part what is the same
+        assert getattr(same, "inertia_", 0.0) == pytest.approx(0.0)
+    assert np.isfinite(places(same)).all()
+    two = make(method, n_clusters=2).fit(X)
+    assert len(np.unique(two.labels_[:20])) == len(np.unique(two.labels_[20:])) == 1
+    constant = make(method, n_clusters=1).fit(np.ones((10, 3)))
+    assert getattr(constant, "inertia_", 0.0) == pytest.approx(0.0)
+
+
+def contradictory(X: np.ndarray) -> Constraints:
+    return Constraints(
+        must_link=[("a0", "a1"), ("a1", "a2")],
+        cannot_link=[("a0", "a2")],
+        ids=[f"a{i}" for i in range(len(X))],
+    )
+
+
+def clique(X: np.ndarray) -> Constraints:
+    """Five rows that are all apart from each other: too many for four clusters."""
+    return Constraints(cannot_link=[(i, j) for i in range(5) for j in range(i)], n_samples=len(X))
+
+
+@applies_to(lambda method: takes_pairs(method) and is_hard(method))
+def check_hard_methods_refuse_contradictions(method: Method) -> None:
+    X = data_for(method).X
+    with pytest.raises(InconsistentConstraints, match="a1") as caught:
+        make(method).fit(X, constraints=contradictory(X))
+    assert caught.value.chain == (0, 1, 2)
+
+
+@applies_to(lambda method: takes_pairs(method) and not is_hard(method))
+def check_soft_methods_warn_of_contradictions(method: Method) -> None:
+    X = data_for(method).X
+    with pytest.warns(ConstraintWarning, match="contradict"):
+        model = make(method).fit(X, constraints=contradictory(X))
+    assert model.n_violations_ >= 1
+
+
+@applies_to(lambda method: takes_pairs(method) and is_hard(method))
+def check_hard_methods_refuse_too_few_clusters(method: Method) -> None:
+    X = data_for(method).X
+    with pytest.raises(InfeasibleConstraints, match="5 clusters would suffice") as caught:
+        make(method).fit(X, constraints=clique(X))
+    assert sorted(caught.value.clique) == [0, 1, 2, 3, 4]
+    assert make(method, n_clusters=5).fit(X, constraints=clique(X)).n_violations_ == 0
+
+
+@applies_to(lambda method: takes_pairs(method) and not is_hard(method))
+def check_soft_methods_violate_with_too_few_clusters(method: Method) -> None:
+    X = data_for(method).X
+    assert make(method).fit(X, constraints=clique(X)).n_violations_ >= 1

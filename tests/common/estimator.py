@@ -1,0 +1,162 @@
+"""Checks of every estimator, whatever its kind."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from tests.common.applies import applies_to
+from tests.common.models import data_for, fitted, make
+
+from sidelight import Constraints
+from sidelight.catalog import Method
+from sidelight.exceptions import SidelightError
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+USES = ("predict", "transform", "predict_proba", "score_samples", "score")
+
+
+def results(model: object, X: object) -> dict[str, np.ndarray]:
+    """What a fitted model says about rows, by the name of the method that says it."""
+    return {name: np.asarray(getattr(model, name)(X)) for name in USES if hasattr(model, name)}
+
+
+def assert_same(one: object, other: object, X: object) -> None:
+    """Assert that two fitted models say the same, to the last bit, and of the same labels."""
+    if hasattr(one, "labels_"):
+        np.testing.assert_array_equal(other.labels_, one.labels_)  # type: ignore[attr-defined]
+    first, second = results(one, X), results(other, X)
+    assert first.keys() == second.keys()
+    assert first or hasattr(one, "labels_")
+    for name, value in first.items():
+        np.testing.assert_array_equal(second[name], value)
+
+
+def check_clone(method: Method) -> None:
+    model = make(method)
+    assert clone(model).get_params() == model.get_params()
+    assert not hasattr(clone(fitted(method)), "n_features_in_")
+
+
+def check_pickle(method: Method) -> None:
+    model = fitted(method)
+    assert_same(model, pickle.loads(pickle.dumps(model)), data_for(method).X)
+
+
+def check_use_changes_nothing(method: Method) -> None:
+    """Predictions, features and summaries leave a fitted model as it was."""
+    model = fitted(method)
+    before = pickle.dumps(vars(model))
+    results(model, data_for(method).X)
+    model.summary()
+    assert pickle.dumps(vars(model)) == before
+
+
+def check_fit_leaves_its_input_alone(method: Method) -> None:
+    data = data_for(method)
+    X = data.X.copy()
+    before = pickle.dumps(data.known)
+    model = make(method).fit(X, constraints=data.known)
+    np.testing.assert_array_equal(X, data.X)
+    assert pickle.dumps(data.known) == before
+    assert model.get_params() == make(method).get_params()
+
+
+def check_same_seed_same_result(method: Method) -> None:
+    data = data_for(method)
+    again = make(method).fit(data.X, constraints=data.known)
+    assert_same(fitted(method), again, data.X)
+
+
+def check_summary(method: Method) -> None:
+    """Five plain lines: the method, the data, the end of the search, the result, advice."""
+    lines = fitted(method).summary().split("\n")
+    assert len(lines) == 5
+    assert all(line.strip() == line and line for line in lines)
+    assert lines[0] == f"{method.cls.__name__}: {method.tags.summary}"
+    assert "5 features" in lines[1]
+    assert all(line.endswith(".") for line in lines[1:])
+    with pytest.raises(ValueError, match="not fitted"):
+        make(method).summary()
+
+
+def check_tables(method: Method) -> None:
+    data = data_for(method)
+    names = [f"feature {j}" for j in range(data.X.shape[1])]
+    for table in (pd.DataFrame(data.X, columns=names), pl.DataFrame(data.X, schema=names)):
+        model = make(method).fit(table, constraints=data.known)
+        np.testing.assert_array_equal(model.feature_names_in_, names)
+        mine, plain = results(model, table), results(fitted(method), data.X)
+        for name, value in plain.items():
+            np.testing.assert_array_equal(mine[name], value)
+        if hasattr(model, "labels_"):
+            np.testing.assert_array_equal(model.labels_, fitted(method).labels_)
+
+
+def check_bad_numbers_are_located(method: Method) -> None:
+    data = data_for(method)
+    for bad in (np.nan, np.inf):
+        if np.isnan(bad) and method.tags.missing:  # a value that was not measured
+            continue
+        X = data.X.copy()
+        X[17, 2] = bad
+        with pytest.raises(ValueError, match=r"(?s)(NaN|infinity).*row 17, column 2"):
+            make(method).fit(X, constraints=data.known)
+
+
+@applies_to(lambda method: method.tags.missing)
+def check_missing_values_are_taken(method: Method) -> None:
+    X = data_for(method).X.copy()
+    X[17, 2] = np.nan
+    assert make(method).fit(X).labels_.min() >= 0
+
+
+def check_wrong_shapes(method: Method) -> None:
+    X = data_for(method).X
+    with pytest.raises(ValueError, match="2D"):
+        make(method).fit(X[:, 0])
+    with pytest.raises(ValueError, match=r"0 sample"):
+        make(method).fit(X[:0])
+    for name in ("predict", "transform"):
+        if hasattr(method.cls, name):
+            with pytest.raises(ValueError, match="features"):
+                getattr(fitted(method), name)(X[:, :2])
+
+
+def check_words_instead_of_numbers(method: Method) -> None:
+    table = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "color": ["red", "blue", "red", "blue"]})
+    with pytest.raises(ValueError, match="color"):
+        make(method, n_clusters=2).fit(table)
+
+
+def check_constraints_about_other_rows(method: Method) -> None:
+    X = data_for(method).X
+    with pytest.raises(SidelightError, match=rf"about 10 rows but X has {len(X)}"):
+        make(method).fit(X, constraints=Constraints([(0, 1)], n_samples=10))
+    with pytest.raises(TypeError, match=r"sidelight\.Constraints"):
+        make(method).fit(X, constraints=[(0, 1)])
+
+
+def check_docstring_links_its_guide_page(method: Method) -> None:
+    text = inspect.getdoc(method.cls) or ""
+    (page,) = re.findall(r"Read more in the\s+:doc:`user guide </([\w/]+)>`", text)
+    assert (DOCS / f"{page}.rst").exists()
+
+
+def check_docstring_has_an_example(method: Method) -> None:
+    assert "\n>>> " in (inspect.getdoc(method.cls) or "")
+
+
+def check_public_members_have_docstrings(method: Method) -> None:
+    for name in dir(method.cls):
+        if not name.startswith("_"):
+            member = inspect.getattr_static(method.cls, name)
+            if callable(member) or isinstance(member, property):
+                assert inspect.getdoc(getattr(method.cls, name)), f"{name} has no docstring"

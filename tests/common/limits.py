@@ -1,0 +1,107 @@
+"""Limits in which a method equals something simpler: one row for each.
+
+Both sides are functions of the shared rows that return arrays, which have to be the same. A method
+without links is the one without constraints, a distance learned from everything is a known scaling,
+and so on: the cheapest test of the mathematics there is, and the first that a new method gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.feature_selection import f_classif
+from sklearn.preprocessing import StandardScaler
+from tests.common.models import K
+
+from sidelight import Constraints
+from sidelight.catalog import command_name
+from sidelight.cluster import (
+    ConstrainedKMeans,
+    COPKMeans,
+    KMeans,
+    PCKMeans,
+    SeededKMeans,
+)
+from sidelight.feature_selection import FisherScore, VarianceScore
+from sidelight.metric import RCA
+
+Side = Callable[[np.ndarray, np.ndarray], Any]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A method, the words for its limit, and the two sides, functions of rows and classes."""
+
+    method: str
+    words: str
+    side: Side
+    other: Side
+
+
+LIMITS: list[Limit] = []
+
+
+def limit(method: type, words: str, side: Side, other: Side) -> None:
+    """Add a row."""
+    LIMITS.append(Limit(command_name(method.__name__), words, side, other))
+
+
+def labels_of(model: Any, X: np.ndarray, known: Constraints | None = None) -> np.ndarray:
+    return np.asarray(model.fit(X, constraints=known).labels_)
+
+
+def plain_labels(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return labels_of(KMeans(K, random_state=0), X)
+
+
+limit(
+    COPKMeans,
+    "without constraints it is k-means",
+    lambda X, y: labels_of(COPKMeans(K, n_init=5, random_state=0), X),
+    plain_labels,
+)
+limit(
+    PCKMeans,
+    "without constraints it is k-means",
+    lambda X, y: labels_of(PCKMeans(K, n_init=5, random_state=0), X),
+    plain_labels,
+)
+limit(
+    SeededKMeans,
+    "with a label for every row it is k-means from the class means",
+    lambda X, y: labels_of(SeededKMeans(K), X, Constraints.from_labels(y)),
+    lambda X, y: labels_of(KMeans(K, init=np.array([X[y == c].mean(axis=0) for c in range(K)])), X),
+)
+limit(
+    ConstrainedKMeans,
+    "with a label for every row it gives the labels",
+    lambda X, y: labels_of(ConstrainedKMeans(K), X, Constraints.from_labels(y)),
+    lambda X, y: y,
+)
+limit(
+    RCA,
+    "of one group it is whitening",
+    lambda X, y: np.cov(
+        RCA(shrinkage=0.0).fit_transform(
+            X, constraints=Constraints.from_groups(np.zeros(len(X), dtype=int))
+        ),
+        rowvar=False,
+        bias=True,
+    ),
+    lambda X, y: np.eye(X.shape[1]),
+)
+limit(
+    VarianceScore,
+    "it is the variance",
+    lambda X, y: VarianceScore().fit(X).scores_,
+    lambda X, y: StandardScaler().fit(X).var_,
+)
+limit(
+    FisherScore,
+    "with a label for every row it is the F of an analysis of variance, scaled",
+    lambda X, y: FisherScore().fit(X, y).scores_,
+    lambda X, y: f_classif(X, y)[0] * (K - 1) / (len(X) - K),
+)

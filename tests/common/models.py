@@ -1,0 +1,98 @@
+"""Rows, knowledge and fitted models that the checks of all kinds share.
+
+A model is fitted once per process and then used by every check that does not need another one;
+``estimator.check_use_changes_nothing`` proves that they can share it.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from sidelight import Constraints
+from sidelight.catalog import Method
+
+#: Number of clusters of the shared rows.
+K = 4
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows with their classes and what a method is told about them."""
+
+    X: np.ndarray
+    y: np.ndarray
+    known: Constraints
+
+
+def takes(method: Method, parameter: str) -> bool:
+    return parameter in method.cls().get_params()
+
+
+def make(method: Method, **params: Any) -> Any:
+    """Make the estimator; parameters that it does not have do not matter to it."""
+    wanted = {"random_state": 0, **params}
+    if method.tags.kind == "clusterer":
+        wanted = {"n_clusters": K, **wanted}
+        wanted["n_components"] = wanted["n_clusters"]
+    if "init" in wanted:
+        wanted["means_init"] = wanted["init"]
+    known = method.cls().get_params()
+    return method.cls(**{name: value for name, value in wanted.items() if name in known})
+
+
+@functools.cache
+def blobs() -> tuple[np.ndarray, np.ndarray]:
+    """Rows in overlapping blobs, and their blobs.
+
+    All values are positive, so that methods for counts and directions take them too.
+    """
+    X, y = make_blobs(160, n_features=5, centers=K, cluster_std=3.0, random_state=3)
+    X = X - X.min() + 1.0
+    X.setflags(write=False)
+    return X, y
+
+
+def knowledge_for(method: Method, y: np.ndarray, n: int = 60, seed: int = 1) -> Constraints:
+    """Some side information of the kinds that the method takes; true to the classes."""
+    kinds = set(method.tags.knowledge)
+    if {"must-link", "cannot-link"} & kinds:
+        pairs = Constraints.sample(y, n, random_state=seed)
+        return Constraints(
+            pairs.must_link if "must-link" in kinds else None,
+            pairs.cannot_link if "cannot-link" in kinds else None,
+            n_samples=len(y),
+        )
+    if "labels" in kinds:
+        return Constraints.from_labels(np.where(np.arange(len(y)) % 5 == 0, y, -1))
+    return Constraints(n_samples=len(y))
+
+
+@functools.cache
+def data_for(method: Method) -> Data:
+    """The shared rows with knowledge of the kinds that the method takes."""
+    X, y = blobs()
+    return Data(X, y, knowledge_for(method, y))
+
+
+@functools.cache
+def fitted(method: Method, seed: int = 0, informed: bool = True) -> Any:
+    """The method fitted to the shared rows, with what it is told about them or without."""
+    data = data_for(method)
+    known = data.known if informed else None
+    return make(method, random_state=seed).fit(data.X, constraints=known)
+
+
+def fresh(method: Method, **params: Any) -> Any:
+    """The method fitted to the shared rows once more, with other parameters."""
+    data = data_for(method)
+    return make(method, **params).fit(data.X, constraints=data.known)
+
+
+def places(model: Any) -> np.ndarray:
+    """Where the clusters are, for methods that say so."""
+    return np.asarray(getattr(model, "cluster_centers_", getattr(model, "means_", 0.0)))

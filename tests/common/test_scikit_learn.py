@@ -1,0 +1,63 @@
+"""scikit-learn's own checks of estimators, for every method of the catalog."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.common.models import takes
+
+from sidelight import catalog
+from sidelight.exceptions import ConstraintWarning
+
+ZERO_ROWS = "the data of this check has rows of zeros, which have no direction: a clear error"
+NEGATIVE = "the data of this check has negative values although the tags ask for positive ones"
+CONTINUOUS = "the data of this check is continuous: every number would be a category of its own"
+UNWEIGHTED = "a category that only rows of weight 0 have is still a category"
+NO_CLASSIFIER = "the check takes whatever has predict_proba for a classifier of its four classes"
+OTHER_START = (
+    "it starts from random rows, which are others when rows are repeated, and with twice as many "
+    "features as rows every start ends elsewhere"
+)
+SPARSE = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
+ON_ZERO_ROWS = ("check_estimators_dtypes", "check_estimator_sparse_tag")
+EXPECTED_TO_FAIL = {
+    "SphericalKMeans": dict.fromkeys(ON_ZERO_ROWS, ZERO_ROWS),
+    "FrequencySensitiveKMeans": dict.fromkeys(ON_ZERO_ROWS, ZERO_ROWS),
+    "FeedbackClustering": {
+        **dict.fromkeys((*ON_ZERO_ROWS, *SPARSE, "check_fit2d_1feature"), ZERO_ROWS),
+        "check_clustering": NEGATIVE,
+    },
+    "BernoulliMixture": dict.fromkeys(SPARSE, NO_CLASSIFIER),
+    "MultinomialMixture": {"check_clustering": NEGATIVE, **dict.fromkeys(SPARSE, NO_CLASSIFIER)},
+    "CategoricalMixture": {
+        "check_clustering": CONTINUOUS,
+        "check_sample_weight_equivalence_on_dense_data": UNWEIGHTED,
+    },
+    "DiscriminativeMixture": {"check_sample_weight_equivalence_on_dense_data": OTHER_START},
+    "ProjectedDiscriminativeMixture": {
+        "check_sample_weight_equivalence_on_dense_data": OTHER_START
+    },
+    "NonparametricMixture": dict.fromkeys(SPARSE, NO_CLASSIFIER),
+    "VonMisesFisherMixture": dict.fromkeys((*ON_ZERO_ROWS, *SPARSE), ZERO_ROWS),
+}
+
+
+def cheap(method: catalog.Method) -> Any:
+    """The estimator with one restart; one component, the default of mixtures, parts nothing."""
+    wanted = {"n_init": 1}
+    if method.tags.kind == "clusterer":
+        wanted["n_components"] = 3
+    return method.cls(**{name: value for name, value in wanted.items() if takes(method, name)})
+
+
+@parametrize_with_checks(
+    [cheap(method) for method in catalog.methods()],
+    expected_failed_checks=lambda estimator: EXPECTED_TO_FAIL.get(type(estimator).__name__, {}),
+)
+def test_scikit_learn_estimator_checks(estimator: Any, check: Any) -> None:
+    with warnings.catch_warnings():
+        # The checks hand fractions to y, or nothing at all; we say what we make of it.
+        warnings.simplefilter("ignore", ConstraintWarning)
+        check(estimator)
