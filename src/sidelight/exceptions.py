@@ -10,6 +10,10 @@ from typing import Any
 class SidelightError(ValueError):
     """Something is wrong with what was asked or given; the message says what to do."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        facts = {name: value for name, value in vars(self).items() if not name.startswith("__")}
+        return _rebuild, (type(self), str(self), facts)
+
 
 class InvalidParameter(SidelightError, TypeError):
     """A parameter has a value of another type, out of its range, or none of its choices."""
@@ -34,9 +38,6 @@ class InconsistentConstraints(SidelightError):
         super().__init__(message)
         self.pair = pair
         self.chain = tuple(chain)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), str(self), {"pair": self.pair, "chain": self.chain})
 
 
 class InfeasibleConstraints(SidelightError):
@@ -65,10 +66,6 @@ class InfeasibleConstraints(SidelightError):
         self.clique = None if clique is None else tuple(clique)
         self.sufficient_k = sufficient_k
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        facts = {"k": self.k, "clique": self.clique, "sufficient_k": self.sufficient_k}
-        return _rebuild, (type(self), str(self), facts)
-
 
 class UnknownIds(SidelightError):
     """Side information names rows that the data does not have.
@@ -82,9 +79,6 @@ class UnknownIds(SidelightError):
     def __init__(self, message: str, *, ids: Sequence[Any]) -> None:
         super().__init__(message)
         self.ids = tuple(ids)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), str(self), {"ids": self.ids})
 
 
 class ConstraintFileError(SidelightError):
@@ -102,9 +96,6 @@ class ConstraintFileError(SidelightError):
         super().__init__(message)
         self.path = Path(path)
         self.line = line
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), str(self), {"path": self.path, "line": self.line})
 
 
 class ConstraintWarning(UserWarning):

@@ -23,7 +23,8 @@ from sidelight._kernels.assignment import augmenting as kernels
 from sidelight.assignment import _cpsat
 from sidelight.assignment import _parts as parts
 from sidelight.assignment._assign import assign, greedy_assign
-from sidelight.assignment._coloring import check_coloring, make_graph
+from sidelight.assignment._coloring import check_coloring
+from sidelight.assignment._graph import make_graph
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 
@@ -143,7 +144,9 @@ def test_cliques_are_assignment_problems(seed):
 
 
 def test_a_clique_larger_than_k_is_named():
-    with pytest.raises(InfeasibleConstraints, match=r"3 clusters: 1, 2, 3 and 4 are pair") as error:
+    with pytest.raises(
+        InfeasibleConstraints, match=r"No 3 clusters .*: 1, 2, 3 and 4 are pair"
+    ) as error:
         assign(np.ones((6, 3)), complete(4) + 1)
     assert error.value.clique == (1, 2, 3, 4)
     assert (error.value.k, error.value.sufficient_k) == (3, 4)

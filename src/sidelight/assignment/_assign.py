@@ -29,15 +29,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.assignment._coloring import (
-    Graph,
-    check_coloring,
-    connected_parts,
-    infeasible,
-    make_graph,
-    subgraph,
-)
+from sidelight.assignment._coloring import check_coloring, infeasible
 from sidelight.assignment._cpsat import fits
+from sidelight.assignment._graph import Graph, connected_parts, make_graph, subgraph
 from sidelight.assignment._parts import (
     Unsolvable,
     satisfies,

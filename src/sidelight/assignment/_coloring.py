@@ -18,22 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import IntArray
+from sidelight._words import counted, listed
+from sidelight.assignment._graph import Graph, connected_parts, make_graph, subgraph
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 # Nodes times colors, and edges, up to which the better but slower greedy coloring is tried.
 _DSATUR_CELLS = 20_000_000
 _DSATUR_EDGES = 300_000
 _CLIQUE_BUDGET = 20_000_000
-
-
-@dataclass(frozen=True)
-class Graph:
-    """A conflict graph: sorted edges (a < b) and, for loops, neighbor lists."""
-
-    n_nodes: int
-    edges: IntArray
-    indptr: IntArray
-    neighbors: IntArray
 
 
 @dataclass(frozen=True)
@@ -78,21 +70,17 @@ class Feasibility:
     def __bool__(self) -> bool:
         return self.answer == "yes"
 
-    @property
-    def sufficient_k(self) -> int:
-        """A number of clusters that is known to suffice."""
-        return self.upper
-
     def __str__(self) -> str:
+        clusters = counted(self.k, "cluster")
         verdict = {
-            "yes": f"{_clusters(self.k)} can satisfy the cannot-links",
-            "no": f"{_clusters(self.k)} cannot satisfy the cannot-links",
-            "unknown": f"whether {_clusters(self.k)} can satisfy the cannot-links is not known",
+            "yes": f"{clusters} can satisfy the cannot-links",
+            "no": f"{clusters} cannot satisfy the cannot-links",
+            "unknown": f"whether {clusters} can satisfy the cannot-links is not known",
         }[self.answer]
         if self.lower == self.upper:
-            need = f"{_clusters(self.upper)} needed"
+            need = f"{counted(self.upper, 'cluster')} needed"
         else:
-            need = f"between {self.lower} and {_clusters(self.upper)} needed"
+            need = f"between {self.lower} and {counted(self.upper, 'cluster')} needed"
         return f"{verdict}; {need}{self.reason()}"
 
     def reason(self, name: Callable[[int], str] = str) -> str:
@@ -168,33 +156,13 @@ def check_coloring(
 def infeasible(result: Feasibility, name: Callable[[int], str] = str) -> InfeasibleConstraints:
     """Make the error for a ``k`` that is too small; ``name`` turns a node into words."""
     return InfeasibleConstraints(
-        f"The cannot-links cannot be satisfied with {_clusters(result.k)}{result.reason(name)}; "
-        f"{_clusters(result.upper)} would suffice: ask for more clusters or drop cannot-links.",
+        f"No {counted(result.k, 'cluster')} can satisfy the cannot-links{result.reason(name)}; "
+        f"{counted(result.upper, 'cluster')} would suffice. Use more clusters, drop a cannot-link, "
+        "or use a method with soft constraints such as PCKMeans.",
         k=result.k,
         clique=result.clique,
         sufficient_k=result.upper,
     )
-
-
-def make_graph(n_nodes: int, edges: npt.ArrayLike) -> Graph:
-    """Sort the edges, drop repeated ones, and list every node's neighbors."""
-    from sidelight._kernels.assignment.coloring import compress_edges
-
-    # A copy: the loops are compiled for arrays that may be written to.
-    pairs = np.array(edges, dtype=np.int64, order="C").reshape(-1, 2)
-    if len(pairs):
-        if pairs.min() < 0 or pairs.max() >= n_nodes:
-            raise SidelightError(f"Edges must name nodes 0 to {n_nodes - 1}.")
-        first, second = pairs[:, 0], pairs[:, 1]
-        if np.any(first == second):
-            raise SidelightError("A node cannot be apart from itself.")
-        keys = np.minimum(first, second) * n_nodes + np.maximum(first, second)
-        if np.any(first > second) or np.any(keys[1:] <= keys[:-1]):
-            keys = np.sort(keys)
-            keys = keys[np.diff(keys, prepend=-1) > 0]
-            pairs = np.column_stack(np.divmod(keys, n_nodes))
-    indptr, neighbors = compress_edges(n_nodes, pairs)
-    return Graph(n_nodes, pairs, indptr, neighbors)
 
 
 def color_bounds(graph: Graph) -> ColorBounds:
@@ -222,25 +190,6 @@ def find_odd_cycle(graph: Graph) -> tuple[int, ...] | None:
 
     _, _, cycle = two_color(graph.indptr, graph.neighbors)
     return _as_tuple(cycle) if len(cycle) else None
-
-
-def connected_parts(n_nodes: int, edges: IntArray) -> tuple[int, IntArray]:
-    """Number of connected parts, and the part of every node."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    links = (np.ones(len(edges), dtype=np.int8), (edges[:, 0], edges[:, 1]))
-    adjacency = csr_array(links, shape=(n_nodes, n_nodes))
-    count, part = connected_components(adjacency, directed=False)
-    return int(count), part.astype(np.int64)
-
-
-def subgraph(graph: Graph, nodes: IntArray) -> Graph:
-    """The edges inside ``nodes`` (increasing), renumbered 0, 1, ..."""
-    position = np.full(graph.n_nodes, -1, dtype=np.int64)
-    position[nodes] = np.arange(len(nodes))
-    inside = position[graph.edges]
-    return make_graph(len(nodes), inside[(inside[:, 0] >= 0) & (inside[:, 1] >= 0)])
 
 
 def _check_two_colors(graph: Graph, bounds: ColorBounds) -> Feasibility:
@@ -332,13 +281,7 @@ def _as_tuple(nodes: npt.NDArray[Any]) -> tuple[int, ...]:
     return tuple(int(node) for node in nodes)
 
 
-def _clusters(number: int) -> str:
-    return f"{number:,} cluster{'' if number == 1 else 's'}"
-
-
 def _listed(nodes: tuple[int, ...], name: Callable[[int], str]) -> str:
     """Names in a sentence; a long list is cut after the first ten."""
     names = [name(node) for node in nodes]
-    if len(names) > 12:
-        return f"{', '.join(names[:10])} and {len(names) - 10} more"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return listed(names if len(names) <= 12 else [*names[:10], f"{len(names) - 10} more"])

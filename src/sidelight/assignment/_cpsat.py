@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sidelight._progress import SECONDS_DEAF, wait_for
 
 if TYPE_CHECKING:
-    from sidelight.assignment._coloring import Graph
+    from sidelight.assignment._graph import Graph
 
 # A time limit does not stop the making of a model: larger ones (edges times colors) are not made.
 MOST_TERMS = 500_000

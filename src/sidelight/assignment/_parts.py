@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.assignment._coloring import Graph, color_bounds
+from sidelight.assignment._coloring import color_bounds
 from sidelight.assignment._cpsat import color_variables, fits, make_solver, read_colors, solve
+from sidelight.assignment._graph import Graph
 
 # Decisions in branch and bound before a part is handed on, and neighbors looked at by chains.
 _DECISIONS = 2_000

@@ -507,7 +507,9 @@ class Constraints:
         """
         found = self.feasibility(k, time_limit=time_limit)
         if found.answer == "no":
-            raise words.infeasible(found, self)
+            from sidelight.assignment._coloring import infeasible
+
+            raise infeasible(found, lambda row: self.name_rows([row])[0])
         return found
 
     def flip(self, fraction: float, random_state: Any = None) -> Constraints:

@@ -54,7 +54,6 @@ def contingency(labels_true: Any, labels_pred: Any) -> Contingency:
 
 
 Value = TypeVar("Value")
-Value_co = TypeVar("Value_co", covariant=True)
 
 LABELS = """Parameters
 ----------
@@ -65,13 +64,13 @@ labels_true, labels_pred : array-like of shape (n,)
 """
 
 
-class PartitionScore(Protocol[Value_co]):
+class PartitionScore(Protocol[Value]):
     """A score of clusters against classes, and the same score of their table."""
 
     __name__: str
-    of_table: Callable[[Contingency], Value_co]
+    of_table: Callable[[Contingency], Value]
 
-    def __call__(self, labels_true: Any, labels_pred: Any) -> Value_co:
+    def __call__(self, labels_true: Any, labels_pred: Any) -> Value:
         """Return the score."""
 
 

@@ -68,8 +68,12 @@ def _by_kind(
         first.n_samples,
     )
     n = first.n_samples
-    pairs = {k.field: of_pairs(here[k.field], there[k.field], n) for k in PAIR_KINDS}
-    classes = {k.field: of_classes(here[k.field], there[k.field]) for k in CLASS_KINDS}
+    pairs: dict[str, Any] = {
+        k.field: of_pairs(here[k.field], there[k.field], n) for k in PAIR_KINDS
+    }
+    classes: dict[str, Any] = {
+        k.field: of_classes(here[k.field], there[k.field]) for k in CLASS_KINDS
+    }
     return Statements(**pairs, **classes)
 
 

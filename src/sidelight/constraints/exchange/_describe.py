@@ -10,7 +10,6 @@ import numpy as np
 from sidelight._typing import IntArray
 from sidelight._words import counted
 from sidelight.constraints.algebra._canonical import PAIR_KINDS
-from sidelight.exceptions import InfeasibleConstraints
 
 if TYPE_CHECKING:
     from sidelight.assignment._coloring import Feasibility
@@ -76,16 +75,3 @@ def feasibility(closure: Closure, k: int, time_limit: float) -> Feasibility:
 
 def _rows(nodes: tuple[int, ...] | None, first_row: IntArray) -> tuple[int, ...] | None:
     return None if nodes is None else tuple(first_row[list(nodes)].tolist())
-
-
-def infeasible(found: Feasibility, known: Any) -> InfeasibleConstraints:
-    """Error for a number of clusters that is too small, by the user's own ids."""
-    reason = found.reason(lambda row: known.name_rows([row])[0])
-    return InfeasibleConstraints(
-        f"No {counted(found.k, 'cluster')} can satisfy the cannot-links{reason}; "
-        f"{counted(found.upper, 'cluster')} would suffice. Use more clusters, drop a cannot-link, "
-        "or use a method with soft constraints such as PCKMeans.",
-        k=found.k,
-        clique=found.clique,
-        sufficient_k=found.upper,
-    )

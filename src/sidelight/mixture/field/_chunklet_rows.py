@@ -21,7 +21,7 @@ from sidelight._kernels.assignment.matching import greedy_matching
 from sidelight._kernels.cluster.icm import add_rows
 from sidelight._typing import Array
 from sidelight.assignment import assign
-from sidelight.assignment._coloring import connected_parts
+from sidelight.assignment._graph import connected_parts
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.engine._threads import one_thread_blas

@@ -8,7 +8,7 @@ import numpy as np
 
 from sidelight._kernels.cluster.icm import add_rows
 from sidelight._typing import Array
-from sidelight.assignment._coloring import connected_parts
+from sidelight.assignment._graph import connected_parts
 from sidelight.constraints import Constraints
 from sidelight.mixture._core import Posterior, known_classes
 from sidelight.mixture.field._field import ConstraintField

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.assignment._coloring import Graph, connected_parts
+from sidelight.assignment._graph import Graph, connected_parts
 
 # Larger cores (every node has three neighbours or more) are not ordered: they are far too wide.
 _LARGEST_CORE = 2048

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.assignment._coloring import connected_parts
+from sidelight.assignment._graph import connected_parts
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 from sidelight.mixture.field._exact import Inference
 from sidelight.mixture.field._plan import (

@@ -9,12 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.assignment._coloring import (
-    check_coloring,
-    connected_parts,
-    infeasible,
-    make_graph,
-)
+from sidelight.assignment._coloring import check_coloring, infeasible
+from sidelight.assignment._graph import connected_parts, make_graph
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture.field._approximate import (
     GibbsChains,

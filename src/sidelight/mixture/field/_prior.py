@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from sidelight._typing import FloatArray
-from sidelight.assignment._coloring import connected_parts
+from sidelight.assignment._graph import connected_parts
 from sidelight.mixture.field._exact import Inference
 from sidelight.mixture.field._plan import Choice, Links, make_plan
 
