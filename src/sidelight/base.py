@@ -9,8 +9,9 @@ catalog, the docs' method table, the command line and the contract tests are gen
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from numbers import Integral
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +25,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sidelight._fit.checks import check_n_clusters, explain_bad_rows, partial_labels
-from sidelight._fit.docstrings import add_attributes
+from sidelight._fit.docstrings import complete
 from sidelight._fit.parameters import check_parameters
 from sidelight._fit.restarts import Result, Run, best_restart
 from sidelight._fit.summary import summarize
@@ -41,12 +42,20 @@ class ConstrainedEstimator(BaseEstimator):
     """An estimator that takes side information about its rows.
 
     Subclasses define ``__sidelight_tags__`` and ``fit(X, y=None, *, constraints=None, ...)``, and
-    declare their parameters in the annotations of ``__init__``
-    (:mod:`sidelight._fit.parameters`).
+    declare their parameters as fields (:func:`sidelight._fit.parameters.estimator`).
     """
+
+    #: Entries of docstrings that the classes of a family share: name of a parameter to its text,
+    #: head of an attribute to its text.
+    _common_parameters: ClassVar[Mapping[str, str]] = {}
+    _common_attributes: ClassVar[Mapping[str, str]] = {}
 
     random_state: Any
     verbose: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        complete(cls, "Attributes", cls._common_attributes)
 
     def __sidelight_tags__(self) -> MethodTags:
         raise AttributeError(f"{type(self).__name__} has no tags: define __sidelight_tags__")
@@ -244,11 +253,8 @@ CLUSTERER_ATTRIBUTES = {
 class Clusterer(ClusterMixin, ConstrainedEstimator):
     """An estimator that gives every row a cluster, in ``labels_``."""
 
+    _common_attributes = CLUSTERER_ATTRIBUTES
     labels_: Array
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        add_attributes(cls, CLUSTERER_ATTRIBUTES)
 
     @property
     def cluster_sizes_(self) -> Array:

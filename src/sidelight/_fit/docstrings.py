@@ -1,4 +1,8 @@
-"""Attributes that all estimators of a kind have, described once."""
+"""Parameters and attributes that many estimators have, described once.
+
+Docstrings of classes describe what is their own; :func:`complete` adds the entries of everything
+that means the same everywhere, so that ``help`` and the reference show all of it.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +10,39 @@ import inspect
 import re
 from collections.abc import Mapping
 
+#: Parameters that mean the same in every method that has them.
+COMMON_PARAMETERS = {
+    "n_clusters": "Number of clusters.",
+    "n_init": "Number of restarts with different seeds; the best is kept. A given start is run "
+    "once.",
+    "max_iter": "Largest number of iterations of a restart.",
+    "random_state": "Seed or generator for the random initialization; pass an int for "
+    "reproducible results.",
+    "verbose": "Whether to show a progress bar.",
+}
 
-def add_attributes(cls: type, common: Mapping[str, str]) -> None:
-    """Add the entries to the docstring of a class that its section "Attributes" does not have.
+
+def complete(cls: type, section: str, entries: Mapping[str, str]) -> None:
+    """Add the entries to a section of the docstring of a class that the section does not have.
 
     Parameters
     ----------
     cls : type
         A class with a numpydoc docstring of its own.
-    common : mapping of str to str
+    section : {"Parameters", "Attributes"}
+        Title of the section. A docstring without the section stays as it is.
+    entries : mapping of str to str
         Head of an entry (``"n_iter_ : int"``) to its text.
     """
-    if "__doc__" not in vars(cls) or not cls.__doc__ or "Attributes\n" not in cls.__doc__:
+    title = f"{section}\n{'-' * len(section)}\n"
+    text = inspect.cleandoc(vars(cls).get("__doc__") or "")
+    if title not in text:
         return
-    text = inspect.cleandoc(cls.__doc__)
-    before, title, rest = text.partition("Attributes\n----------\n")
-    entries, *others = re.split(r"\n\n(?=[^\n]+\n-{3,}\n)", rest, maxsplit=1)
-    described = set(re.findall(r"^([\w, ]+?) :", entries, flags=re.MULTILINE))
+    before, _, rest = text.partition(title)
+    body, *others = re.split(r"\n\n(?=[^\n]+\n-{3,}\n)", rest, maxsplit=1)
+    described = re.findall(r"^(\w[\w, ]*?) :", body, flags=re.MULTILINE)
     names = {name.strip() for head in described for name in head.split(",")}
-    for head, meaning in common.items():
+    for head, meaning in entries.items():
         if head.partition(" :")[0] not in names:
-            entries += f"\n{head}\n    {meaning}"
-    cls.__doc__ = before + title + "\n\n".join([entries, *others])
+            body += f"\n{head}\n    {meaning}"
+    cls.__doc__ = before + title + "\n\n".join([body.lstrip("\n"), *others])

@@ -3,7 +3,7 @@
 A field says type, range, choices and default of a parameter, and the docstring of the class says in
 words what it does::
 
-    @dataclass(eq=False, repr=False)
+    @estimator
     class Method(Clusterer):
         n_clusters: Count = 8
         _: KW_ONLY
@@ -29,12 +29,15 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, TypeAlias, Union
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._fit.docstrings import COMMON_PARAMETERS, complete
 from sidelight.exceptions import InvalidParameter
+
+Class = TypeVar("Class")
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,12 @@ class Parameter:
         return value
 
     @property
+    def head(self) -> str:
+        """First line of the entry in the docstring."""
+        default = f'"{self.default}"' if isinstance(self.default, str) else self.default
+        return f"{self.name} : {self.type_text}, default={default}"
+
+    @property
     def type_text(self) -> str:
         """Type, range and choices as the type line of the docstring has them."""
         return _join([_symbols(option) for option in _options(self.hint)], _symbols)
@@ -174,18 +183,45 @@ def declared(cls: type) -> Mapping[str, Parameter]:
 
 @functools.cache
 def _declared(cls: Any) -> Mapping[str, Parameter]:
+    entries = parameter_entries(cls)
+    return types.MappingProxyType(
+        {
+            name: Parameter(name, hint, default, _first_sentence(entries.get(name, ("", ""))[1]))
+            for name, hint, default in _annotated(cls)
+        }
+    )
+
+
+def _annotated(cls: Any) -> list[tuple[str, Any, Any]]:
+    """Name, annotation and default of every parameter."""
     # The annotations of inherited fields are found in the modules of the classes that have them.
     owner = cls if dataclasses.is_dataclass(cls) else cls.__init__
     hints = typing.get_type_hints(owner, include_extras=True)
-    sentences = _help_sentences(cls)
     signature = inspect.signature(cls.__init__)
-    return types.MappingProxyType(
-        {
-            name: Parameter(name, hints.get(name, Any), entry.default, sentences.get(name, ""))
-            for name, entry in signature.parameters.items()
-            if name != "self" and entry.kind not in (entry.VAR_POSITIONAL, entry.VAR_KEYWORD)
-        }
-    )
+    return [
+        (name, hints.get(name, Any), entry.default)
+        for name, entry in signature.parameters.items()
+        if name != "self"
+    ]
+
+
+@typing.dataclass_transform()
+def estimator(cls: type[Class]) -> type[Class]:
+    """Make the annotated fields of a class its parameters, and complete its docstring.
+
+    The class becomes a dataclass that is compared and shown as scikit-learn does. Parameters that
+    mean the same everywhere (:data:`~sidelight._fit.docstrings.COMMON_PARAMETERS`) or in a family
+    (``_common_parameters`` of its base class, name to text) need no entry in the docstring.
+    """
+    made = dataclass(eq=False, repr=False)(cls)
+    common = {**COMMON_PARAMETERS, **getattr(made, "_common_parameters", {})}
+    entries = {
+        Parameter(name, hint, default, "").head: common[name]
+        for name, hint, default in _annotated(made)
+        if name in common
+    }
+    complete(made, "Parameters", entries)
+    return made
 
 
 def check_parameters(estimator: Any) -> None:
@@ -209,12 +245,8 @@ def parameter_entries(cls: type) -> dict[str, tuple[str, str]]:
     return entries
 
 
-def _help_sentences(cls: type) -> dict[str, str]:
-    """First sentence of every entry."""
-    return {
-        name: " ".join(re.split(r"(?<=[^.]\.)\s", text, maxsplit=1)[0].split())
-        for name, (_, text) in parameter_entries(cls).items()
-    }
+def _first_sentence(text: str) -> str:
+    return " ".join(re.split(r"(?<=[^.]\.)\s", text, maxsplit=1)[0].split())
 
 
 def _options(hint: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.docstrings import add_attributes
+from sidelight._fit.docstrings import complete
 from sidelight._fit.parameters import Count, Interval
 from sidelight._typing import Array
 from sidelight.base import Transformer
@@ -41,7 +41,7 @@ class _ScoreSelector(Transformer, SelectorMixin):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        add_attributes(cls, SELECTOR_ATTRIBUTES)
+        complete(cls, "Attributes", SELECTOR_ATTRIBUTES)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

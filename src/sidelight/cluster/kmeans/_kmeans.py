@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from sidelight._fit.checks import check_weights
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity
+from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
 from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.constraints import Constraints
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class KMeans(_KMeansBase):
     """k-means clustering by Lloyd's algorithm.
 
@@ -32,17 +32,9 @@ class KMeans(_KMeansBase):
     init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
         Initial centers: greedy D² sampling, rows far from each other, random rows, or an array of
         shape (n_clusters, n_features).
-    n_init : int >= 1, default=5
-        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
-    max_iter : int >= 1, default=300
-        Largest number of iterations of a restart.
     tol : float >= 0, default=0.0001
         Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
         features. Unchanged labels always stop the loop.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
