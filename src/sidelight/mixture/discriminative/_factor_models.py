@@ -290,7 +290,7 @@ class _SeparateModel(FactorModel):
         return len(self.ridge)
 
     @abstractmethod
-    def _times(self, matrices: Array, factors: Array) -> Array:
+    def _times(self, left: Array, right: Array) -> Array:
         """``M F``."""
 
     @abstractmethod
@@ -298,11 +298,11 @@ class _SeparateModel(FactorModel):
         """``Mᵀ``."""
 
     @abstractmethod
-    def _applied(self, matrices: Array, vectors: Array) -> Array:
+    def _applied(self, left: Array, right: Array) -> Array:
         """``M v``."""
 
     @abstractmethod
-    def _outer(self, first: Array, second: Array) -> Array:
+    def _outer(self, left: Array, right: Array) -> Array:
         """``u vᵀ``, or its diagonal."""
 
     @abstractmethod
@@ -425,17 +425,17 @@ class FullModel(_SeparateModel):
     def factor_of(self, theta: Array, component: int) -> Array:
         return self.split(theta)[2][component]
 
-    def _times(self, matrices: Array, factors: Array) -> Array:
-        return matrices @ factors
+    def _times(self, left: Array, right: Array) -> Array:
+        return left @ right
 
     def _turned(self, matrices: Array) -> Array:
         return np.swapaxes(matrices, -1, -2)
 
-    def _applied(self, matrices: Array, vectors: Array) -> Array:
-        return np.einsum("...ab,...b->...a", matrices, vectors)
+    def _applied(self, left: Array, right: Array) -> Array:
+        return np.einsum("...ab,...b->...a", left, right)
 
-    def _outer(self, first: Array, second: Array) -> Array:
-        return first[..., :, None] * second[..., None, :]
+    def _outer(self, left: Array, right: Array) -> Array:
+        return left[..., :, None] * right[..., None, :]
 
     def _inverse(self, factors: Array) -> Array:
         return np.linalg.inv(factors)
@@ -478,8 +478,8 @@ class DiagonalModel(_SeparateModel):
     def factor_of(self, theta: Array, component: int) -> Array:
         return np.diag(self.split(theta)[2][component])
 
-    def _times(self, matrices: Array, factors: Array) -> Array:
-        return matrices * factors
+    def _times(self, left: Array, right: Array) -> Array:
+        return left * right
 
     _applied = _outer = _times
 

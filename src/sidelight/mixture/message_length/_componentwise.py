@@ -152,6 +152,10 @@ class ComponentwiseEM:
         n = source.n_rows
         self._row_weights = np.ones(n) if row_weights is None else np.asarray(row_weights, float)
         self.n = float(self._row_weights.sum())
+        self._stale: int | None = None
+        self._logs: Array
+        self._linear: Array
+        self._shifts: Array
         self._evaluate()
 
     @property
@@ -213,7 +217,7 @@ class ComponentwiseEM:
         (likelihood,), rows = self.source.map_reduce(work, aligned=(self._row_weights,))
         self._logs, self._linear, self._shifts, shifts = rows
         self._move(shifts)
-        self._stale: int | None = None
+        self._stale = None
         self.log_likelihood = float(likelihood)
 
     def _move(self, shifts: Array) -> None:
@@ -227,9 +231,7 @@ class ComponentwiseEM:
         """Responsibilities of all components in sum, and the statistics of one."""
         components, weights = self.components, self.weights
 
-        def expect(
-            block: Any, densities: tuple[Any, ...], counts: Array, shifts: Array
-        ) -> tuple[Any, ...]:
+        def expect(block: Any, densities: Any, counts: Array, shifts: Array) -> tuple[Any, ...]:
             masses = np.zeros(len(weights))
             shares = component_shares(*densities, weights, counts, component, shifts, masses)
             return masses, *components.statistics_of(block, component, shares)
@@ -241,9 +243,7 @@ class ComponentwiseEM:
         """Log-likelihood, and the statistics of what all components share (``common``)."""
         components, weights = self.components, self.weights
 
-        def expect(
-            block: Any, densities: tuple[Any, ...], counts: Array, shifts: Array
-        ) -> tuple[Any, ...]:
+        def expect(block: Any, densities: Any, counts: Array, shifts: Array) -> tuple[Any, ...]:
             likelihood, shares = all_shares(*densities, weights, counts, shifts)
             return likelihood, *(components.common_statistics(block, shares) if common else ())
 
