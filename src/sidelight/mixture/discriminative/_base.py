@@ -5,14 +5,23 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Count,
+    FiniteNonNegative,
+    FinitePositive,
+    NonNegative,
+    Seed,
+    Verbosity,
+)
 from sidelight._fit.restarts import best_of, run_restarts
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
@@ -67,13 +76,23 @@ class Search:
         )
 
 
+@dataclass(eq=False, repr=False)
 class _DiscriminativeBase(GaussianBase):
     """Mixtures fitted by likelihood minus violations."""
 
-    penalty: Any
-    solver: str
-    sharpness: Sequence[float]
-    inverse_temperature: Sequence[float]
+    n_components: Count = 2
+    _: KW_ONLY
+    penalty: FiniteNonNegative | Literal["auto", "validate"] = "auto"
+    solver: Literal["lbfgs", "newton"] = "lbfgs"
+    sharpness: Sequence[FinitePositive] = (0.25, 1.0, 4.0)
+    inverse_temperature: Sequence[FinitePositive] = (1.0,)
+    tol: NonNegative = 1e-4
+    reg_covar: NonNegative = 1e-6
+    max_iter: Count = 500
+    n_init: Count = 5
+    means_init: ArrayLike | None = None
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     @abstractmethod
     def _model(self, rows: WhiteRows, added: float) -> FactorModel:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
-    ArrayLike,
     Count,
-    FiniteNonNegative,
-    FinitePositive,
-    NonNegative,
-    Seed,
-    Verbosity,
 )
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
@@ -29,6 +22,7 @@ from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.tags import MethodTags
 
 
+@dataclass(eq=False, repr=False)
 class ProjectedDiscriminativeMixture(_DiscriminativeBase):
     """Clusters and the few directions that show them, found together from constraints.
 
@@ -114,36 +108,8 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
     (400, 1)
     """
 
-    def __init__(
-        self,
-        n_components: Count = 2,
-        *,
-        n_directions: Count = 2,
-        penalty: FiniteNonNegative | Literal["auto", "validate"] = "auto",
-        solver: Literal["lbfgs", "newton"] = "lbfgs",
-        sharpness: Sequence[FinitePositive] = (0.25, 1.0, 4.0),
-        inverse_temperature: Sequence[FinitePositive] = (1.0,),
-        tol: NonNegative = 1e-4,
-        reg_covar: NonNegative = 1e-6,
-        max_iter: Count = 500,
-        n_init: Count = 5,
-        means_init: ArrayLike | None = None,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.n_directions = n_directions
-        self.penalty = penalty
-        self.solver = solver
-        self.sharpness = sharpness
-        self.inverse_temperature = inverse_temperature
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.means_init = means_init
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    n_directions: Count = 2
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import islice
 from typing import Any, Literal, Self
 
@@ -39,6 +39,7 @@ CANDIDATES = 10
 SAME = 1e-3
 
 
+@dataclass(eq=False, repr=False)
 class AcceleratedMixture(GaussianBase):
     """Mixture of Gaussians for very many rows: EM on cells of a tree, refined where it matters.
 
@@ -135,44 +136,23 @@ class AcceleratedMixture(GaussianBase):
     True
     """
 
-    def __init__(
-        self,
-        n_components: Count = 1,
-        *,
-        covariance_type: Literal["full", "tied", "diag", "spherical"] = "full",
-        accuracy: NonNegative = 0.005,
-        init_cells: Count | None = None,
-        max_cells: Count | None = None,
-        tol: NonNegative = 1e-5,
-        reg_covar: NonNegative = 1e-6,
-        max_iter: Count = 500,
-        n_init: Count = 1,
-        init_params: Literal[
-            "kmeans", "k-means++", "random_from_data", "random", "greedy"
-        ] = "kmeans",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
-        precisions_init: ArrayLike | None = None,
-        warm_start: bool = False,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.accuracy = accuracy
-        self.init_cells = init_cells
-        self.max_cells = max_cells
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: Count = 1
+    _: KW_ONLY
+    covariance_type: Literal["full", "tied", "diag", "spherical"] = "full"
+    accuracy: NonNegative = 0.005
+    init_cells: Count | None = None
+    max_cells: Count | None = None
+    tol: NonNegative = 1e-5
+    reg_covar: NonNegative = 1e-6
+    max_iter: Count = 500
+    n_init: Count = 1
+    init_params: Literal["kmeans", "k-means++", "random_from_data", "random", "greedy"] = "kmeans"
+    weights_init: ArrayLike | None = None
+    means_init: ArrayLike | None = None
+    precisions_init: ArrayLike | None = None
+    warm_start: bool = False
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -42,6 +42,7 @@ class Path:
         return self.steps[-1].result.interrupted
 
 
+@dataclass(eq=False, repr=False)
 class GreedyMixture(GaussianBase):
     """Mixture of Gaussians grown one component at a time, by greedy EM.
 
@@ -134,30 +135,17 @@ class GreedyMixture(GaussianBase):
     True
     """
 
-    def __init__(
-        self,
-        n_components: Count = 8,
-        *,
-        selection: Literal["bic", "aic"] | None = None,
-        n_candidates: Count = 10,
-        covariance_type: Literal["full", "diag", "spherical"] = "full",
-        tol: NonNegative = 1e-5,
-        reg_covar: NonNegative = 1e-6,
-        max_iter: Count = 200,
-        n_init: Count = 1,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.selection = selection
-        self.n_candidates = n_candidates
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: Count = 8
+    _: KW_ONLY
+    selection: Literal["bic", "aic"] | None = None
+    n_candidates: Count = 10
+    covariance_type: Literal["full", "diag", "spherical"] = "full"
+    tol: NonNegative = 1e-5
+    reg_covar: NonNegative = 1e-6
+    max_iter: Count = 200
+    n_init: Count = 1
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

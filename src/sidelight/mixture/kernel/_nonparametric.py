@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -53,6 +54,7 @@ GRAPH_NEIGHBORS = 10
 TOGETHER = 2**24
 
 
+@dataclass(eq=False, repr=False)
 class NonparametricMixture(MixtureBase):
     """Mixture of kernel densities with learned weights, for clusters of any shape.
 
@@ -156,36 +158,20 @@ class NonparametricMixture(MixtureBase):
     [0, 100]
     """
 
-    def __init__(
-        self,
-        n_components: Count = 1,
-        *,
-        kernel: Literal["auto", "rbf", "knn", "precomputed"] = "auto",
-        bandwidth: Literal["auto", "constraints", "percentile"] | FinitePositive = "auto",
-        percentile: Annotated[float, Interval(0, 100, open_low=True)] = 5.0,
-        normalize: bool = True,
-        reg: FinitePositive = 1e-4,
-        n_neighbors: Count = 30,
-        init_params: Literal["seeds", "dirichlet"] = "seeds",
-        n_init: Count = 10,
-        max_iter: Count = 300,
-        tol: NonNegative = 1e-4,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.percentile = percentile
-        self.normalize = normalize
-        self.reg = reg
-        self.n_neighbors = n_neighbors
-        self.init_params = init_params
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: Count = 1
+    _: KW_ONLY
+    kernel: Literal["auto", "rbf", "knn", "precomputed"] = "auto"
+    bandwidth: Literal["auto", "constraints", "percentile"] | FinitePositive = "auto"
+    percentile: Annotated[float, Interval(0, 100, open_low=True)] = 5.0
+    normalize: bool = True
+    reg: FinitePositive = 1e-4
+    n_neighbors: Count = 30
+    init_params: Literal["seeds", "dirichlet"] = "seeds"
+    n_init: Count = 10
+    max_iter: Count = 300
+    tol: NonNegative = 1e-4
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -206,7 +192,7 @@ class NonparametricMixture(MixtureBase):
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         source, known = self._validate_fit(X, y, constraints)
-        rows: Any = source.take(np.arange(source.n_rows))
+        rows = source.to_memory()
         rng = check_random_state(self.random_state)
         self.kernel_ = self._choose_kernel(rows)
         percentiles, bandwidths = self._bandwidths(rows, known, rng)

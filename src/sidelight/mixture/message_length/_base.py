@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.parameters import Count, NonNegative, Positive, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -16,15 +18,22 @@ from sidelight.mixture._core import LEAST_WEIGHT, EMResult, MixtureBase
 from sidelight.mixture.message_length._componentwise import Search, search_components
 
 
+@dataclass(eq=False, repr=False)
 class MessageLengthMixture(MixtureBase):
     """Mixtures that find their number of components by the length of a message."""
 
-    n_components: Any
-    min_components: int
-    n_init: int
+    n_components: Count | None = None  # type: ignore[assignment]
+    _: KW_ONLY
+    min_components: Count = 1
+    tol: NonNegative = 1e-5
+    reg_covar: Positive = 1e-6
+    max_iter: Count = 500
+    n_init: Count = 1
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     #: Number of components to start from by default.
-    _many: int
+    _many: ClassVar[int]
 
     def _one_component(self, source: RowSource, row_weights: Array | None) -> Any:
         """One component for the data as a whole; ``copies(means)`` of it are a start."""

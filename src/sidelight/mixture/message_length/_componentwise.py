@@ -20,6 +20,9 @@ from sidelight.engine import RowSource
 
 Sums = tuple[Array, ...]
 
+#: Log-densities, their exponentials and shifts; number, logarithms and values of a new column.
+Densities = tuple[Array, Array, Array, int, Array, Array]
+
 #: Densities of components of weight 0 may lie far above all others: they must not become infinite.
 LARGEST_EXPONENT = 600.0
 
@@ -231,7 +234,9 @@ class ComponentwiseEM:
         """Responsibilities of all components in sum, and the statistics of one."""
         components, weights = self.components, self.weights
 
-        def expect(block: Any, densities: Any, counts: Array, shifts: Array) -> tuple[Any, ...]:
+        def expect(
+            block: Any, densities: Densities, counts: Array, shifts: Array
+        ) -> tuple[Any, ...]:
             masses = np.zeros(len(weights))
             shares = component_shares(*densities, weights, counts, component, shifts, masses)
             return masses, *components.statistics_of(block, component, shares)
@@ -243,7 +248,9 @@ class ComponentwiseEM:
         """Log-likelihood, and the statistics of what all components share (``common``)."""
         components, weights = self.components, self.weights
 
-        def expect(block: Any, densities: Any, counts: Array, shifts: Array) -> tuple[Any, ...]:
+        def expect(
+            block: Any, densities: Densities, counts: Array, shifts: Array
+        ) -> tuple[Any, ...]:
             likelihood, shares = all_shares(*densities, weights, counts, shifts)
             return likelihood, *(components.common_statistics(block, shares) if common else ())
 

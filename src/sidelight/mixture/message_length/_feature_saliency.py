@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +11,8 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import Auto, Count, NonNegative, Positive, Seed, Verbosity
+from sidelight._fit.moments import moments
+from sidelight._fit.parameters import Auto, NonNegative
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -26,6 +27,7 @@ from sidelight.tags import MethodTags
 CONSTANT = 1e-12
 
 
+@dataclass(eq=False, repr=False)
 class FeatureSaliencyMixture(MessageLengthMixture):
     """Mixture that finds its number of components and how much every feature matters to them.
 
@@ -123,32 +125,11 @@ class FeatureSaliencyMixture(MessageLengthMixture):
 
     _many = 30
 
-    def __init__(
-        self,
-        n_components: Count | None = None,
-        *,
-        min_components: Count = 1,
-        feature_saliency: bool = True,
-        count_features: Literal["all", "salient"] = "all",
-        post_process: Auto | bool = "auto",
-        tol: NonNegative = 1e-6,
-        reg_covar: Positive = 1e-6,
-        max_iter: Count = 500,
-        n_init: Count = 1,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.min_components = min_components
-        self.feature_saliency = feature_saliency
-        self.count_features = count_features
-        self.post_process = post_process
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    feature_saliency: bool = True
+    count_features: Literal["all", "salient"] = "all"
+    post_process: Auto | bool = "auto"
+    tol: NonNegative = 1e-6
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -166,7 +147,8 @@ class FeatureSaliencyMixture(MessageLengthMixture):
             raise ValueError(
                 "post_process=True changes saliencies, and feature_saliency=False has none."
             )
-        mean, variance = feature_moments(source, row_weights)
+        found = moments(source, row_weights)
+        mean, variance = found.mean, found.variances
         constant = variance <= (CONSTANT * np.abs(mean)) ** 2
         floor = self.reg_covar * np.where(constant, 1.0, variance)
         variance = np.maximum(variance, floor)
@@ -248,18 +230,3 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         """
         check_is_fitted(self)
         return np.asarray(self.saliencies_ >= threshold)
-
-
-def feature_moments(source: RowSource, row_weights: Array | None) -> tuple[Array, Array]:
-    """Mean and variance of every feature."""
-    weights = np.ones(source.n_rows) if row_weights is None else np.asarray(row_weights, float)
-    (sums,), _ = source.map_reduce(
-        lambda block, w: ((w @ np.asarray(block, np.float64),), ()), aligned=(weights,)
-    )
-    mean = sums / weights.sum()
-
-    def squares(block: Any, w: Array) -> tuple[tuple[Array], tuple[()]]:
-        return (w @ (np.asarray(block, np.float64) - mean) ** 2,), ()
-
-    (spread,), _ = source.map_reduce(squares, aligned=(weights,))
-    return mean, spread / weights.sum()

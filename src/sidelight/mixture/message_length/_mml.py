@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
 
-from sidelight._fit.parameters import Count, NonNegative, Positive, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -21,6 +21,7 @@ from sidelight.mixture.message_length._revisable_gaussians import (
 from sidelight.tags import MethodTags
 
 
+@dataclass(eq=False, repr=False)
 class MMLMixture(MessageLengthMixture, GaussianBase):
     """Mixture of Gaussians that finds its number of components.
 
@@ -108,28 +109,8 @@ class MMLMixture(MessageLengthMixture, GaussianBase):
 
     _many = 20
 
-    def __init__(
-        self,
-        n_components: Count | None = None,
-        *,
-        min_components: Count = 1,
-        covariance_type: Literal["full", "tied", "diag", "spherical"] = "full",
-        tol: NonNegative = 1e-5,
-        reg_covar: Positive = 1e-6,
-        max_iter: Count = 500,
-        n_init: Count = 1,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.min_components = min_components
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    covariance_type: Literal["full", "tied", "diag", "spherical"] = "full"
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.tiles import tiles
 from sidelight._typing import Array
 from sidelight.mixture._core import mml
 from sidelight.mixture.gaussian._components import GaussianComponents
@@ -121,8 +121,8 @@ class RevisableGaussians:
         factor = self.factors if tied else self.factors[component]
         constant = self.normalizers if tied else self.normalizers[component]
         out = np.empty(len(block))
-        for rows, values in _tiles(block):
-            offsets = values - self.means[component]
+        for rows in tiles(len(block), TILE_ROWS):
+            offsets = block[rows] - self.means[component]
             scaled = offsets @ factor if factor.ndim == 2 else offsets * factor
             out[rows] = np.einsum("nd,nd->n", scaled, scaled)
         out *= -0.5
@@ -233,19 +233,13 @@ def _with_entry(values: Array, component: int, entry: Any) -> Array:
     return changed
 
 
-def _tiles(block: Array) -> Iterator[tuple[slice, Array]]:
-    for start in range(0, len(block), TILE_ROWS):
-        rows = slice(start, start + TILE_ROWS)
-        yield rows, np.asarray(block[rows], dtype=np.float64)
-
-
 def _moments(block: Array, shares: Array, mean: Array, *, products: bool) -> Sums:
     """Sum of the shares, of weighted offsets from the mean, and of their products or squares."""
     d = len(mean)
     first = np.zeros(d)
     second = np.zeros((d, d) if products else d)
-    for rows, values in _tiles(block):
-        offsets = values - mean
+    for rows in tiles(len(block), TILE_ROWS):
+        offsets = block[rows] - mean
         weighted = offsets * shares[rows, None]
         first += weighted.sum(axis=0)
         second += weighted.T @ offsets if products else np.einsum("nd,nd->d", weighted, offsets)

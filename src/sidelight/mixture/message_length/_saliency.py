@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.tiles import tiles
 from sidelight._kernels.mixture.saliency import (
     add_common_moments,
     add_log_mixed,
@@ -339,8 +340,7 @@ class SaliencyComponents:
 
 def _tiles(block: Array) -> Iterator[tuple[slice, Array]]:
     """Tiles of rows, one column per row, in float64."""
-    for start in range(0, len(block), TILE_ROWS):
-        rows = slice(start, min(start + TILE_ROWS, len(block)))
+    for rows in tiles(len(block), TILE_ROWS):
         yield rows, np.ascontiguousarray(block[rows].T, dtype=np.float64)
 
 
