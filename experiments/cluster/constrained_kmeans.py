@@ -38,13 +38,12 @@ PUBLISHED = {
 AMOUNTS = (0, 25, 50, 100, 200)
 FEWEST_FREE = 10  # rows that no constraint mentions, below which they are not scored
 
-# One start, as published: random rows; or neighbourhoods completed by the perturbed global mean.
+# One start, as published: random rows; or neighborhoods completed by the perturbed global mean.
 AS_PUBLISHED: dict[str, dict[str, Any]] = {
     "COPKMeans": {"init": "random", "n_init": 1},
     "PCKMeans": {
-        "init": "neighbourhoods",
-        "neighbourhoods": "largest",
-        "fill": "perturb",
+        "init": "neighborhoods",
+        "variant": "published",
         "n_init": 1,
     },
 }

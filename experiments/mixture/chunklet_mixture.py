@@ -306,7 +306,7 @@ def faces(runs: int) -> list[Section]:
                 if knowledge != "none":
                     model.set_params(inference="forest")
                 found.append(float(pairwise_f1(y, fit(model, X, only(known, knowledge)).labels_)))
-            published = COPKMeans(10, assignment="literature", n_init=1, random_state=seed)
+            published = COPKMeans(10, variant="published", n_init=1, random_state=seed)
             try:
                 fit(published, X, known)
                 failed.append(0.0)

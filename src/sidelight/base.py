@@ -129,7 +129,8 @@ class ConstrainedEstimator(BaseEstimator):
                 check_n_clusters(getattr(self, name), n_samples, name=name)
         known = self._check_constraints(constraints, y, n_samples)
         tags = self.__sidelight_tags__()
-        if tags.enforcement == "soft" and tags.kind != "selector":  # scores average over all pairs
+        soft = tags.enforcement in ("soft", "start")
+        if soft and tags.kind != "selector":  # scores average over all pairs
             self._warn_of_contradictions(known)
         return known
 

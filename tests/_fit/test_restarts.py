@@ -17,7 +17,7 @@ import sidelight
 from sidelight import cluster
 from sidelight._fit import restarts as _restarts
 from sidelight._progress import FitProgress
-from sidelight.cluster._core._base import _KMeansBase
+from sidelight.cluster._core._lloyd import _KMeansBase
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows, get_threads, threads
 
@@ -31,9 +31,9 @@ ESTIMATORS: list[tuple[Any, Constraints | None]] = [
     (cluster.KMeans(5), None),
     (cluster.SphericalKMeans(5), None),
     (cluster.SeededKMeans(5), LABELS),
-    (cluster.ConstrainedKMeans(5, seed_weight=3.0), LABELS),
+    (cluster.ConstrainedKMeans(5, penalty=3.0), LABELS),
     (cluster.COPKMeans(5), PAIRS),
-    (cluster.COPKMeans(5, assignment="exact"), PAIRS),
+    (cluster.COPKMeans(5, variant="exact"), PAIRS),
     (cluster.PCKMeans(5), PAIRS),
     (cluster.PCKMeans(5), LABELS),
     (cluster.MPCKMeans(5), PAIRS),

@@ -13,7 +13,7 @@ from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra import _operations as algebra
 from sidelight.constraints.algebra._canonical import RowIndex, StatedPairs, Statements
 from sidelight.constraints.algebra._closure import Closure, close
-from sidelight.constraints.algebra._reduce import Reduced, reduce_rows
+from sidelight.constraints.algebra._contraction import Contraction, contract_array
 from sidelight.constraints.algebra._violations import Violations, find_violations
 from sidelight.constraints.algebra._witness import explain, find_witness
 from sidelight.constraints.exchange import _describe as words
@@ -477,10 +477,9 @@ class Constraints:
         """Must-link component of each row, numbered by smallest row, contradictions or not."""
         return self.closure(on_contradiction="keep").component
 
-    def reduce(self, X: Any, sample_weight: Any = None) -> Reduced:
+    def reduce(self, X: Any, sample_weight: Any = None) -> Contraction:
         """Contract the rows of X to one weighted mean per must-link component."""
-        closure = self.closure(on_contradiction="keep")
-        return reduce_rows(X, closure.component, closure.n_components, sample_weight)
+        return contract_array(X, self.closure(on_contradiction="keep"), sample_weight)
 
     def violations(self, labels: Any) -> Violations:
         """Find what a clustering does not keep.

@@ -16,9 +16,13 @@ from sklearn.datasets import make_blobs
 import sidelight
 from sidelight._fit.moments import moments
 from sidelight.cluster._core import _lloyd
-from sidelight.cluster._core._distances import center_distances, labelled_distances, nearest_centers
-from sidelight.cluster._core._lloyd import lloyd
-from sidelight.cluster._core._passes import BoundedPass
+from sidelight.cluster._core._distances import (
+    BoundedPass,
+    center_distances,
+    labelled_distances,
+    nearest_centers,
+)
+from sidelight.cluster._core._lloyd import ConstrainedRows, lloyd
 from sidelight.engine import _memory, as_rows, threads
 
 
@@ -160,7 +164,7 @@ def test_bounds_change_nothing(dtype, offset, k, monkeypatch):
     X = rng.normal(size=(12, 5))[rng.integers(12, size=6000)] + 0.4 * rng.normal(size=(6000, 5))
     X = (X + offset).astype(dtype)
     held = Fixed(np.arange(0, 6000, 50), rng.integers(k, size=120))
-    loop = {"held": held, "sample_weight": rng.random(6000), "max_iter": 40, "tol": 0}
+    loop = {"constrained": held, "sample_weight": rng.random(6000), "max_iter": 40, "tol": 0}
     plain = lloyd(as_rows(X), X[:k], **loop)
     skipped = []
 
@@ -209,7 +213,7 @@ def test_many_rows_in_single_precision_do_not_drift():
     assert result.inertia == pytest.approx(exact, rel=1e-5)
 
 
-class Fixed:
+class Fixed(ConstrainedRows):
     """Rows that keep a label, at a cost."""
 
     def __init__(self, rows, labels, penalty=0.0, fail_at=None):
@@ -233,7 +237,7 @@ def test_held_rows_keep_their_label_and_count_in_the_sums(blobs, kind, monkeypat
     start = blobs[:5]
     steps = naive_lloyd(blobs, start, np.ones(len(blobs)), 6, rows, labels)
     result = lloyd(
-        as_rows(kind(blobs)), start, held=Fixed(rows, labels, penalty=2.5), max_iter=5, tol=0
+        as_rows(kind(blobs)), start, constrained=Fixed(rows, labels, penalty=2.5), max_iter=5, tol=0
     )
     np.testing.assert_array_equal(result.labels[rows], labels)
     np.testing.assert_allclose(result.centers, steps[5][0])
@@ -248,7 +252,7 @@ def test_held_rows_keep_their_label_and_count_in_the_sums(blobs, kind, monkeypat
 
 def test_all_rows_held():
     X = np.arange(12.0).reshape(6, 2)
-    result = lloyd(as_rows(X), X[:2], held=Fixed(np.arange(6), [0, 0, 1, 1, 0, 0]))
+    result = lloyd(as_rows(X), X[:2], constrained=Fixed(np.arange(6), [0, 0, 1, 1, 0, 0]))
     np.testing.assert_allclose(result.centers, [X[[0, 1, 4, 5]].mean(0), X[2:4].mean(0)])
     assert result.converged
 
@@ -259,7 +263,7 @@ def test_an_interruption_keeps_a_consistent_state(blobs):
         sidelight.progress(show=False, keep_best=True),
         pytest.warns(UserWarning, match="interrupted after 3 iterations"),
     ):
-        result = lloyd(as_rows(blobs), blobs[:8], held=held, tol=0)
+        result = lloyd(as_rows(blobs), blobs[:8], constrained=held, tol=0)
     assert result.interrupted
     assert not result.converged
     assert result.n_iter == len(result.history) == 3
@@ -270,7 +274,7 @@ def test_an_interruption_keeps_a_consistent_state(blobs):
 
 def test_an_interruption_without_being_asked_to_keep_anything_is_raised(blobs):
     with pytest.raises(KeyboardInterrupt):
-        lloyd(as_rows(blobs), blobs[:8], held=Fixed([0], [0], fail_at=4), tol=0)
+        lloyd(as_rows(blobs), blobs[:8], constrained=Fixed([0], [0], fail_at=4), tol=0)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])

@@ -115,7 +115,7 @@ def test_feature_names_out(blobs):
     ("params", "message"),
     [
         ({"init": "best"}, "init must be"),
-        ({"init": np.zeros((2, 4))}, "one centre per cluster"),
+        ({"init": np.zeros((2, 4))}, "one center per cluster"),
         ({"init": np.full((3, 4), np.nan)}, "NaN"),
         ({"n_init": 0}, "n_init"),
         ({"max_iter": 0}, "max_iter"),

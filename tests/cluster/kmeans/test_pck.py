@@ -158,8 +158,8 @@ def test_result_does_not_depend_on_the_units(blobs: Any) -> None:
     first = fit(X, known)
     second = fit(1024 * X, known)
     np.testing.assert_array_equal(first.labels_, second.labels_)
-    assert second.penalty_weight_ == pytest.approx(1024**2 * first.penalty_weight_)
-    assert first.penalty_weight_ == pytest.approx(X.var(axis=0).sum())
+    assert second.penalty_ == pytest.approx(1024**2 * first.penalty_)
+    assert first.penalty_ == pytest.approx(X.var(axis=0).sum())
 
 
 def test_a_must_link_component_moves_as_a_whole() -> None:
@@ -167,7 +167,7 @@ def test_a_must_link_component_moves_as_a_whole() -> None:
     X = np.array([[0.0], [0.2], [10.0], [10.2], [9.0], [9.1], [9.2]])
     known = Constraints(must_link=[(4, 5), (5, 6), (4, 6)], n_samples=7)
     cost = 0.5 * (X - np.array([[0.0, 10.0]])) ** 2
-    penalties = Penalties(known, unit=1000.0)
+    penalties = Penalties(known, 1000.0)
     labels = np.array([0, 0, 0])
     assert list(penalties.rows) == [4, 5, 6]
     penalties.improve(cost[4:], cost[4:].argmin(axis=1), labels, np.random.RandomState(0))
@@ -246,27 +246,27 @@ def test_sparse_rows_equal_dense_rows(blobs: Any) -> None:
     np.testing.assert_array_equal(dense.labels_, thin.labels_)
 
 
-@pytest.mark.parametrize("neighbourhoods", ["farthest-first", "largest", "clique"])
-@pytest.mark.parametrize("fill", ["k-means++", "perturb"])
-def test_all_starts(blobs: Any, neighbourhoods: str, fill: str) -> None:
+@pytest.mark.parametrize("neighborhoods", ["farthest-first", "largest", "clique"])
+@pytest.mark.parametrize("variant", ["auto", "published"])
+def test_all_starts(blobs: Any, neighborhoods: str, variant: str) -> None:
     X, y = blobs
     known = Constraints.sample(y, 4, random_state=0)
     model = PCKMeans(
-        3, init="neighbourhoods", neighbourhoods=neighbourhoods, fill=fill, random_state=0
+        3, init="neighborhoods", neighborhoods=neighborhoods, variant=variant, random_state=0
     ).fit(X, constraints=known)
     assert model.n_violations_ == 0
 
 
-def test_neighbourhoods_seen_twice_are_told() -> None:
+def test_neighborhoods_seen_twice_are_told() -> None:
     X = np.array([[0.0], [1.0], [0.1], [1.1], [9.0], [9.1]])
     known = Constraints(must_link=[(0, 1), (2, 3)], n_samples=6)
     with pytest.warns(ConstraintWarning, match="row 0 and row 2"):
-        PCKMeans(2, init="neighbourhoods", random_state=0).fit(X, constraints=known)
+        PCKMeans(2, init="neighborhoods", random_state=0).fit(X, constraints=known)
     apart = known | Constraints(cannot_link=[(1, 2)], n_samples=6)
-    PCKMeans(2, init="neighbourhoods", random_state=0).fit(X, constraints=apart)
+    PCKMeans(2, init="neighborhoods", random_state=0).fit(X, constraints=apart)
 
 
-def test_empty_clusters_are_filled_where_every_row_is_held() -> None:
+def test_empty_clusters_are_filled_where_every_row_is_constrained() -> None:
     X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]])
     known = Constraints(must_link=[(0, 1), (2, 3), (4, 5)], n_samples=6)
     start = [[0.0], [7.0], [1e6]]
@@ -295,8 +295,8 @@ def test_any_number_of_threads_gives_the_same() -> None:
         ({"penalty": -1.0}, "penalty"),
         ({"penalty": "none"}, "penalty"),
         ({"penalty": np.nan}, "penalty"),
-        ({"neighbourhoods": "near"}, "neighbourhoods"),
-        ({"fill": "zero"}, "fill"),
+        ({"neighborhoods": "near"}, "neighborhoods"),
+        ({"variant": "zero"}, "variant"),
         ({"init": "middle"}, "init"),
         ({"n_init": 0}, "n_init"),
     ],

@@ -92,7 +92,7 @@ def test_the_objective_never_rises(method, seed):
     X = rng.normal(size=(40, 2))
     y = np.where(rng.random(40) < 0.3, rng.integers(3, size=40), -1)
     for weight in (np.inf, rng.exponential()):
-        params = {"seed_weight": weight} if method is ConstrainedKMeans else {}
+        params = {"penalty": weight} if method is ConstrainedKMeans else {}
         model = method(4, n_init=1, random_state=seed, **params).fit(X, y)
         assert np.all(np.diff(model.history_) <= 1e-10 * model.history_[0])
         assert model.history_[-1] == model.objective_
@@ -102,7 +102,7 @@ def test_the_objective_never_rises(method, seed):
 @pytest.mark.parametrize("weight", [np.inf, 3.0])
 def test_names_of_classes_name_the_clusters(overlapping, method, weight):
     X, _, partial = overlapping
-    params = {"seed_weight": weight} if method is ConstrainedKMeans else {}
+    params = {"penalty": weight} if method is ConstrainedKMeans else {}
     plain = method(4, **params).fit(X, partial)
     names = np.array(["pear", "fig", "apple", "date"], dtype=object)
     words = np.where(partial >= 0, names[partial], None)
@@ -166,22 +166,22 @@ def test_contradictions():
     joined = Constraints(must_link=[(0, 3)], n_samples=6)
     with pytest.raises(InconsistentConstraints):
         ConstrainedKMeans(2).fit(X, y, constraints=joined)
-    for method in (SeededKMeans(2), ConstrainedKMeans(2, seed_weight=1.0)):
+    for method in (SeededKMeans(2), ConstrainedKMeans(2, penalty=1.0)):
         with pytest.warns(ConstraintWarning, match="contradict"):
             assert method.fit(X, y, constraints=joined).n_violations_ > 0
 
 
-def test_seed_weight_zero_is_seeded(overlapping):
+def test_penalty_zero_is_seeded(overlapping):
     X, _, partial = overlapping
-    free = ConstrainedKMeans(4, seed_weight=0.0).fit(X, partial)
+    free = ConstrainedKMeans(4, penalty=0.0).fit(X, partial)
     seeded = SeededKMeans(4).fit(X, partial)
     np.testing.assert_array_equal(free.labels_, seeded.labels_)
     np.testing.assert_array_equal(free.history_, seeded.history_)
 
 
-def test_a_huge_seed_weight_is_infinite(overlapping):
+def test_a_huge_penalty_is_infinite(overlapping):
     X, _, partial = overlapping
-    huge = ConstrainedKMeans(4, seed_weight=1e9).fit(X, partial)
+    huge = ConstrainedKMeans(4, penalty=1e9).fit(X, partial)
     kept = ConstrainedKMeans(4).fit(X, partial)
     np.testing.assert_array_equal(huge.labels_, kept.labels_)
     assert huge.objective_ == pytest.approx(kept.objective_)
@@ -191,7 +191,7 @@ def test_a_huge_seed_weight_is_infinite(overlapping):
 def test_seeds_leave_where_that_saves_more_than_it_costs(overlapping, kind):
     X, _, partial = overlapping
     sizes = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
-    model = ConstrainedKMeans(4, seed_weight=30.0).fit(kind(X), partial, sample_weight=sizes)
+    model = ConstrainedKMeans(4, penalty=30.0).fit(kind(X), partial, sample_weight=sizes)
     seeds = np.flatnonzero(partial >= 0)
     squared = ((X[seeds, None] - model.cluster_centers_[None]) ** 2).sum(axis=2)
     cost = squared + 30.0 * (np.arange(4)[None] != partial[seeds, None])
@@ -229,8 +229,8 @@ def test_other_homes_of_the_rows(overlapping, kind, weight, tmp_path):
     if kind == "disk":
         np.save(tmp_path / "x.npy", X)
         rows = open_rows(tmp_path / "x.npy", memory_budget=20_000)
-    memory = ConstrainedKMeans(5, seed_weight=weight, init=X[:5]).fit(X, partial)
-    other = ConstrainedKMeans(5, seed_weight=weight, init=X[:5]).fit(rows, partial)
+    memory = ConstrainedKMeans(5, penalty=weight, init=X[:5]).fit(X, partial)
+    other = ConstrainedKMeans(5, penalty=weight, init=X[:5]).fit(rows, partial)
     np.testing.assert_array_equal(other.labels_, memory.labels_)
     np.testing.assert_allclose(other.cluster_centers_, memory.cluster_centers_)
 
@@ -238,14 +238,14 @@ def test_other_homes_of_the_rows(overlapping, kind, weight, tmp_path):
 def test_tags_say_how_labels_are_kept():
     assert SeededKMeans().__sidelight_tags__().enforcement == "start"
     assert ConstrainedKMeans().__sidelight_tags__().enforcement == "hard"
-    assert ConstrainedKMeans(seed_weight=2).__sidelight_tags__().enforcement == "soft"
+    assert ConstrainedKMeans(penalty=2).__sidelight_tags__().enforcement == "soft"
 
 
 @pytest.mark.parametrize("bad", [-1.0, np.nan])
-def test_bad_seed_weight(overlapping, bad):
+def test_bad_penalty(overlapping, bad):
     X, _, partial = overlapping
-    with pytest.raises(ValueError, match="seed_weight must not be negative"):
-        ConstrainedKMeans(4, seed_weight=bad).fit(X, partial)
+    with pytest.raises(ValueError, match="penalty must be a number of at least 0"):
+        ConstrainedKMeans(4, penalty=bad).fit(X, partial)
 
 
 def test_seeds_help_where_k_means_has_many_optima():

@@ -17,10 +17,10 @@ from tests.cluster.kmeans.test_pck import random_knowledge
 
 from sidelight import Constraints, engine
 from sidelight.cluster import HMRFKMeans, KMeans, MPCKMeans, SphericalKMeans
-from sidelight.cluster._core._alternate import alternate
+from sidelight.cluster._core._lloyd import alternate_labels
+from sidelight.cluster.metric_kmeans._divergence_problem import DivergenceProblem
 from sidelight.cluster.metric_kmeans._divergences import Cosine, KullbackLeibler, mean_divergences
-from sidelight.cluster.metric_kmeans._feature_weights import Lesson, best_weights
-from sidelight.cluster.metric_kmeans._hmrf_problem import DivergenceProblem
+from sidelight.cluster.metric_kmeans._feature_weights import ViolationSums, best_weights
 from sidelight.datasets import make_two_factor_documents
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import SidelightError
@@ -40,15 +40,16 @@ def make_problem(
 ) -> DivergenceProblem:
     divergence = Cosine() if name == "cosine" else KullbackLeibler()
     source = divergence.prepare(engine.as_rows(X), None)
-    problem = DivergenceProblem(source, divergence, known, penalty, 1.0, learn=learn)
-    problem.random_state = np.random.RandomState(0)
-    return problem
+    return DivergenceProblem(source, divergence, known, penalty, 1.0, learn=learn)
 
 
 def run(problem: DivergenceProblem, centers: np.ndarray) -> Any:
-    return alternate(
-        problem, problem.start(centers), max_iter=25, tol=0.0, description="test", verbose=0
-    )
+    loop: Any = {"max_iter": 25, "tol": 0.0, "description": "test", "verbose": 0}
+    return alternate_labels(problem, problem.start(centers), np.random.RandomState(0), **loop)
+
+
+def first(problem: DivergenceProblem, centers: np.ndarray) -> Any:
+    return problem.evaluate(np.random.RandomState(0), problem.start(centers), None)
 
 
 def i_divergence(x: np.ndarray, z: np.ndarray, a: np.ndarray) -> float:
@@ -71,18 +72,18 @@ def naive_objective(
     result: Any,
 ) -> float:
     """J from its definition, row by row and pair by pair."""
-    labels, centers, a = result.labels, result.state.centers, result.state.weights
-    teacher = problem.teacher
+    labels, centers, a = result.labels, result.parameters.centers, result.parameters.weights
+    step = problem.step
     if name == "cosine":
         near = phi = lambda x, z, a: cosine(x, z, w=a)
         largest, scale = (2.0 if X.min() < 0 else 1.0), 1.0
-        prior = -teacher.kappa * np.log(a / a.mean()).sum()
+        prior = -step.kappa * np.log(a / a.mean()).sum()
     else:
         near, phi = i_divergence, phi_kl
         largest = phi_kl(X.min(axis=0), X.max(axis=0), a)
         bound = phi_kl(X.min(axis=0), X.max(axis=0), np.ones(len(a)))
         scale = min(np.sort(X.sum(axis=1))[-2:].sum() * np.log(2), bound) / bound
-        prior = teacher.kappa * np.sum(a**2 / 2 - np.log(a))
+        prior = step.kappa * np.sum(a**2 / 2 - np.log(a))
     total = prior + sum(near(x, centers[h], a) for x, h in zip(X, labels, strict=True))
     for (i, j), w in zip(known.must_link, known.must_link_weight, strict=True):
         if labels[i] != labels[j]:
@@ -91,7 +92,7 @@ def naive_objective(
         if labels[i] == labels[j]:
             total += penalty * w * scale * (largest - phi(X[i], X[j], a))
     stated = known.violations(labels)
-    return total + penalty * teacher.largest * (len(stated.labels) + len(stated.groups))
+    return total + penalty * step.largest * (len(stated.labels) + len(stated.groups))
 
 
 # ------------------------------------------------------------------ the objective
@@ -126,7 +127,7 @@ def test_no_single_row_and_no_component_can_improve_at_the_end(name: str, seed: 
     component = known.closure(on_contradiction="keep").component
     blocks = [[i] for i in range(8)] + [np.flatnonzero(component == c) for c in set(component)]
     for block, cluster in itertools.product(blocks, range(3)):
-        moved = _Relabelled(result.labels.copy(), result.state)
+        moved = _Relabelled(result.labels.copy(), result.parameters)
         moved.labels[block] = cluster
         value = naive_objective(name, X, known, 1.0, problem, moved)
         assert value >= result.objective - 1e-9 * abs(result.objective)
@@ -134,7 +135,7 @@ def test_no_single_row_and_no_component_can_improve_at_the_end(name: str, seed: 
 
 class _Relabelled:
     def __init__(self, labels: np.ndarray, state: Any) -> None:
-        self.labels, self.state = labels, state
+        self.labels, self.parameters = labels, state
 
 
 # ------------------------------------------------------------------ the divergences
@@ -206,18 +207,10 @@ def test_closed_form_weights(slope: float) -> None:
     assert slope + best - 1 / best == pytest.approx(0, abs=1e-9 * (1 + abs(slope)))
 
 
-def lesson_of(problem: DivergenceProblem, visit: Any) -> Lesson:
-    state, sums = visit.state, visit.details
-    centers = problem._divergence.center(sums.sums, sums.sizes, state.weights, state.centers)
-    apart, together = problem.pairs.violated(sums.nodes)
-    return Lesson(
-        visit.labels,
-        sums.sums,
-        sums.sizes,
-        centers,
-        problem.pairs.must_link_weight * apart,
-        problem.pairs.cannot_link_weight * together,
-    )
+def sums_of(problem: DivergenceProblem, visit: Any) -> ViolationSums:
+    old, sums = visit.parameters, visit.statistics
+    centers = problem._divergence.center(sums.sums, sums.sizes, old.weights, old.centers)
+    return problem.violation_sums(visit, centers)
 
 
 @given(SEEDS)
@@ -228,19 +221,19 @@ def test_slope_of_the_cosine_objective(seed: int) -> None:
     X = counts(rng, 12)
     known = random_knowledge(rng, 12, named=False)
     problem = make_problem("cosine", X, known)
-    visit = problem.visit(problem.start(X[:3]), None)
-    lesson = lesson_of(problem, visit)
+    visit = first(problem, X[:3])
+    sums = sums_of(problem, visit)
     weights = rng.uniform(0.3, 2, size=4)
-    teacher: Any = problem.teacher
-    value, slope = teacher.value_and_slope(weights, lesson)
+    step: Any = problem.step
+    value, slope = step.value_and_slope(weights, sums)
     for m in range(4):
         up, down = weights.copy(), weights.copy()
         up[m] *= np.exp(1e-5)
         down[m] *= np.exp(-1e-5)
-        rise = teacher.value_and_slope(up, lesson)[0] - teacher.value_and_slope(down, lesson)[0]
+        rise = step.value_and_slope(up, sums)[0] - step.value_and_slope(down, sums)[0]
         assert slope[m] == pytest.approx(rise / 2e-5, rel=1e-5, abs=1e-6)
-    better = teacher.learn(weights, lesson)
-    assert teacher.value_and_slope(better, lesson)[0] <= value
+    better = step.learn(weights, sums)
+    assert step.value_and_slope(better, sums)[0] <= value
     assert better.mean() == pytest.approx(1)
 
 
@@ -252,8 +245,8 @@ def test_weight_step_of_counts_is_exact(seed: int) -> None:
     X = counts(rng, 12)
     known = random_knowledge(rng, 12, named=False)
     problem = make_problem("kl", X, known)
-    visit = problem.visit(problem.start(X[:3]), None)
-    state = problem.move(visit)
+    visit = first(problem, X[:3])
+    state = problem.update(visit)
 
     def value(weights: np.ndarray) -> float:
         moved = _Relabelled(visit.labels, type(state)(state.centers, weights))

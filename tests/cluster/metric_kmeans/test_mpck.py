@@ -14,13 +14,12 @@ from sklearn.datasets import load_iris, make_blobs
 from tests.cluster.kmeans.test_pck import random_knowledge
 
 from sidelight import Constraints, engine
+from sidelight._fit.moments import moments
 from sidelight.cluster import KMeans, MPCKMeans, PCKMeans
-from sidelight.cluster._core._alternate import alternate
-from sidelight.cluster.metric_kmeans._max_distance import farthest_pair
-from sidelight.cluster.metric_kmeans._metric_rows import Moments
-from sidelight.cluster.metric_kmeans._metric_step import best_metric, objectives
-from sidelight.cluster.metric_kmeans._metrics import Metrics, squared_to_centers
-from sidelight.cluster.metric_kmeans._mpck_problem import MetricProblem
+from sidelight.cluster._core._lloyd import alternate_labels
+from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem, best_metric, objectives
+from sidelight.cluster.metric_kmeans._metrics import Metrics, farthest_pair, squared_to_centers
+from sidelight.cluster.pairs._penalties import Penalties
 from sidelight.evaluation import adjusted_rand_index
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -47,9 +46,7 @@ def random_problem(
 
 def run(problem: MetricProblem, centers: np.ndarray, **loop: Any) -> Any:
     settings = {"max_iter": 60, "tol": 0.0, "description": "test", "verbose": 0, **loop}
-    return alternate(
-        problem.with_chance(np.random.RandomState(0)), problem.start(centers), **settings
-    )
+    return alternate_labels(problem, problem.start(centers), np.random.RandomState(0), **settings)
 
 
 def largest_distance(problem: MetricProblem, X: np.ndarray, matrix: np.ndarray) -> float:
@@ -69,7 +66,7 @@ def naive_objective(
     problem: MetricProblem, X: np.ndarray, known: Constraints, penalty: float, result: Any
 ) -> float:
     """J term by term, pair by pair, with the two regularising terms of the docstring."""
-    labels, centers, state = result.labels, result.centers, result.state
+    labels, centers, state = result.labels, result.centers, result.parameters
     k, d = centers.shape
     values = state.metrics.values if problem.full else [np.diag(a) for a in state.metrics.values]
     A = [values[0 if problem.n_metrics == 1 else h] for h in range(k)]
@@ -125,14 +122,14 @@ def test_no_single_row_and_no_component_can_improve_at_the_end(seed: int) -> Non
     for block, cluster in itertools.product(blocks, range(3)):
         moved = result.labels.copy()
         moved[block] = cluster
-        other = _Relabelled(moved, result.centers, result.state)
+        other = _Relabelled(moved, result.centers, result.parameters)
         value = naive_objective(problem, X, known, penalty, other)
         assert value >= best - 1e-7 * (abs(best) + 1)
 
 
 class _Relabelled:
     def __init__(self, labels: np.ndarray, centers: np.ndarray, state: Any) -> None:
-        self.labels, self.centers, self.state = labels, centers, state
+        self.labels, self.centers, self.parameters = labels, centers, state
 
 
 @given(SEEDS)
@@ -140,14 +137,13 @@ class _Relabelled:
 def test_metric_step_has_no_gradient(seed: int) -> None:
     """Finite differences of the objective in the metrics are zero after a linear metric step."""
     problem, X, _ = random_problem(seed)
-    chance = np.random.RandomState(0)
-    visit = problem.visit(problem.start(X[:3]), None, chance)
-    state, sums = problem.move(visit), visit.details
+    visit = problem.evaluate(np.random.RandomState(0), problem.start(X[:3]), None)
+    state, sums = problem.update(visit), visit.statistics
     if problem.n_metrics == 1:
         shift = problem._outer(sums.offsets, sums.sizes)[None]
     else:
         shift = problem._by_cluster(sums.offsets, sums.sizes)
-    scatter = problem._linear(sums.scatter - shift, sums, visit.state.prior)
+    scatter = problem._linear(sums.scatter - shift, sums, visit.parameters.prior)
     mass = problem._sizes(sums) + problem.tau
 
     def f(values: np.ndarray) -> float:
@@ -212,9 +208,9 @@ def test_fixed_metric_and_constant_prices_are_pck_means() -> None:
     price = 4.0
 
     class ConstantPrices(MetricProblem):
-        def set_prices(self, metrics: Metrics) -> None:
+        def priced(self, metrics: Metrics) -> Penalties:
             kinds = known.must_link, known.cannot_link
-            self.pairs.set_prices(*(np.full(len(pairs), price) for pairs in kinds))
+            return self.pairs.with_prices(*(np.full(len(pairs), price) for pairs in kinds))
 
     problem = ConstantPrices(
         engine.as_rows(X), known, 1.0, 3, shared=True, full=False, max_distance="bound", learn=False
@@ -248,16 +244,16 @@ def test_without_pairs_the_metric_is_the_inverse_within_scatter(blobs: Any) -> N
         max_distance="bound",
     )
     chance = np.random.RandomState(0)
-    visit = problem.visit(problem.start(X[:3]), None, chance)
+    visit = problem.evaluate(chance, problem.start(X[:3]), None)
     for _ in range(4):
-        state = problem.move(visit)
+        state = problem.update(visit)
         away = X - state.centers[visit.labels]
         within = away.T @ away
         A = state.metrics.values[0]
         total = np.einsum("ij,jk,ik->", away, A, away) + 150 * np.trace(A @ problem.blur)
         assert total == pytest.approx(150 * 3)
         np.testing.assert_allclose(A @ (within + 150 * problem.blur), 150 * np.eye(3), atol=1e-8)
-        visit = problem.visit(state, visit, chance)
+        visit = problem.evaluate(chance, state, visit)
     n_d = 150 * 3
     assert visit.objective <= n_d - 150 * np.linalg.slogdet(A)[1] + 1e-9
 
@@ -425,8 +421,8 @@ def test_classes_and_groups_are_listened_to() -> None:
 def test_moments_do_not_depend_on_the_origin() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3))
-    near = Moments(engine.as_rows(X), full=True)
-    far = Moments(engine.as_rows(X + 1e6), full=True)
+    near = moments(engine.as_rows(X), full=True)
+    far = moments(engine.as_rows(X + 1e6), full=True)
     np.testing.assert_allclose(far.scatter, near.scatter, atol=1e-6)
     assert far.mean_variance == pytest.approx(X.var(axis=0).mean())
     centers = X[:2]
@@ -439,7 +435,7 @@ def test_moments_do_not_depend_on_the_origin() -> None:
     ("params", "message"),
     [
         ({"penalty": -1.0}, "penalty"),
-        ({"penalty": "auto"}, "penalty"),
+        ({"penalty": "none"}, "penalty"),
         ({"penalty": np.inf}, "penalty"),
         ({"metric": "both"}, "metric"),
         ({"shape": "round"}, "shape"),

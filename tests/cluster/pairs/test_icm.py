@@ -122,11 +122,11 @@ def test_an_infinite_coupling_is_a_hard_cannot_link() -> None:
 
 def test_nodes_outside_every_cluster_and_fixed_nodes() -> None:
     cost = np.array([[0.0, 1.0]])
-    starts, neighbours = np.array([0, 2]), np.array([1, 2])
+    starts, neighbors = np.array([0, 2]), np.array([1, 2])
     coupling = np.array([-9.0, -3.0])
     labels = np.array([0, -1, 1])  # node 1 is in no cluster, node 2 pulls to cluster 1
     assert (
-        icm_sweep(cost, cost.argmin(axis=1), starts, neighbours, coupling, labels, np.array([0]))
+        icm_sweep(cost, cost.argmin(axis=1), starts, neighbors, coupling, labels, np.array([0]))
         == 1
     )
     np.testing.assert_array_equal(labels, [1, -1, 1])

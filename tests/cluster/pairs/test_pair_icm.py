@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidelight._kernels.cluster import icm
-from sidelight._kernels.cluster.pair_icm import block_sweep, conditional_costs, icm_sweep
+from sidelight._kernels.cluster.icm import block_sweep, conditional_costs, icm_sweep
 
 SEEDS = st.integers(0, 2**32 - 1)
 N, K = 7, 3
@@ -86,10 +86,10 @@ def test_conditional_costs_are_differences_of_energy(seed: int) -> None:
 
 @given(SEEDS)
 def test_equal_prices_are_the_plain_couplings(seed: int) -> None:
-    cost, _, (starts, neighbours, table), rng = random_problem(seed)
+    cost, _, (starts, neighbors, table), rng = random_problem(seed)
     labels = rng.integers(0, K, size=N)
     plain, order, nearest = labels.copy(), rng.permutation(N), cost.argmin(axis=1)
     flat = np.ascontiguousarray(table[:, 0])
-    icm_sweep(cost, nearest, starts, neighbours, np.repeat(flat[:, None], K, 1), labels, order)
-    icm.icm_sweep(cost, nearest, starts, neighbours, flat, plain, order)
+    icm_sweep(cost, nearest, starts, neighbors, np.repeat(flat[:, None], K, 1), labels, order)
+    icm.icm_sweep(cost, nearest, starts, neighbors, flat, plain, order)
     np.testing.assert_array_equal(labels, plain)

@@ -305,7 +305,7 @@ def test_vanishing_width_is_constrained_k_means(seed: int) -> None:
     known = Constraints.sample(y, 25, random_state=seed)
     held = ChunkletRows(known, 3, as_rows(X))
     centers, uniform = X[:3].copy(), np.full(3, -np.log(3))
-    cop = COPKMeans(3, assignment="exact", init=centers, n_init=1, max_iter=1).fit(
+    cop = COPKMeans(3, variant="exact", init=centers, n_init=1, max_iter=1).fit(
         X, constraints=known
     )
     narrow = -0.5 * ((X[:, None] - centers) ** 2).sum(axis=2) / 1e-4**2

@@ -1,4 +1,4 @@
-"""Which rows cannot have changed their nearest centre, and new bounds for the rest.
+"""Which rows cannot have changed their nearest center, and new bounds for the rest.
 
 Hamerly, Making k-means even faster, 2010.
 """
@@ -13,10 +13,10 @@ from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, squared_distance
 
 @kernel
 def find_doubtful(rows, centers, labels, lower, drop, slack, doubtful):  # type: ignore[no-untyped-def]
-    """List the rows that may be nearer to another centre now; return how many they are.
+    """List the rows that may be nearer to another center now; return how many they are.
 
-    ``lower`` bounds the distance to every centre but a row's own from below; since then those may
-    have come closer by ``drop[label]``. A row whose own centre is nearer than that stays.
+    ``lower`` bounds the distance to every center but a row's own from below; since then those may
+    have come closer by ``drop[label]``. A row whose own center is nearer than that stays.
     """
     n_doubtful = 0
     for i in range(rows.shape[0]):
@@ -69,9 +69,9 @@ def nearest_two(products, half_norms, best, second, labels):  # type: ignore[no-
 def relabel(  # type: ignore[no-untyped-def]
     rows, which, centers, products, half_norms, reach, slack, best, second, new, labels, lower
 ):
-    """Label the ``which`` rows of a tile anew, and bound how far all other centres are.
+    """Label the ``which`` rows of a tile anew, and bound how far all other centers are.
 
-    ``‖x - c'‖² = ‖x - c‖² + 2 (value' - value)`` for the second nearest centre; what the products
+    ``‖x - c'‖² = ‖x - c‖² + 2 (value' - value)`` for the second nearest center; what the products
     may have lost to rounding is at most ``slack (‖x - c‖ + reach)²``, and taken off the bound.
     """
     nearest_two(products, half_norms, best, second, new)

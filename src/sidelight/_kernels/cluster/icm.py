@@ -6,7 +6,10 @@ The energy of a labelling ``l`` of nodes ``i`` with costs ``c`` and couplings ``
 
 A must-link of weight w is the coupling -w (up to the constant w), a cannot-link the coupling +w,
 an infinite coupling a hard cannot-link. Couplings are symmetric CSR arrays
-``(starts, neighbours, coupling)``. A node of label -1 is in no cluster and couples with nothing.
+``(starts, neighbors, coupling)``; ``coupling`` has one number per entry, or one per entry and
+cluster (shape ``(n_entries, k)``) where the price of a pair depends on the cluster it is in. A
+price ``f_i(l_i) + f_j(l_j)`` for different clusters is the cost ``f_i`` of node i, ``f_j`` of node
+j, and the coupling ``-(f_i + f_j)``. A node of label -1 is in no cluster and couples with nothing.
 Nothing here ever raises E, and a label only changes where E falls.
 
 Memory that a loop needs is made outside of it: NumPy's own functions take longest to compile.
@@ -17,6 +20,8 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
+
+Graph = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 # A fall of the energy below this share of its terms is rounding, not progress.
 ROUNDING = 1e-13
@@ -44,11 +49,31 @@ def costs_and_nearest(
         nearest[node] = best
 
 
+def conditional_modes(
+    cost: np.ndarray,
+    nearest: np.ndarray,
+    graph: Graph,
+    labels: np.ndarray,
+    nodes: np.ndarray,
+    random_state: np.random.RandomState,
+) -> None:
+    """Move single nodes, in place and in random order, until the energy cannot fall by moving one.
+
+    ``nodes`` are those that may want to move. After a sweep only nodes that moved and their
+    neighbors can want to.
+    """
+    while len(nodes):
+        before = labels.copy()
+        if icm_sweep(cost, nearest, *graph, labels, random_state.permutation(nodes)) == 0:
+            break
+        nodes = restless_nodes(*graph[:2], before, labels, len(cost))
+
+
 def icm_sweep(
     cost: np.ndarray,
     nearest: np.ndarray,
     starts: np.ndarray,
-    neighbours: np.ndarray,
+    neighbors: np.ndarray,
     coupling: np.ndarray,
     labels: np.ndarray,
     order: np.ndarray,
@@ -56,16 +81,28 @@ def icm_sweep(
     """Give every node of ``order`` in turn its best label, the others fixed; count the changes.
 
     ``labels`` is updated in place; nodes beyond the length of ``cost`` are fixed. Only labels of
-    neighbours differ from the plain cost, so that the cheapest cluster ``nearest`` and these are
-    all that can be best, unless neighbours make the cheapest one dearer.
+    neighbors differ from the plain cost, so that the cheapest cluster ``nearest`` and these are
+    all that can be best, unless neighbors make the cheapest one dearer.
     """
     added = np.zeros(cost.shape[1])
-    return _sweep_nodes(cost, nearest, starts, neighbours, coupling, labels, order, added)
+    graph = starts, neighbors, *_flat(coupling)
+    return _sweep_nodes(cost, nearest, *graph, labels, order, added)
+
+
+def _flat(coupling: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the couplings one after the other, and how many of them an entry has: 1 or k."""
+    return (coupling, 1) if coupling.ndim == 1 else (coupling.reshape(-1), coupling.shape[1])
+
+
+@kernel
+def _at(coupling, width, edge, label):  # type: ignore[no-untyped-def]
+    """Coupling of an entry in a cluster."""
+    return coupling[edge] if width == 1 else coupling[edge * width + label]
 
 
 @kernel
 def _sweep_nodes(  # type: ignore[no-untyped-def]
-    cost, nearest, starts, neighbours, coupling, labels, order, added
+    cost, nearest, starts, neighbors, coupling, width, labels, order, added
 ):
     n_clusters = cost.shape[1]
     changes = 0
@@ -74,16 +111,18 @@ def _sweep_nodes(  # type: ignore[no-untyped-def]
         if current == nearest[node]:
             content = True  # nothing repels it from here, nothing attracts it elsewhere
             for edge in range(starts[node], starts[node + 1]):
-                label = labels[neighbours[edge]]
-                if label >= 0 and (coupling[edge] > 0.0) == (label == current):
-                    content = False
-                    break
+                label = labels[neighbors[edge]]
+                if label >= 0:
+                    repels = _at(coupling, width, edge, label) > 0.0
+                    if repels == (label == current):
+                        content = False
+                        break
             if content:
                 continue
         for edge in range(starts[node], starts[node + 1]):
-            label = labels[neighbours[edge]]
+            label = labels[neighbors[edge]]
             if label >= 0:
-                added[label] += coupling[edge]
+                added[label] += _at(coupling, width, edge, label)
         now = cost[node, current] + added[current]
         best, lowest = current, now
         cheapest = nearest[node]
@@ -95,7 +134,7 @@ def _sweep_nodes(  # type: ignore[no-untyped-def]
         elif cost[node, cheapest] + added[cheapest] < lowest:
             best, lowest = cheapest, cost[node, cheapest] + added[cheapest]
         for edge in range(starts[node], starts[node + 1]):
-            label = labels[neighbours[edge]]
+            label = labels[neighbors[edge]]
             if label >= 0 and added[label] != 0.0:  # each label once; then the memory is clean
                 energy = cost[node, label] + added[label]
                 added[label] = 0.0
@@ -111,7 +150,7 @@ def block_sweep(
     cost: np.ndarray,
     nearest: np.ndarray,
     starts: np.ndarray,
-    neighbours: np.ndarray,
+    neighbors: np.ndarray,
     coupling: np.ndarray,
     labels: np.ndarray,
     block: np.ndarray,
@@ -125,9 +164,27 @@ def block_sweep(
     nodes of block ``b``. A block whose nodes are scattered is compared as it stands.
     """
     together = np.empty(cost.shape[1])
-    graph = starts, neighbours, coupling
+    graph = starts, neighbors, *_flat(coupling)
     blocks = block, members, member_starts
     return _sweep_blocks(cost, nearest, *graph, labels, *blocks, order, together)
+
+
+@kernel
+def _is_content(  # type: ignore[no-untyped-def]
+    nearest, starts, neighbors, coupling, labels, block, members, first, last
+):
+    """Whether all are in their nearest cluster, together, and no coupling outside objects."""
+    home, b = labels[members[first]], block[members[first]]
+    for place in range(first, last):
+        node = members[place]
+        if labels[node] != home or nearest[node] != home:
+            return False
+        for edge in range(starts[node], starts[node + 1]):
+            label = labels[neighbors[edge]]
+            objects = (coupling[edge] > 0.0) == (label == home)
+            if objects and label >= 0 and block[neighbors[edge]] != b:
+                return False
+    return True
 
 
 @kernel
@@ -135,8 +192,9 @@ def _sweep_blocks(  # type: ignore[no-untyped-def]
     cost,
     nearest,
     starts,
-    neighbours,
+    neighbors,
     coupling,
+    width,
     labels,
     block,
     members,
@@ -148,21 +206,13 @@ def _sweep_blocks(  # type: ignore[no-untyped-def]
     moves = 0
     for b in order:
         first, last = member_starts[b], member_starts[b + 1]
-        content = True  # all in their nearest cluster, together, and no coupling outside objects
-        home = labels[members[first]]
-        for place in range(first, last):
-            node = members[place]
-            if labels[node] != home or nearest[node] != home:
-                content = False
-                break
-            for edge in range(starts[node], starts[node + 1]):
-                label = labels[neighbours[edge]]
-                if (coupling[edge] > 0.0) == (label == home) and block[neighbours[edge]] != b:
-                    content = content and label < 0
-        if content:
+        # Where couplings depend on the cluster, those inside may pull the block elsewhere.
+        if width == 1 and _is_content(
+            nearest, starts, neighbors, coupling, labels, block, members, first, last
+        ):
             continue
         now = 0.0  # the energy of the block as it stands, couplings inside counted once
-        inside = 0.0  # what the couplings inside add when all of the block is together
+        inside = 0.0  # what couplings inside that are the same in all clusters add
         for cluster in range(n_clusters):
             together[cluster] = 0.0
         for place in range(first, last):
@@ -172,48 +222,55 @@ def _sweep_blocks(  # type: ignore[no-untyped-def]
             for cluster in range(n_clusters):
                 together[cluster] += cost[node, cluster]
             for edge in range(starts[node], starts[node + 1]):
-                label = labels[neighbours[edge]]
-                if label >= 0:
-                    share = coupling[edge]
-                    if block[neighbours[edge]] == b:
-                        share *= 0.5
+                label = labels[neighbors[edge]]
+                if label < 0:
+                    continue
+                share = _at(coupling, width, edge, label)
+                if block[neighbors[edge]] != b:
+                    together[label] += share
+                else:
+                    share *= 0.5
+                    if width == 1:
                         inside += share
                     else:
-                        together[label] += share
-                    if label == current:
-                        now += share
+                        for cluster in range(n_clusters):
+                            together[cluster] += 0.5 * coupling[edge * width + cluster]
+                if label == current:
+                    now += share
         best = 0
         for cluster in range(1, n_clusters):
             if together[cluster] < together[best]:
                 best = cluster
-        tolerance = ROUNDING * (abs(now) + abs(inside))
-        if together[best] + inside + tolerance < now:
+        lowest = together[best] + inside
+        if lowest + ROUNDING * (abs(now) + abs(inside) + abs(lowest)) < now:
             for place in range(first, last):
                 labels[members[place]] = best
             moves += 1
     return moves
 
 
-@kernel
 def conditional_costs(
     cost: np.ndarray,
     starts: np.ndarray,
-    neighbours: np.ndarray,
+    neighbors: np.ndarray,
     coupling: np.ndarray,
     labels: np.ndarray,
     nodes: np.ndarray,
 ) -> np.ndarray:
     """Energy of every label of the given nodes, all other nodes fixed: shape (len(nodes), k)."""
-    energies = np.empty((len(nodes), cost.shape[1]))
+    energies = cost[nodes].astype(np.float64)
+    _add_couplings(energies, starts, neighbors, *_flat(coupling), labels, nodes)
+    return energies
+
+
+@kernel
+def _add_couplings(energies, starts, neighbors, coupling, width, labels, nodes):  # type: ignore[no-untyped-def]
     for row in range(len(nodes)):
         node = nodes[row]
-        for cluster in range(cost.shape[1]):
-            energies[row, cluster] = cost[node, cluster]
         for edge in range(starts[node], starts[node + 1]):
-            label = labels[neighbours[edge]]
+            label = labels[neighbors[edge]]
             if label >= 0:
-                energies[row, label] += coupling[edge]
-    return energies
+                energies[row, label] += _at(coupling, width, edge, label)
 
 
 @kernel
@@ -225,19 +282,19 @@ def add_rows(totals: np.ndarray, place: np.ndarray, rows: np.ndarray) -> None:
 
 
 def restless_nodes(
-    starts: np.ndarray, neighbours: np.ndarray, before: np.ndarray, labels: np.ndarray, n: int
+    starts: np.ndarray, neighbors: np.ndarray, before: np.ndarray, labels: np.ndarray, n: int
 ) -> np.ndarray:
-    """Nodes below ``n`` whose label, or that of a neighbour, is no longer what it was before."""
+    """Nodes below ``n`` whose label, or that of a neighbor, is no longer what it was before."""
     restless = labels != before
-    _mark_neighbours(starts, neighbours, np.flatnonzero(restless), restless)
+    _mark_neighbors(starts, neighbors, np.flatnonzero(restless), restless)
     return np.flatnonzero(restless[:n])
 
 
 @kernel
-def _mark_neighbours(starts, neighbours, nodes, marked):  # type: ignore[no-untyped-def]
+def _mark_neighbors(starts, neighbors, nodes, marked):  # type: ignore[no-untyped-def]
     for place in range(len(nodes)):
         for edge in range(starts[nodes[place]], starts[nodes[place] + 1]):
-            marked[neighbours[edge]] = True
+            marked[neighbors[edge]] = True
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 
 from sidelight._kernels import kernel, sum_kernel
 
-#: ``nearest`` compares this many centres at a time; their number has to be a multiple of it.
+#: ``nearest`` compares this many centers at a time; their number has to be a multiple of it.
 CENTERS_AT_ONCE = 4
 
 
@@ -14,7 +14,7 @@ CENTERS_AT_ONCE = 4
 def nearest(products, half_norms, best, labels):  # type: ignore[no-untyped-def]
     """Label every row with ``argmin_h ‖c_h‖²/2 - x·c_h``, the first of equals.
 
-    ``products`` is ``(k, m)`` with rows innermost, and four centres are compared per round: both
+    ``products`` is ``(k, m)`` with rows innermost, and four centers are compared per round: both
     let the compiler work on whole vectors of rows and store each of them once. Centres that fill
     up the last round have infinite ``half_norms``. ``best`` is scratch space of ``m`` numbers.
     """
@@ -44,17 +44,20 @@ def nearest(products, half_norms, best, labels):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_gaps(rows, weights, centers, labels, gaps, squares, total_gaps, total_sizes, total_squares):  # type: ignore[no-untyped-def]
-    """Add the weighted gaps ``x - c`` of the rows to their centres, and the squares of the gaps.
+def add_offsets(  # type: ignore[no-untyped-def]
+    rows, weights, centers, labels, offsets, squares, total_offsets, total_sizes, total_squares
+):
+    """Add the weighted offsets ``x - c`` of the rows from their centers, and their squares.
 
-    Sums of gaps stay small where sums of rows would not, so that adding up a tile in the precision
-    of the data (``gaps``, ``squares``: scratch) loses nothing; the totals are ``float64``.
+    Sums of offsets stay small where sums of rows would not, so that adding up a tile in the
+    precision of the data (``offsets``, ``squares``: scratch) loses nothing; the totals are
+    ``float64``.
     """
     m, d = rows.shape
     k = centers.shape[0]
     for h in range(k):
         for j in range(d):
-            gaps[h, j] = 0
+            offsets[h, j] = 0
     for j in range(d):
         squares[j] = 0
     for i in range(m):
@@ -62,12 +65,12 @@ def add_gaps(rows, weights, centers, labels, gaps, squares, total_gaps, total_si
         w = weights[i]
         total_sizes[h] += w
         for j in range(d):
-            gap = rows[i, j] - centers[h, j]
-            gaps[h, j] += w * gap
-            squares[j] += w * gap * gap
+            offset = rows[i, j] - centers[h, j]
+            offsets[h, j] += w * offset
+            squares[j] += w * offset * offset
     for h in range(k):
         for j in range(d):
-            total_gaps[h, j] += gaps[h, j]
+            total_offsets[h, j] += offsets[h, j]
     for j in range(d):
         total_squares[0] += squares[j]
 
@@ -92,14 +95,14 @@ def squared_distance(x, y):  # type: ignore[no-untyped-def]
     """Return ``‖x - y‖²``."""
     total = x[0] - x[0]  # zero in the precision of the rows
     for j in range(x.shape[0]):
-        gap = x[j] - y[j]
-        total += gap * gap
+        offset = x[j] - y[j]
+        total += offset * offset
     return total
 
 
 @kernel
 def join_candidates(rows, weights, candidates, closest, potentials):  # type: ignore[no-untyped-def]
-    """Let every candidate alone join the centres that are ``closest`` (squared distances).
+    """Let every candidate alone join the centers that are ``closest`` (squared distances).
 
     Adds ``Σ_i w_i min(closest_i, ‖x_i - p‖²)`` of each to ``potentials``, and leaves the minima
     with the last of them in ``closest``.

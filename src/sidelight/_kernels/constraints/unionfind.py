@@ -110,23 +110,20 @@ def pairs_across(order: Array, indptr: Array, edges: Array, n_pairs: int) -> Arr
 
 
 @kernel
-def component_moments(
-    X: Array, weight: Array, share: Array, component: Array, n_components: int
-) -> tuple[Array, Array]:
-    """Means and scatter of dense rows by component, summed in float64.
+def add_by_component(rows: Array, weight: Array, component: Array, sums: Array) -> None:
+    """Add weighted dense rows to the sums of their components, in float64."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            sums[component[i], j] += weight[i] * rows[i, j]
 
-    ``share`` is what each row adds to the mean of its component. Two passes, because the one-pass
-    formula for the scatter cancels.
-    """
-    n, d = X.shape
-    means = np.zeros((n_components, d))
-    for i in range(n):
-        for j in range(d):
-            means[component[i], j] += share[i] * X[i, j]
-    scatter = np.zeros(n_components)
-    for i in range(n):
+
+@kernel
+def add_scatter_by_component(
+    rows: Array, weight: Array, component: Array, means: Array, scatter: Array
+) -> None:
+    """Add weighted squared distances of dense rows to the means of their components."""
+    for i in range(rows.shape[0]):
         distance = 0.0
-        for j in range(d):
-            distance += (X[i, j] - means[component[i], j]) ** 2
+        for j in range(rows.shape[1]):
+            distance += (rows[i, j] - means[component[i], j]) ** 2
         scatter[component[i]] += weight[i] * distance
-    return means, scatter

@@ -1,4 +1,10 @@
-"""Distances between blocks of rows and a few centres, tile by tile."""
+"""Rows and a few centers: distances, nearest centers, and the sums that move the centers.
+
+A pass (:class:`DensePass`, :class:`SparsePass`, :class:`BoundedPass`) is a block function of
+:meth:`sidelight.engine.RowSource.map_reduce`, aligned with the positions of the rows, their weights
+and their labels before. It gives the sums of the offsets ``x - c`` by cluster, of weights, of
+squared offsets and of changed labels; and the labels.
+"""
 
 from __future__ import annotations
 
@@ -12,31 +18,36 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._fit.tiles import TILE_ROWS, tiles
-from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, nearest
+from sidelight._kernels.cluster.bounds import find_doubtful, relabel
+from sidelight._kernels.cluster.icm import costs_and_nearest
+from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, add_offsets, add_sparse_rows, nearest
 from sidelight._typing import Array, IntArray
-from sidelight.engine import RowSource
+from sidelight.engine import RowSource, as_rows
 
 #: With many centers tiles have fewer rows than usual, in steps of this many.
 TILE_STEP = 200
 
-#: Centres are far from the origin when their middle is this many times (squared) their spread away.
+#: Centers are far from the origin when their middle is this many times (squared) their spread away.
 FAR = 64.0
 PRODUCT_BYTES = 2**21
 
+#: Multiplications above which points are measured in blocks, by threads.
+WORTH_BLOCKS = 1_000_000
+
 
 def is_far(centers: Array) -> bool:
-    """Tell whether the centres are far from the origin, compared to how far they are apart."""
+    """Tell whether the centers are far from the origin, compared to how far they are apart."""
     middle = centers.mean(axis=0, dtype=np.float64)
     away = centers - middle
     return bool(np.vdot(middle, middle) * len(centers) > FAR * np.vdot(away, away))
 
 
 class CenterProducts:
-    """Products of tiles of rows with fixed centres: what the search for the nearest needs.
+    """Products of tiles of rows with fixed centers: what the search for the nearest needs.
 
     ``argmin_h ‖x - c_h‖² = argmin_h ‖c_h - s‖²/2 - (x - s)·(c_h - s)`` for any shift ``s``. Far
-    from the origin the products would lose the digits that tell centres apart, so dense rows are
-    then shifted to the middle of the centres.
+    from the origin the products would lose the digits that tell centers apart, so dense rows are
+    then shifted to the middle of the centers.
     """
 
     def __init__(self, centers: Array, *, is_sparse: bool = False) -> None:
@@ -58,7 +69,7 @@ class CenterProducts:
 
     @property
     def radius(self) -> float:
-        """Largest distance of a centre from where rows are shifted to."""
+        """Largest distance of a center from where rows are shifted to."""
         return float(np.sqrt(2 * self.half_norms[: len(self.centers)].max()))
 
     @property
@@ -71,7 +82,7 @@ class CenterProducts:
         return scratch
 
     def of(self, tile: Any, scratch: Scratch) -> Array:
-        """Return the ``(k, m)`` products of the centres with ``m`` rows, in scratch memory."""
+        """Return the ``(k, m)`` products of the centers with ``m`` rows, in scratch memory."""
         if sparse.issparse(tile):
             return np.ascontiguousarray((tile @ self._columns).T)
         m = len(tile)
@@ -81,7 +92,7 @@ class CenterProducts:
         return np.matmul(self._shifted, tile.T, out=out)
 
     def nearest(self, block: Any, labels: Array) -> None:
-        """Write the nearest centres of a block of rows into ``labels``."""
+        """Write the nearest centers of a block of rows into ``labels``."""
         scratch = self.scratch
         for tile in tiles(len(labels), self.tile_rows):
             rows = block[tile].astype(self.dtype, copy=False)
@@ -111,9 +122,217 @@ class Scratch:
 _threads = threading.local()
 
 
+# ---------------------------------------------------------------------- one pass of Lloyd's loop
+
+Totals = tuple[Any, ...]
+
+
+class _Pass:
+    """A pass at fixed centers.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (k, d)
+        The centers.
+    constrained : ndarray of int, shape (r,)
+        Positions of the rows whose labels are given, ascending.
+    fixed : ndarray of int32, shape (r,)
+        Labels of these rows; all other rows go to the nearest center.
+    products : CenterProducts, default=None
+        What decides which center is the nearest; squared Euclidean distance by default.
+    """
+
+    is_sparse = False
+
+    def __init__(
+        self,
+        centers: Array,
+        constrained: Array,
+        fixed: Array,
+        products: CenterProducts | None = None,
+    ) -> None:
+        self.centers = centers
+        self.products = products or CenterProducts(centers, is_sparse=self.is_sparse)
+        self._constrained = constrained
+        self._fixed = fixed
+
+    def _constrained_in(self, positions: range) -> tuple[Array, Array]:
+        """Constrained rows of a block, counted from its start, and their labels."""
+        if len(self._constrained) == 0:
+            return self._constrained, self._fixed
+        here = slice(*np.searchsorted(self._constrained, (positions.start, positions.stop)))
+        return self._constrained[here] - positions.start, self._fixed[here]
+
+
+class DensePass(_Pass):
+    """Rows in an array: a product with the centers, the nearest by it, then sums."""
+
+    def __call__(
+        self, block: Array, positions: range, weights: Array, before: Array
+    ) -> tuple[Totals, tuple[Array]]:
+        products, centers, scratch = self.products, self.centers, self.products.scratch
+        constrained, fixed = self._constrained_in(positions)
+        labels = np.empty(len(block), dtype=np.int32)
+        sums = _Sums(centers)
+        for tile in tiles(len(block), products.tile_rows):
+            rows, tile_labels = block[tile], labels[tile]
+            best = scratch.best[: len(rows)]
+            nearest(products.of(rows, scratch), products.half_norms, best, tile_labels)
+            _set_constrained(tile, constrained, fixed, labels)
+            add_offsets(rows, weights[tile], centers, tile_labels, *sums.arrays)
+        return (*sums.totals, np.count_nonzero(labels != before)), (labels,)
+
+
+class SparsePass(_Pass):
+    """CSR rows: added up where they are not zero, and the centers subtracted afterwards."""
+
+    is_sparse = True
+
+    def __call__(
+        self, block: Any, positions: range, weights: Array, before: Array
+    ) -> tuple[Totals, tuple[Array]]:
+        labels = np.empty(block.shape[0], dtype=np.int32)
+        self.products.nearest(block, labels)
+        constrained, fixed = self._constrained_in(positions)
+        labels[constrained] = fixed
+        centers = self.centers.astype(np.float64)
+        sums, sizes, squares = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(1)
+        add_sparse_rows(
+            block.data, block.indices, block.indptr, weights, labels, sums, sizes, squares
+        )
+        # Σ w‖x - c‖² = Σ w‖x‖² - 2 Σ c·(w x) + Σ w‖c‖²
+        squares += sizes @ np.einsum("ij,ij->i", centers, centers) - 2 * np.sum(centers * sums)
+        offsets = sums - sizes[:, None] * centers
+        return (offsets, sizes, squares, np.count_nonzero(labels != before)), (labels,)
+
+
+class BoundedPass(_Pass):
+    """A dense pass that skips rows whose nearest center cannot have changed (Hamerly 2010).
+
+    Every row carries a lower bound of its distance to all centers but its own (``-inf`` where
+    nothing is known): aligned behind the labels, and given anew behind them. The labels are those
+    of :class:`DensePass`; bounds leave room for rounding.
+
+    Parameters
+    ----------
+    moves : ndarray of shape (k,)
+        How far every center has moved since the bounds were made.
+    """
+
+    #: Above this share of doubtful rows it is faster to look at the whole tile.
+    MOSTLY = 0.8
+
+    def __init__(
+        self,
+        centers: Array,
+        constrained: Array,
+        fixed: Array,
+        moves: npt.NDArray[np.float64],
+    ) -> None:
+        super().__init__(centers, constrained, fixed)
+        k, d = centers.shape
+        self._slack = float((16 + 4 * np.sqrt(d)) * np.finfo(centers.dtype).eps)
+        others = np.where(np.arange(k) == np.argmax(moves), np.sort(moves)[-2:][0], moves.max())
+        self._drop = (others * (1 + self._slack)).astype(centers.dtype)
+        self._reach = 2 * self.products.radius
+        self._everything = np.arange(self.products.tile_rows)
+
+    def __call__(
+        self, block: Array, positions: range, weights: Array, before: Array, bounds: Array
+    ) -> tuple[Totals, tuple[Array, Array]]:
+        constrained, fixed = self._constrained_in(positions)
+        labels, lower = before.copy(), bounds.copy()
+        sums = _Sums(self.centers)
+        size = self.products.tile_rows
+        memory = _BoundsMemory(size, self.centers)
+        for tile in tiles(len(block), size):
+            rows, tile_labels = block[tile], labels[tile]
+            self._label(rows, tile_labels, lower[tile], memory)
+            _set_constrained(tile, constrained, fixed, labels)
+            add_offsets(rows, weights[tile], self.centers, tile_labels, *sums.arrays)
+        return (*sums.totals, np.count_nonzero(labels != before)), (labels, lower)
+
+    def _label(self, rows: Array, labels: Array, lower: Array, memory: _BoundsMemory) -> None:
+        products, centers = self.products, self.centers
+        m = find_doubtful(rows, centers, labels, lower, self._drop, self._slack, memory.which)
+        if m == 0:
+            return
+        if m > self.MOSTLY * len(rows):
+            m, which, doubtful = len(rows), self._everything[: len(rows)], rows
+        else:
+            which = memory.which[:m]
+            doubtful = np.take(rows, which, axis=0, out=memory.rows[:m])
+        relabel(
+            doubtful,
+            which,
+            centers,
+            products.of(doubtful, products.scratch),
+            products.half_norms,
+            self._reach,
+            self._slack,
+            memory.best[:m],
+            memory.second[:m],
+            memory.labels[:m],
+            labels,
+            lower,
+        )
+
+
+def _set_constrained(tile: slice, constrained: Array, fixed: Array, labels: Array) -> None:
+    """Label the constrained rows of a tile; all counted from the start of the block."""
+    if len(constrained):
+        here = slice(*np.searchsorted(constrained, (tile.start, tile.stop)))
+        labels[constrained[here]] = fixed[here]
+
+
+def one_pass(
+    source: RowSource,
+    centers: Array,
+    constrained: Array,
+    fixed: Array,
+    *,
+    products: CenterProducts | None = None,
+) -> DensePass | SparsePass:
+    """Return the pass for these rows, dense or CSR."""
+    kind = SparsePass if source.is_sparse else DensePass
+    return kind(centers, constrained, fixed, products)
+
+
+def pass_arguments(source: RowSource, weights: Any, before: Array | None) -> tuple[Any, ...]:
+    """Return what a pass is aligned with; labels before are -1 at first."""
+    labels = np.broadcast_to(np.int32(-1), source.n_rows) if before is None else before
+    return range(source.n_rows), weights, labels
+
+
+class _Sums:
+    """Sums over a block in float64, and scratch memory for those over a tile."""
+
+    def __init__(self, centers: Array) -> None:
+        k = len(centers)
+        self.totals = np.zeros(centers.shape), np.zeros(k), np.zeros(1)
+        self.arrays = np.empty_like(centers), np.empty_like(centers[0]), *self.totals
+
+
+class _BoundsMemory:
+    """Scratch memory for the doubtful rows of a tile."""
+
+    def __init__(self, tile_rows: int, centers: Array) -> None:
+        self.which = np.empty(tile_rows, dtype=np.int64)
+        self.rows = np.empty((tile_rows, centers.shape[1]), dtype=centers.dtype)
+        self.best, self.second = np.empty((2, tile_rows), dtype=centers.dtype)
+        self.labels = np.empty(tile_rows, dtype=np.int32)
+
+
+# ---------------------------------------------------------------------- distances of all rows
+
+
 def nearest_centers(source: RowSource, centers: Array) -> Array:
-    """Label every row with its nearest centre (int32)."""
-    products = CenterProducts(centers, is_sparse=source.is_sparse)
+    """Label every row with its nearest center (int32)."""
+    return nearest_by_products(source, CenterProducts(centers, is_sparse=source.is_sparse))
+
+
+def nearest_by_products(source: RowSource, products: CenterProducts) -> Array:
+    """Label every row with the center that the products make the nearest (int32)."""
 
     def label(block: Any) -> tuple[tuple[()], tuple[Array]]:
         labels = np.empty(block.shape[0], dtype=np.int32)
@@ -123,20 +342,33 @@ def nearest_centers(source: RowSource, centers: Array) -> Array:
     return source.map_reduce(label)[1][0]
 
 
+def map_tiles(
+    source: RowSource,
+    function: Callable[..., Array],
+    *aligned: Array,
+    dtype: npt.DTypeLike = np.float64,
+) -> Array:
+    """Return ``function(rows, *aligned)`` of all rows, tile by tile: a number or a row for each."""
+
+    def work(block: Any, *slices: Array) -> tuple[tuple[()], tuple[Array]]:
+        pieces = [
+            function(block[tile], *(piece[tile] for piece in slices)).astype(dtype, copy=False)
+            for tile in tiles(block.shape[0])
+        ]
+        return (), (pieces[0] if len(pieces) == 1 else np.concatenate(pieces),)
+
+    return source.map_reduce(work, aligned=aligned)[1][0]
+
+
 def center_distances(source: RowSource, centers: Array) -> Array:
-    """Return the distances of all rows to all centres, ``(n, k)``, in the type of the rows."""
-
-    def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
-        distances = np.empty((block.shape[0], len(centers)), dtype=source.dtype)
-        for tile in tiles(len(distances)):
-            np.sqrt(squared_center_distances(block[tile], centers), out=distances[tile])
-        return (), (distances,)
-
-    return source.map_reduce(measure)[1][0]
+    """Return the distances of all rows to all centers, ``(n, k)``, in the type of the rows."""
+    return map_tiles(
+        source, lambda rows: np.sqrt(squared_center_distances(rows, centers)), dtype=source.dtype
+    )
 
 
 def squared_center_distances(rows: Any, centers: Array) -> Array:
-    """Return ``‖x‖² - 2 x·c + ‖c‖²``, ``(m, k)`` in float64, from the middle of the centres."""
+    """Return ``‖x‖² - 2 x·c + ‖c‖²``, ``(m, k)`` in float64, from the middle of the centers."""
     if sparse.issparse(rows):
         rows, points = rows.astype(np.float64), centers.astype(np.float64)
         norms = sparse_norms(rows)
@@ -149,15 +381,13 @@ def squared_center_distances(rows: Any, centers: Array) -> Array:
 
 
 def labelled_distances(source: RowSource, centers: Array, labels: Array) -> Array:
-    """Return ``‖x_i - c_{l_i}‖²`` of every row."""
-
-    def cost(block: Any, labels: Array) -> tuple[tuple[()], tuple[Array]]:
-        costs = np.empty(len(labels), dtype=source.dtype)
-        for tile in tiles(len(labels)):
-            costs[tile] = squared_distances(block[tile], centers[labels[tile]])
-        return (), (costs,)
-
-    return source.map_reduce(cost, aligned=(labels,))[1][0]
+    """Return ``‖x_i - c_{l_i}‖²`` of every row, in the type of the rows."""
+    return map_tiles(
+        source,
+        lambda rows, labels: squared_distances(rows, centers[labels]),
+        labels,
+        dtype=source.dtype,
+    )
 
 
 def squared_distances(rows: Any, points: Array) -> Array:
@@ -166,8 +396,8 @@ def squared_distances(rows: Any, points: Array) -> Array:
     Dense rows are subtracted first: equal rows are at distance exactly 0.
     """
     if not sparse.issparse(rows):
-        gaps = rows - points
-        return np.einsum("ij,ij->i", gaps, gaps)
+        offsets = rows - points
+        return np.einsum("ij,ij->i", offsets, offsets)
     if points.ndim == 1:
         products = rows @ points
         point_norms = points @ points
@@ -188,22 +418,9 @@ def without_noise(squared: Array, scale: Array) -> Array:
     return np.where(squared > 8 * np.finfo(squared.dtype).eps * scale, squared, 0)
 
 
-def dense_rows(source: RowSource, rows: npt.ArrayLike) -> Array:
-    """Return a few rows as a dense array."""
-    taken = source.take(rows)
-    return taken.toarray() if source.is_sparse else taken
-
-
 def distances_to(source: RowSource, point: Array) -> Array:
-    """Return ``‖x_i - p‖²`` of every row."""
-
-    def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
-        squared = np.empty(block.shape[0], dtype=source.dtype)
-        for tile in tiles(len(squared)):
-            squared[tile] = squared_distances(block[tile], point)
-        return (), (squared,)
-
-    return source.map_reduce(measure)[1][0]
+    """Return ``‖x_i - p‖²`` of every row, in the type of the rows."""
+    return map_tiles(source, lambda rows: squared_distances(rows, point), dtype=source.dtype)
 
 
 def farthest_rows(
@@ -237,3 +454,76 @@ def farthest_rows(
         free = np.minimum(free, measure(row))
         free[row] = 0
     return np.array(chosen, dtype=np.int64)
+
+
+class PointCosts:
+    """Costs of points, dense or CSR, at centers that move.
+
+    Dense points are taken relative to their mean, so that data far from the origin keeps its
+    digits.
+
+    Parameters
+    ----------
+    points : ndarray or CSR of shape (n, d)
+        The points.
+    weights : ndarray of shape (n,), default=None
+        Weights of the points; 1 by default.
+    """
+
+    def __init__(self, points: Any, weights: Array | None = None) -> None:
+        self._shift: Any = 0.0
+        if not sparse.issparse(points) and len(points):
+            self._shift = points.mean(axis=0, dtype=np.float64)
+            points = points - self._shift.astype(points.dtype)
+        self._points = points
+        self._squares = squared_norms(points)
+        self._weights = np.ones(len(self._squares)) if weights is None else weights
+
+    def at(self, centers: Array) -> tuple[Array, IntArray]:
+        """Return ``w_i ‖x_i - μ_h‖²`` of all points and centers, and the cheapest centers."""
+        relative = centers - self._shift
+        squares = squared_norms(relative)
+        directions = relative.T.astype(self._points.dtype)
+
+        def measure(
+            block: Any, norms: Array, weights: Array
+        ) -> tuple[tuple[()], tuple[Array, ...]]:
+            cost, nearest = block @ directions, np.empty(len(norms), dtype=np.int64)
+            costs_and_nearest(cost, norms, squares, weights, nearest)
+            return (), (cost, nearest)
+
+        aligned = (self._squares, self._weights)
+        if len(self._squares) * centers.size < WORTH_BLOCKS:
+            cost, nearest = measure(self._points, *aligned)[1]
+        else:
+            cost, nearest = as_rows(self._points).map_reduce(measure, aligned=aligned)[1]
+        return cost, nearest
+
+    def farthest(self, centers: Array, labels: Array, n: int) -> Array:
+        """Return at most ``n`` points for empty clusters, see :func:`farthest_rows`."""
+        if n == 0:
+            return centers[:0]
+        costs = self.at(centers)[0][np.arange(len(labels)), labels]
+        return self._dense(
+            farthest_rows(costs, n, lambda place: self.at(self._dense([place]))[0][:, 0])
+        )
+
+    def _dense(self, places: npt.ArrayLike) -> Array:
+        return dense(self._points[np.asarray(places, dtype=np.int64)]) + self._shift
+
+
+def squared_norms(points: Any) -> Array:
+    """Return the squared lengths of dense or CSR rows, in float64."""
+    if sparse.issparse(points):
+        return np.asarray(points.multiply(points).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", points, points, dtype=np.float64)
+
+
+def dense(points: Any) -> Array:
+    """Return a few points as an array."""
+    return np.asarray(points.toarray() if sparse.issparse(points) else points)
+
+
+def dense_rows(source: RowSource, rows: npt.ArrayLike) -> Array:
+    """Return a few rows as an array."""
+    return dense(source.take(rows))

@@ -1,73 +1,106 @@
-"""Lloyd's algorithm on blocks of rows: the loop under the k-means family.
+"""Lloyd's algorithm on blocks of rows, and what estimators that run it share.
 
-Minimises
+Minimizes
 
     J(μ, l) = Σ_i w_i ‖x_i - μ_{l_i}‖² + penalty(l)
 
-by turns over the labels and the centres. One pass over the rows does both: a product with the
-centres, and tile by tile the nearest centres and the sums
-(:mod:`sidelight._kernels.cluster.lloyd`).
+by turns over the labels and the centers. One pass over the rows does both: a product with the
+centers, and tile by tile the nearest centers and the sums
+(:mod:`sidelight.cluster._core._distances`).
 """
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.alternation import Alternation, alternate
+from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
-from sidelight._fit.restarts import fit_progress
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
+from sidelight.base import Clusterer
 from sidelight.cluster._core._distances import (
+    BoundedPass,
+    center_distances,
     dense_rows,
     distances_to,
     farthest_rows,
     labelled_distances,
+    nearest_centers,
+    one_pass,
+    pass_arguments,
 )
-from sidelight.cluster._core._passes import BoundedPass, DensePass, SparsePass
+from sidelight.cluster._core._starts import Starts, initial_centers
+from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.engine._threads import one_thread_blas
 
 Project = Callable[[Array, Array], Array]
+Parameters = TypeVar("Parameters")
 
 #: Bounds pay once few rows change their label, and when there is enough to skip.
 CALM = 0.01
 WORTH_BOUNDS = 2e7
 
+#: Iterations of k-means for a start: a labelling that makes sense, not the best of k-means.
+SHORT = 20
 
-class HeldRows(Protocol):
-    """Rows whose label is not simply the nearest centre."""
+#: A relative fall of the objective below this is rounding.
+STANDSTILL = 1e-12
 
-    @property
-    def rows(self) -> Array:
-        """Their positions, ascending."""
+
+class ConstrainedRows:
+    """Rows whose label is not simply the nearest center, during one restart.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Their positions, ascending.
+    """
+
+    rows: Array
 
     def assign(self, centers: Array) -> tuple[Array, float]:
-        """Return the labels of these rows and the penalty of these labels at these centres."""
+        """Return the labels of these rows and the penalty of these labels at these centers."""
+        raise NotImplementedError
+
+    def farthest(self, centers: Array, n: int) -> Array:
+        """Return at most ``n`` of these rows, as points, for clusters that are empty."""
+        return centers[:0]
 
 
 @dataclass(frozen=True)
 class LloydResult:
-    """Where Lloyd's algorithm ended.
+    """Where Lloyd's algorithm, or another alternation of its kind, ended.
 
     Attributes
     ----------
     centers : ndarray of shape (k, n_features)
-        Centres, in the element type of the rows.
+        Centers, in the element type of the rows.
     labels : ndarray of int32, shape (n_rows,)
-        Labels at these centres.
+        Labels at these centers.
     inertia, penalty : float
-        The two parts of the objective at these centres and labels.
+        The two parts of the objective at these centers and labels.
     history : ndarray of float64
-        Objective at every centres-and-labels pair that was visited; the last belongs to the result.
+        Objective at every evaluation; the last belongs to the result.
     n_iter : int
-        Number of iterations: a labelling and, unless it changed nothing, a move of the centres.
+        Number of iterations: a labelling and, unless it changed nothing, a move of the centers.
     converged : bool
-        Whether the labels, or the centres up to ``tol``, stood still.
+        Whether the labels, or the centers up to ``tol``, stood still.
     interrupted : bool
         Whether Ctrl-C ended it (inside ``sidelight.progress(keep_best=True)``).
+    parameters : object
+        Centers and what else was fitted; the centers for Lloyd's algorithm.
     """
 
     centers: Array
@@ -78,6 +111,7 @@ class LloydResult:
     n_iter: int
     converged: bool
     interrupted: bool
+    parameters: Any = dataclasses.field(default=None, kw_only=True)
 
     @property
     def objective(self) -> float:
@@ -86,17 +120,36 @@ class LloydResult:
 
 
 @dataclass(frozen=True)
-class _Visit:
-    """A pair of centres and labels with its objective, and what moves the centres on."""
+class Labelling(Generic[Parameters]):
+    """Parameters with the labels that belong to them: the result of an e-step.
 
-    centers: Array
+    Attributes
+    ----------
+    parameters : object
+        Centers, or an object with ``centers`` among others.
+    labels : ndarray of int32, shape (n_rows,)
+        Labels at these parameters.
+    inertia : float
+        Sum of the (weighted, squared) distances of the rows to their centers.
+    penalty : float
+        The rest of the objective.
+    n_changed : int
+        Number of labels that differ from the evaluation before.
+    statistics : object
+        Sums that the update needs.
+    """
+
+    parameters: Parameters
     labels: Array
     inertia: float
     penalty: float
-    gaps: Array
-    sizes: Array
     n_changed: int
-    bounds: Array | None
+    statistics: Any
+
+    @property
+    def objective(self) -> float:
+        """``inertia + penalty``."""
+        return self.inertia + self.penalty
 
 
 def lloyd(
@@ -104,165 +157,393 @@ def lloyd(
     centers: Array,
     *,
     sample_weight: Array | None = None,
-    held: HeldRows | None = None,
+    constrained: ConstrainedRows | None = None,
     project: Project | None = None,
     max_iter: int = 300,
     tol: float = 1e-4,
     description: str = "KMeans",
     verbose: int = 0,
 ) -> LloydResult:
-    """Run Lloyd's algorithm from the given centres.
+    """Run Lloyd's algorithm, and again as long as a center for an empty cluster pays.
+
+    An iteration fills empty clusters from the rows without constraints. What is left is filled at
+    the end: an empty cluster conflicts with nothing, so that any constrained row may move there.
 
     Parameters
     ----------
     source : RowSource
         The rows.
     centers : ndarray of shape (k, n_features)
-        Where to start.
+        Initial centers.
     sample_weight : ndarray of shape (n_rows,), default=None
-        Weights of the rows; 1 unless told.
-    held : HeldRows, default=None
-        Rows that are labelled by someone else at every step; all others go to the nearest centre.
+        Weights of the rows; 1 by default.
+    constrained : ConstrainedRows, default=None
+        Rows that are labelled under constraints; all others go to the nearest center.
     project : callable, default=None
-        ``project(means, before)`` brings means to where centres may be, such as the unit sphere;
-        ``before`` are the centres that have moved there (float64, like the result).
+        ``project(means, before)`` brings means to where centers may be, such as the unit sphere;
+        ``before`` are the centers that have moved there (float64, like the result).
     max_iter : int, default=300
-        At most this many iterations.
+        Largest number of iterations.
     tol : float, default=1e-4
-        Stop when the squared move of the centres is at most ``tol`` times the mean variance of the
-        features; with 0 the labels decide.
+        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
+        features; with 0 only unchanged labels stop the loop.
     description : str, default="KMeans"
-        What the progress bar says.
+        Name of the fit in the progress bar.
     verbose : int, default=0
-        Show the bar.
+        Whether to show a progress bar.
     """
-    step = _Step(source, sample_weight, held, project)
+    step = _Step(source, sample_weight, constrained, project)
     centers = np.ascontiguousarray(centers, dtype=source.dtype)
     largest_move = 0.0
     if tol > 0:
-        largest_move = tol * moments(source, sample_weight, near=centers.mean(axis=0)).mean_variance
-    history: list[float] = []
-    visit: _Visit | None = None
-    converged = False
-    with fit_progress(description, max_iter, verbose=verbose) as progress:
-        for _ in range(max_iter):
-            visit = step.visit(centers, visit)
-            history.append(visit.inertia + visit.penalty)
-            progress.step(history[-1])
-            if visit.n_changed == 0:
-                converged = True
-                break
-            moved = step.move(visit)
-            move = float(np.sum((moved - centers).astype(np.float64) ** 2))
-            centers = moved
-            if move <= largest_move:
-                converged = True
-                break
-        if visit is None or centers is not visit.centers:
-            visit = step.visit(centers, visit)
-            history.append(visit.inertia + visit.penalty)
-    assert visit is not None  # an interruption before the first visit is raised
+        near = centers.mean(axis=0)
+        largest_move = tol * moments(source, sample_weight, near=near).mean_variance
+
+    def run(centers: Array, n_done: int) -> LloydResult:
+        return finished(
+            alternate(
+                centers,
+                step.evaluate,
+                step.update,
+                stop=lambda before, now, history: now.n_changed == 0,
+                stands_still=lambda old, new: _squared_move(old, new) <= largest_move,
+                max_iter=max_iter - n_done,
+                description=description,
+                verbose=verbose,
+            )
+        )
+
+    result = run(centers, 0)
+    while constrained is not None and not result.interrupted and result.n_iter < max_iter:
+        empty = np.flatnonzero(np.bincount(result.labels, minlength=len(centers)) == 0)
+        points = constrained.farthest(result.centers, len(empty))
+        if len(points) == 0:
+            break
+        centers = result.centers.copy()
+        centers[empty[: len(points)]] = points
+        again = run(centers, result.n_iter)
+        if again.objective >= result.objective:
+            break
+        result = dataclasses.replace(
+            again,
+            history=np.concatenate([result.history, again.history]),
+            n_iter=result.n_iter + again.n_iter,
+        )
+    return result
+
+
+def short_kmeans(source: RowSource, centers: Array) -> Array:
+    """Return the centers after some iterations of k-means."""
+    return lloyd(source, centers, max_iter=SHORT).centers
+
+
+class Problem(Protocol[Parameters]):
+    """The two halves of an iteration; neither may raise the objective, and nothing is changed."""
+
+    def start(self, centers: Array) -> Parameters:
+        """Return the parameters to begin with at these centers."""
+
+    def evaluate(
+        self,
+        random_state: np.random.RandomState,
+        parameters: Parameters,
+        before: Labelling[Parameters] | None,
+    ) -> Labelling[Parameters]:
+        """Label the rows at these parameters, starting from the labels before."""
+
+    def update(self, now: Labelling[Parameters]) -> Parameters:
+        """Improve the parameters for these labels."""
+
+
+def alternate_labels(
+    problem: Problem[Parameters],
+    parameters: Parameters,
+    random_state: np.random.RandomState,
+    *,
+    max_iter: int,
+    tol: float,
+    description: str,
+    verbose: int,
+) -> LloydResult:
+    """Alternate between labels and parameters that are more than centers.
+
+    Ends when no label changes and the objective falls by at most ``tol`` times its size (at least
+    by rounding).
+    """
+
+    def stop(before: Labelling[Any], now: Labelling[Any], history: list[float]) -> bool:
+        size = abs(now.objective) + abs(now.inertia)
+        fall = before.objective - now.objective
+        return now.n_changed == 0 and fall <= max(tol, STANDSTILL) * size
+
+    # Between the passes there are only small matrices, on which more threads lose time.
+    with one_thread_blas:
+        end = alternate(
+            parameters,
+            partial(problem.evaluate, random_state),
+            problem.update,
+            stop=stop,
+            max_iter=max_iter,
+            description=description,
+            verbose=verbose,
+        )
+    return finished(end)
+
+
+def finished(end: Alternation[Labelling[Any]]) -> LloydResult:
+    """Return the end of an alternation as the k-means family keeps it."""
+    parameters = end.last.parameters
     return LloydResult(
-        centers=visit.centers,
-        labels=visit.labels,
-        inertia=visit.inertia,
-        penalty=visit.penalty,
-        history=np.array(history),
-        n_iter=progress.n_steps,
-        converged=converged and not progress.interrupted,
-        interrupted=progress.interrupted,
+        centers=getattr(parameters, "centers", parameters),
+        labels=end.last.labels,
+        inertia=end.last.inertia,
+        penalty=end.last.penalty,
+        history=end.history,
+        n_iter=end.n_iter,
+        converged=end.converged,
+        interrupted=end.interrupted,
+        parameters=parameters,
     )
 
 
+def _squared_move(old: Array, new: Array) -> float:
+    return float(np.sum((new - old).astype(np.float64) ** 2))
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums of offsets ``x - μ`` and of weights by cluster, and bounds of the rows."""
+
+    offsets: Array
+    sizes: Array
+    bounds: Array | None
+
+
 class _Step:
-    """The two halves of an iteration: visit centres (label the rows, add up), move them."""
+    """The two halves of an iteration: label the rows and add up, then move the centers."""
 
     def __init__(
         self,
         source: RowSource,
         sample_weight: Array | None,
-        held: HeldRows | None,
+        constrained: ConstrainedRows | None,
         project: Project | None,
     ) -> None:
         self.source = source
-        self.held = held
+        self.constrained = constrained
         self.project = project
-        self.held_rows = np.empty(0, np.int64) if held is None else np.asarray(held.rows, np.int64)
+        self.constrained_rows = (
+            np.empty(0, np.int64) if constrained is None else np.asarray(constrained.rows, np.int64)
+        )
         self.sample_weight = sample_weight
         self.weights = (
             EqualWeights(source)
             if sample_weight is None
             else np.ascontiguousarray(sample_weight, dtype=source.dtype)
         )
-        self.unlabelled = np.broadcast_to(np.int32(-1), source.n_rows)
 
-    def visit(self, centers: Array, previous: _Visit | None) -> _Visit:
-        """Label the rows at these centres and add up what the next centres need."""
-        held_labels, penalty = np.empty(0, np.int32), 0.0
-        if self.held is not None:
-            labels, penalty = self.held.assign(centers)
-            held_labels = np.ascontiguousarray(labels, dtype=np.int32)
-        totals, (labels, *bounds) = self._pass(centers, previous, held_labels)
-        gaps, sizes, squares, n_changed = totals
-        return _Visit(
-            centers=centers,
+    def evaluate(self, centers: Array, before: Labelling[Array] | None) -> Labelling[Array]:
+        """Label the rows at these centers and add up what the next centers need."""
+        fixed, penalty = np.empty(0, np.int32), 0.0
+        if self.constrained is not None:
+            labels, penalty = self.constrained.assign(centers)
+            fixed = np.ascontiguousarray(labels, dtype=np.int32)
+        totals, (labels, *bounds) = self._pass(centers, before, fixed)
+        offsets, sizes, squares, n_changed = totals
+        return Labelling(
+            parameters=centers,
             labels=labels,
             inertia=float(squares[0]),
             penalty=float(penalty),
-            gaps=gaps,
-            sizes=sizes,
             n_changed=int(n_changed),
-            bounds=bounds[0] if bounds else None,
+            statistics=_Sums(offsets, sizes, bounds[0] if bounds else None),
         )
 
     def _pass(
-        self, centers: Array, previous: _Visit | None, held_labels: Array
+        self, centers: Array, before: Labelling[Array] | None, fixed: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        n_rows = self.source.n_rows
-        before = self.unlabelled if previous is None else previous.labels
-        aligned = (range(n_rows), self.weights, before)
-        if previous is None or not self._bounds_pay(centers, previous):
-            label = SparsePass if self.source.is_sparse else DensePass
-            return self.source.map_reduce(
-                label(centers, self.held_rows, held_labels), aligned=aligned
-            )
-        moves = np.linalg.norm((centers - previous.centers).astype(np.float64), axis=1)
-        bounds = previous.bounds
+        source, constrained = self.source, self.constrained_rows
+        aligned = pass_arguments(source, self.weights, None if before is None else before.labels)
+        if before is None or not self._bounds_pay(centers, before):
+            return source.map_reduce(one_pass(source, centers, constrained, fixed), aligned=aligned)
+        moves = np.linalg.norm((centers - before.parameters).astype(np.float64), axis=1)
+        bounds = before.statistics.bounds
         if bounds is None:
-            bounds = np.broadcast_to(np.asarray(-np.inf, dtype=self.source.dtype), n_rows)
-        return self.source.map_reduce(
-            BoundedPass(centers, self.held_rows, held_labels, moves), aligned=(*aligned, bounds)
+            bounds = np.broadcast_to(np.asarray(-np.inf, dtype=source.dtype), source.n_rows)
+        return source.map_reduce(
+            BoundedPass(centers, constrained, fixed, moves), aligned=(*aligned, bounds)
         )
 
-    def _bounds_pay(self, centers: Array, previous: _Visit) -> bool:
+    def _bounds_pay(self, centers: Array, before: Labelling[Array]) -> bool:
         n_rows = self.source.n_rows
         return (
             not self.source.is_sparse
             and n_rows * centers.size > WORTH_BOUNDS
-            and previous.n_changed < CALM * n_rows
+            and before.n_changed < CALM * n_rows
         )
 
-    def move(self, visit: _Visit) -> Array:
-        """Move every centre to the mean of its rows; give empty clusters a row of their own."""
-        filled = visit.sizes > 0
-        moved = visit.centers.astype(np.float64)
-        moved[filled] += visit.gaps[filled] / visit.sizes[filled, None]
+    def update(self, now: Labelling[Array]) -> Array:
+        """Move every center to the mean of its rows; give empty clusters a row of their own."""
+        sums: _Sums = now.statistics
+        filled = sums.sizes > 0
+        moved = now.parameters.astype(np.float64)
+        moved[filled] += sums.offsets[filled] / sums.sizes[filled, None]
         if self.project is not None:
-            moved = self.project(moved, visit.centers.astype(np.float64))
+            moved = self.project(moved, now.parameters.astype(np.float64))
         centers = moved.astype(self.source.dtype)
         empty = np.flatnonzero(~filled)
         if len(empty):
-            rows = self._farthest_rows(visit, len(empty))
+            rows = self._farthest_rows(now, len(empty))
             centers[empty[: len(rows)]] = rows
         return centers
 
-    def _farthest_rows(self, visit: _Visit, n: int) -> Array:
+    def _farthest_rows(self, now: Labelling[Array], n: int) -> Array:
         """Rows for empty clusters, fewer where none is left."""
-        distances = labelled_distances(self.source, visit.centers, visit.labels)
-        distances[self.held_rows] = 0  # these may not be free to come
+        distances = labelled_distances(self.source, now.parameters, now.labels)
+        distances[self.constrained_rows] = 0  # constraints may hold these where they are
         if self.sample_weight is not None:
             distances[self.sample_weight == 0] = 0
-        chosen = farthest_rows(
-            distances, n, lambda row: distances_to(self.source, dense_rows(self.source, [row])[0])
+        return farthest_points(self.source, distances, n)
+
+
+def farthest_points(
+    source: RowSource, squared: Array, n: int, *, last: Array | tuple[()] = ()
+) -> Array:
+    """Return at most ``n`` rows for empty clusters, by squared distances, as dense points."""
+    chosen = farthest_rows(
+        squared, n, lambda row: distances_to(source, dense_rows(source, [row])[0]), last=last
+    )
+    return dense_rows(source, chosen)
+
+
+class _KMeansBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
+    """Clusters with a center each.
+
+    Subclasses have the parameters ``n_clusters``, ``max_iter``, ``tol``, ``random_state`` and
+    ``verbose``; in ``fit`` they find a :class:`LloydResult` and pass it to
+    :meth:`_set_fitted_attributes`.
+    """
+
+    n_clusters: int
+    init: Any
+    n_init: int
+    max_iter: int
+    tol: float
+
+    def _start(
+        self,
+        source: RowSource,
+        init: Any,
+        random_state: np.random.RandomState,
+        sample_weight: Array | None,
+    ) -> Array:
+        """Return initial centers, see :func:`initial_centers`."""
+        return initial_centers(
+            source, self.n_clusters, init, random_state, sample_weight=sample_weight
         )
-        return dense_rows(self.source, chosen)
+
+    def _best_alternation(
+        self,
+        problem: Problem[Parameters],
+        source: RowSource,
+        constraints: Constraints,
+        polish: Callable[[Array], Array],
+    ) -> LloydResult:
+        """Return the best restart of an alternation with more parameters than centers."""
+        starts = Starts(source, self.n_clusters, self.init, self.n_init, constraints, polish=polish)
+
+        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
+            return alternate_labels(
+                problem,
+                problem.start(starts.centers(number, random_state)),
+                random_state,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                description=type(self).__name__,
+                verbose=self.verbose,
+            )
+
+        return self._best_restart(starts.n_starts, run, source)
+
+    def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
+        """Set the fitted attributes."""
+        self.cluster_centers_ = result.centers
+        self.labels_ = result.labels
+        self.inertia_ = result.inertia
+        self.objective_ = result.objective
+        self.history_ = result.history
+        self.n_iter_ = result.n_iter
+        self.converged_ = result.converged
+        self.n_violations_ = constraints.violations(result.labels).n
+        self._n_features_out = len(result.centers)
+        n_found = len(np.unique(result.labels))
+        if n_found < len(result.centers):
+            warnings.warn(
+                f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
+                f"({len(result.centers)}). Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the nearest center of every row.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            Cluster of every row.
+        """
+        check_is_fitted(self)
+        return nearest_centers(self._validate_rows(X, reset=False), self.cluster_centers_)
+
+    def transform(self, X: Any) -> Array:
+        """Return the distance of every row to every center.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            Distances, in the element type of the rows.
+        """
+        check_is_fitted(self)
+        return center_distances(self._validate_rows(X, reset=False), self.cluster_centers_)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the (weighted) sum of the costs of the rows in their predicted clusters.
+
+        Costs are squared distances to the center, or what the method has in their place.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+            New rows.
+        y : object
+            Ignored.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The larger the better.
+        """
+        check_is_fitted(self)
+        source = self._validate_rows(X, reset=False)
+        weights = check_weights(sample_weight, source)
+        costs = self._predicted_costs(source)
+        return -float(np.sum(costs if weights is None else costs * weights))
+
+    def _predicted_costs(self, source: RowSource) -> Array:
+        """Costs of the rows in their predicted clusters, in float64."""
+        labels = nearest_centers(source, self.cluster_centers_)
+        return labelled_distances(source, self.cluster_centers_, labels).astype(np.float64)

@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._fit.tiles import tiles
 from sidelight._fit.views import UnitRows, divide_rows, row_lengths
 from sidelight._typing import Array
-from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._distances import squared_center_distances
-from sidelight.cluster._core._lloyd import LloydResult, Project
+from sidelight.cluster._core._lloyd import LloydResult, Project, _KMeansBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError

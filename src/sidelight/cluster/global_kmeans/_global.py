@@ -12,8 +12,7 @@ from sidelight._fit.moments import moments
 from sidelight._fit.parameters import ArrayLike, Auto, Count, NonNegative, Seed, Verbosity
 from sidelight._progress import FitProgress
 from sidelight._typing import Array
-from sidelight.cluster._core._base import _KMeansBase
-from sidelight.cluster._core._lloyd import LloydResult, lloyd
+from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, lloyd
 from sidelight.cluster.global_kmeans._insertion import Points, candidate_gains, settle, trial_errors
 from sidelight.cluster.global_kmeans._kd_partition import kd_means
 from sidelight.cluster.global_kmeans._trial_runs import Trials, number_of_trials

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.checks import check_n_clusters
-from sidelight.cluster._core._base import _KMeansBase
-from sidelight.cluster._core._lloyd import LloydResult
-from sidelight.cluster._core._refill import lloyd_with_refills
-from sidelight.cluster.kmeans._hard_assignment import ASSIGNMENTS, DeadEnd, hold
-from sidelight.cluster.pairs._contraction import contract
-from sidelight.cluster.pairs._neighborhoods import neighbourhood_centers, plan_starts
+from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Positive, Seed, Verbosity
+from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, lloyd
+from sidelight.cluster._core._starts import Starts
+from sidelight.cluster.kmeans._hard_assignment import DeadEnd, hard_constrained_rows
 from sidelight.constraints import Constraints
+from sidelight.constraints.algebra._contraction import contract
 from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
 
@@ -21,64 +20,55 @@ from sidelight.tags import MethodTags
 class COPKMeans(_KMeansBase):
     """Constrained k-means: every must-link, cannot-link, label and group holds, or the fit raises.
 
-    Minimises over labels ``l`` and centres ``μ``::
+    Minimizes over labels ``l`` and centers ``μ``::
 
         V = Σ_i ‖x_i - μ_{l_i}‖²   subject to   l_i = l_j on must-links,  l_i ≠ l_j on cannot-links
 
     Must-link components are contracted first: as a whole, a component of size ``s`` and mean ``m``
     costs ``s ‖m - μ‖²`` (up to a constant). Components without cannot-links go to the nearest
-    centre, the others are assigned jointly, and centres are means. Whether ``n_clusters`` suffice
-    is checked before anything else.
+    center, the others are assigned jointly, and centers are means. Whether ``n_clusters`` suffice
+    is checked before anything else. Read more in the :doc:`user guide </cluster/kmeans>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``.
-    assignment : {"auto", "exact", "literature"}, default="auto"
-        How components with cannot-links are assigned at given centres.
+    variant : {"auto", "exact", "published"}, default="auto"
+        Assignment of components with cannot-links at given centers.
 
-        - ``"auto"``: one by one to the nearest admissible centre, in several orders, and improved
+        - ``"auto"``: one by one to the nearest admissible center, in several orders, and improved
           one by one; solved exactly when every order ends in a dead end, so that the fit fails only
           when it must. An assignment is only taken if it is no worse than the last one, so that
           ``V`` never rises.
         - ``"exact"``: the cheapest admissible assignment, at every iteration.
-        - ``"literature"``: as published. Rows in random order, each to the nearest centre that
-          violates nothing so far; a dead end raises. ``V`` may rise.
-    init : {"auto", "neighbourhoods", "k-means++", "random"} or array of shape \
-(n_clusters, n_features), default="auto"
-        Where to start: the means of components that are known to be apart, greedy D² sampling,
-        random rows, or these centres. ``"auto"`` starts once from the neighbourhoods and otherwise
-        with k-means++.
-    n_init : int, default=10
-        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
-    max_iter : int, default=300
-        At most this many iterations per start.
-    tol : float, default=1e-4
-        Stop when the squared move of the centres is at most ``tol`` times the mean variance of the
-        features; labels that stand still stop it in any case.
-    time_limit : float, default=60.0
+        - ``"published"``: rows in random order, each to the nearest center that violates nothing so
+          far; a dead end raises. ``V`` may rise.
+    init : {"auto", "neighborhoods", "k-means++", "random"} or array, default="auto"
+        Initial centers: the means of must-link components that are known to be apart, greedy D²
+        sampling, random rows, or an array of shape (n_clusters, n_features). ``"auto"`` starts once
+        from the neighborhoods and otherwise with k-means++.
+    n_init : int >= 1, default=10
+        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
+    max_iter : int >= 1, default=300
+        Largest number of iterations of a restart.
+    tol : float >= 0, default=0.0001
+        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
+        features. Unchanged labels always stop the loop.
+    time_limit : float > 0, default=60.0
         Seconds for one exact assignment.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres, in the element type of the rows.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of every row.
+        Centers, in the element type of the rows.
     inertia_ : float
-        ``V`` at the end.
-    objective_ : float
-        The same: what was minimised.
+        ``V`` at the end; equals ``objective_``.
     history_ : ndarray
-        ``V`` at every iteration; never rises, except with ``assignment="literature"``.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether labels or centres stood still before ``max_iter``.
+        ``V`` at every iteration; never rises, except with ``variant="published"``.
     n_violations_ : int
         Number of stated constraints that the labels violate: 0.
 
@@ -89,12 +79,12 @@ class COPKMeans(_KMeansBase):
     Notes
     -----
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, section 1.2.1, table 1.1. The exact
-    assignment follows Baumann and Hochbaum (2022). New rows go to the nearest centre.
+    assignment follows Baumann and Hochbaum (2022). New rows go to the nearest center.
 
     Examples
     --------
-    The greedy assignment of the literature puts rows 0 and 1 first and has no cluster left for row
-    2; there is an assignment all the same.
+    The published greedy assignment puts rows 0 and 1 first and has no cluster left for row 2; there
+    is an assignment all the same.
 
     >>> import numpy as np
     >>> from sidelight import Constraints
@@ -108,19 +98,19 @@ class COPKMeans(_KMeansBase):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Count = 8,
         *,
-        assignment: str = "auto",
-        init: Any = "auto",
-        n_init: int = 10,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        time_limit: float = 60.0,
-        random_state: Any = None,
-        verbose: int = 0,
+        variant: Literal["auto", "exact", "published"] = "auto",
+        init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto",
+        n_init: Count = 10,
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-4,
+        time_limit: Positive = 60.0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_clusters = n_clusters
-        self.assignment = assignment
+        self.variant = variant
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -142,94 +132,60 @@ class COPKMeans(_KMeansBase):
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Cluster the rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known about the rows.
-
-        Returns
-        -------
-        self : COPKMeans
-            The fitted clusterer.
-
-        Raises
-        ------
-        InconsistentConstraints
-            If the constraints contradict themselves.
-        InfeasibleConstraints
-            If ``n_clusters`` are too few for the cannot-links.
-        """
-        source = self._validate_rows(X, reset=True)
-        known = self._check_constraints(constraints, y, source.n_rows)
-        k = check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_choices()
+        source, known = self._validate_fit(X, y, constraints)
         closure = known.closure()
-        known.check_feasible(k)
-        contraction = contract(source, closure)
-        starts = plan_starts(self.init, self.n_init, known)
-        dead_ends: dict[int, DeadEnd] = {}
+        known.check_feasible(self.n_clusters)
+        contraction = contract(source, closure, only_constrained=True)
+        starts = Starts(
+            source,
+            self.n_clusters,
+            self.init,
+            self.n_init,
+            known,
+            contraction=contraction,
+            rule="clique",
+        )
 
-        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
-            init = starts[number]
-            if init == "neighbourhoods":
-                centers = neighbourhood_centers(source, contraction, k, random_state, rule="clique")
-            else:
-                given = self.init if init == "given" else init
-                centers = self._start(source, given, random_state, None)
+        def run(number: int, random_state: np.random.RandomState) -> LloydResult | _Blocked:
+            centers = starts.centers(number, random_state)
             try:
-                return lloyd_with_refills(
+                return lloyd(
                     source,
                     centers,
-                    hold(source, contraction, self.assignment, random_state, self.time_limit),
+                    constrained=hard_constrained_rows(
+                        source, contraction, self.variant, random_state, self.time_limit
+                    ),
                     max_iter=self.max_iter,
                     tol=self.tol,
                     description="COPKMeans",
                     verbose=self.verbose,
                 )
             except DeadEnd as dead_end:
-                dead_ends[number] = dead_end
-                return _no_result(centers)
+                return _Blocked(dead_end)
 
-        best = self._best_restart(len(starts), run, source)
-        if len(dead_ends) == len(starts):
-            raise _explain(dead_ends[len(starts) - 1], known, len(starts))
+        best = self._best_restart(starts.n_starts, run, source)
+        if isinstance(best, _Blocked):
+            raise _explain(best.dead_end, known, starts.n_starts)
         return self._set_fitted_attributes(best, known)
 
-    def _check_choices(self) -> None:
-        if self.assignment not in ASSIGNMENTS:
-            raise ValueError(f"assignment must be one of {ASSIGNMENTS}, got {self.assignment!r}.")
-        if not self.time_limit > 0:
-            raise ValueError(f"time_limit must be a number of seconds, got {self.time_limit!r}.")
+
+@dataclass(frozen=True)
+class _Blocked:
+    """A restart that ended in a dead end: any other is better."""
+
+    dead_end: DeadEnd
+    objective: float = float(np.finfo(np.float64).max)
+    interrupted: bool = False
 
 
 def _explain(dead_end: DeadEnd, known: Constraints, n_starts: int) -> SidelightError:
     """Say which row had no cluster left, and what to do about it."""
     blocked, *others = known.name_rows([dead_end.row, *dead_end.others])
-    tried = "the start" if n_starts == 1 else f"all {n_starts} starts"
+    tried = "the only restart" if n_starts == 1 else f"all {n_starts} restarts"
     return SidelightError(
-        f"The assignment of the literature ended in a dead end, in {tried}: every cluster already "
+        f"The published assignment ended in a dead end, in {tried}: every cluster already "
         f"held a row that {blocked} must be apart from ({', '.join(others)}). This does not mean "
-        "that the constraints cannot be satisfied: use assignment='auto', which tries other orders "
+        "that the constraints cannot be satisfied: use variant='auto', which tries other orders "
         "and then solves the assignment exactly; or more clusters; or PCKMeans, which may violate "
         "constraints at a price."
-    )
-
-
-def _no_result(centers: np.ndarray) -> LloydResult:
-    """Stand for a start that ended in a dead end: any other is better."""
-    return LloydResult(
-        centers=centers,
-        labels=np.empty(0, np.int32),
-        inertia=float(np.finfo(np.float64).max),
-        penalty=0.0,
-        history=np.empty(0),
-        n_iter=0,
-        converged=False,
-        interrupted=False,
     )

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from sidelight._kernels.assignment.augmenting import assign_in_order
 from sidelight._kernels.assignment.coloring import compress_edges, degeneracy_order
-from sidelight._kernels.cluster.icm import icm_sweep, labelled_total
+from sidelight._kernels.cluster.icm import conditional_modes, labelled_total
 from sidelight._typing import Array, IntArray
 from sidelight.assignment import assign, greedy_assign
-from sidelight.cluster.pairs._contraction import Contraction, Points
-from sidelight.cluster.pairs._icm import conditional_modes
+from sidelight.cluster._core._distances import PointCosts
+from sidelight.cluster._core._lloyd import ConstrainedRows
+from sidelight.constraints.algebra._contraction import Contraction
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 
-ASSIGNMENTS = ("auto", "exact", "literature")
+#: ``separate(cost, nearest)`` returns the cluster of every node of costs (m, k), no two nodes with
+#: a conflict in the same; ``nearest`` are the cheapest clusters.
+Separator = Callable[[Array, IntArray], IntArray]
 
 #: Random orders that are tried after the two that have a reason.
 RANDOM_ORDERS = 5
@@ -40,62 +42,62 @@ class DeadEnd(SidelightError):
         self.others = others
 
 
-class Separator(Protocol):
-    """A way to assign nodes that must be apart."""
+class HardConstrainedRows(ConstrainedRows):
+    """The contracted components: free of conflicts to the nearest center, the others separated.
 
-    def __call__(self, cost: Array, nearest: IntArray) -> IntArray:
-        """Return the cluster of every node at these costs (m, k), ``nearest`` the cheapest."""
+    Parameters
+    ----------
+    contraction : Contraction
+        The constrained components.
+    points : PointCosts
+        A weighted point for every component.
+    separate : callable
+        Assignment of components with conflicts, see :data:`Separator`.
+    """
 
-
-class HardlyHeld:
-    """The contracted components: free of conflicts to the nearest centre, the others separated."""
-
-    def __init__(
-        self, contraction: Contraction, points: Points, weights: Array, separator: Separator
-    ) -> None:
+    def __init__(self, contraction: Contraction, points: PointCosts, separate: Separator) -> None:
         self.rows = contraction.rows
-        self._contraction = contraction
+        self._component = contraction.component
         self._points = points
-        self._weights = weights
-        self._separator = separator
+        self._separate = separate
         self._conflicting = np.unique(contraction.conflicts)
         self._labels = np.empty(0, np.int64)
 
     def assign(self, centers: Array) -> tuple[IntArray, float]:
         """Return the labels of the rows; nothing is violated, so there is no penalty."""
-        cost, self._labels = self._points.costs(centers, self._weights)
+        cost, self._labels = self._points.at(centers)
         if len(self._conflicting):
             nodes = self._conflicting
-            self._labels[nodes] = self._separator(cost[nodes], self._labels[nodes])
-        return self._labels[self._contraction.component], 0.0
+            self._labels[nodes] = self._separate(cost[nodes], self._labels[nodes])
+        return self._labels[self._component], 0.0
 
-    def costliest(self, centers: Array, n: int) -> Array:
+    def farthest(self, centers: Array, n: int) -> Array:
         """Return at most ``n`` components (their points) for clusters that are empty."""
-        return self._points.costliest(centers, self._labels, self._weights, n)
+        return self._points.farthest(centers, self._labels, n)
 
 
-def hold(
+def hard_constrained_rows(
     source: RowSource,
     contraction: Contraction,
-    assignment: str,
+    variant: str,
     random_state: np.random.RandomState,
     time_limit: float,
-) -> HardlyHeld:
-    """Make the held rows of one start; ``assignment`` is explained in :class:`COPKMeans`."""
+) -> HardConstrainedRows:
+    """Return the constrained rows of one restart; ``variant`` is that of :class:`COPKMeans`."""
     conflicting = np.unique(contraction.conflicts)
     edges = np.searchsorted(conflicting, contraction.conflicts)
-    if assignment == "literature":
-        return _hold_as_published(source, contraction, conflicting, edges, random_state)
-    separator: Separator = (
-        Exactly(edges, time_limit)
-        if assignment == "exact"
-        else Greedily(len(conflicting), edges, random_state, time_limit)
+    if variant == "published":
+        return _as_published(source, contraction, conflicting, edges, random_state)
+    separate: Separator = (
+        ExactAssignment(edges, time_limit)
+        if variant == "exact"
+        else GreedyAssignment(len(conflicting), edges, random_state, time_limit)
     )
-    weights = contraction.sizes.astype(np.float64)
-    return HardlyHeld(contraction, Points(contraction.means), weights, separator)
+    points = PointCosts(contraction.means, contraction.weights)
+    return HardConstrainedRows(contraction, points, separate)
 
 
-class Exactly:
+class ExactAssignment:
     """The cheapest assignment; the last one is kept where the time limit ends in a worse one."""
 
     def __init__(self, edges: IntArray, time_limit: float) -> None:
@@ -111,7 +113,7 @@ class Exactly:
         return self._last
 
 
-class Greedily:
+class GreedyAssignment:
     """One by one in several orders; the best of these and of the last assignment, improved.
 
     Only when there is no last assignment and every order ends in a dead end it is solved.
@@ -125,8 +127,8 @@ class Greedily:
         time_limit: float,
     ) -> None:
         self._edges = edges
-        starts, neighbours = compress_edges(n_nodes, edges)
-        self._conflicts = (starts, neighbours, np.full(len(neighbours), np.inf))
+        starts, neighbors = compress_edges(n_nodes, edges)
+        self._conflicts = (starts, neighbors, np.full(len(neighbors), np.inf))
         self._random_state = random_state
         self._time_limit = time_limit
         self._last: IntArray | None = None
@@ -143,7 +145,6 @@ class Greedily:
         self._last = min(candidates, key=lambda labels: labelled_total(cost, labels)).copy()
         # Single components to cheaper admissible clusters: conflicts are infinite couplings.
         conditional_modes(
-            icm_sweep,
             cost,
             nearest,
             self._conflicts,
@@ -166,14 +167,14 @@ class Greedily:
         return np.argsort(two_cheapest[:, 0] - two_cheapest[:, 1], kind="stable")
 
     def _other_orders(self, n_nodes: int) -> Iterator[IntArray]:
-        """The order that never fails where few conflicts meet, then by chance."""
+        """The order that never fails where few conflicts meet, then random ones."""
         order, _ = degeneracy_order(*self._conflicts[:2])
         yield order[::-1].copy()
         for _ in range(RANDOM_ORDERS):
             yield self._random_state.permutation(n_nodes)
 
 
-class _AsPublished:
+class _PublishedAssignment:
     """One by one in one order; a dead end is a failure."""
 
     def __init__(self, edges: IntArray, order: IntArray, row_of_node: IntArray) -> None:
@@ -197,18 +198,18 @@ class _AsPublished:
         return DeadEnd(int(self._row_of_node[blocked]), tuple(others.tolist()))
 
 
-def _hold_as_published(
+def _as_published(
     source: RowSource,
     contraction: Contraction,
     conflicting: IntArray,
     edges: IntArray,
     random_state: np.random.RandomState,
-) -> HardlyHeld:
-    """Visit the rows in random order: the first row of a component decides for all of it."""
-    visited = random_state.permutation(len(contraction.rows))
-    _, first = np.unique(contraction.component[visited], return_index=True)
-    deciding = contraction.rows[visited[first]]
-    order = np.argsort(first[conflicting], kind="stable")
-    separator = _AsPublished(edges, order, deciding[conflicting])
-    points = Points(source.take(deciding).astype(np.float64))
-    return HardlyHeld(contraction, points, np.ones(len(deciding)), separator)
+) -> HardConstrainedRows:
+    """Assign the rows in random order: the first row of a component decides for all of it."""
+    order = random_state.permutation(len(contraction.rows))
+    _, first = np.unique(contraction.component[order], return_index=True)
+    deciding = contraction.rows[order[first]]
+    node_order = np.argsort(first[conflicting], kind="stable")
+    separate = _PublishedAssignment(edges, node_order, deciding[conflicting])
+    points = PointCosts(source.take(deciding).astype(np.float64))
+    return HardConstrainedRows(contraction, points, separate)

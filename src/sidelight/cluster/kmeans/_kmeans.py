@@ -9,8 +9,7 @@ import numpy as np
 
 from sidelight._fit.checks import check_weights
 from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
-from sidelight.cluster._core._base import _KMeansBase
-from sidelight.cluster._core._lloyd import LloydResult, lloyd
+from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, lloyd
 from sidelight.constraints import Constraints
 from sidelight.tags import MethodTags
 

@@ -1,91 +1,91 @@
-"""LCVQE: k-means whose centres feel the constraints (Pelleg, Baras 2007)."""
+"""LCVQE: k-means whose centers feel the constraints (Pelleg, Baras 2007)."""
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.checks import check_n_clusters
 from sidelight._fit.moments import moments
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    Count,
+    FiniteNonNegative,
+    NonNegative,
+    Seed,
+    Verbosity,
+)
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
-from sidelight.cluster._core._alternate import Alternated, Visit, alternate, refill_rows
-from sidelight.cluster._core._base import _KMeansBase
 from sidelight.cluster._core._distances import (
-    dense_rows,
-    distances_to,
     labelled_distances,
+    one_pass,
+    pass_arguments,
     squared_center_distances,
 )
-from sidelight.cluster._core._passes import DensePass, SparsePass
-from sidelight.cluster.pairs._priced import ClusterPricedPairs
-from sidelight.cluster.pairs._starts import Starts, check_penalty
+from sidelight.cluster._core._lloyd import (
+    Labelling,
+    _KMeansBase,
+    farthest_points,
+    short_kmeans,
+)
+from sidelight.cluster.pairs._penalties import Penalties
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
 
 
 class LCVQE(_KMeansBase):
-    """Linear constrained vector quantisation error: violated pairs pull centres towards their rows.
+    """Linear constrained vector quantization error: violated pairs pull centers towards their rows.
 
-    Minimises over labels ``l`` and centres ``μ``, with ``D_ih = ‖x_i - μ_h‖²``::
+    Minimizes over labels ``l`` and centers ``μ``, with ``D_ih = ‖x_i - μ_h‖²``::
 
         J = ½ Σ_i D_{i,l_i}  +  ¼ Σ_ML w_ij [l_i ≠ l_j] ( D_{j,l_i} + D_{i,l_j} )
           + ½ Σ_CL w_ij [l_i = l_j] min_{r ∈ {i, j}, c ≠ l_i} D_{r,c}
 
     A violated must-link costs what its rows would cost in each other's clusters; a violated
-    cannot-link what one of its rows would cost in the nearest other cluster. Centres are the means
+    cannot-link what one of its rows would cost in the nearest other cluster. Centers are the means
     of their rows and of the rows that violated pairs would send to them::
 
         μ_h = ( Σ_{l_i=h} x_i + ½ Σ_ML w x + Σ_CL w x_r ) / ( n_h + ½ Σ_ML w + Σ_CL w )
 
-    Penalties are in the units of the data, so that there is nothing to tune.
+    Prices are in the units of the data, so that there is nothing to tune. Read more in the
+    :doc:`user guide </cluster/kmeans>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``.
-    penalty : float, default=1.0
-        Factor on the weights of all pairs; 1 is the published method.
-    init : {"auto", "neighbourhoods", "k-means", "k-means++", "random"} or array of shape \
-(n_clusters, n_features), default="auto"
-        Where to start: the means of must-link components, some iterations of k-means, greedy D²
-        sampling, random rows, or these centres. ``"auto"`` starts once from the neighbourhoods and
-        otherwise with k-means.
-    n_init : int, default=10
-        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
-    max_iter : int, default=300
-        At most this many iterations per start.
-    tol : float, default=1e-6
+    penalty : float >= 0, finite or "auto", default="auto"
+        Factor on the weights of all pairs, without unit: prices are distances already. ``"auto"``
+        is 1, the published method.
+    init : {"auto", "neighborhoods", "k-means", "k-means++", "random"} or array, default="auto"
+        Initial centers: the means of must-link components, some iterations of k-means, greedy D²
+        sampling, random rows, or an array of shape (n_clusters, n_features). ``"auto"`` starts once
+        from the neighborhoods and otherwise with k-means.
+    n_init : int >= 1, default=10
+        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
+    max_iter : int >= 1, default=300
+        Largest number of iterations of a restart.
+    tol : float >= 0, default=1e-06
         Stop when no label changes and ``J`` falls by less than this share of its size.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres, in the element type of the rows.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of every row.
+        Centers, in the element type of the rows.
+    penalty_ : float
+        The penalty that was used.
     inertia_ : float
-        Sum of squared distances to the centres of the clusters.
-    objective_ : float
-        ``J`` at the end.
-    history_ : ndarray
-        ``J`` at every iteration; never rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether labels and objective stood still before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate; ``constraints.violations(labels_)``
-        tells which.
+        Sum of squared distances of the rows to the centers of their clusters.
 
     See Also
     --------
@@ -99,7 +99,7 @@ class LCVQE(_KMeansBase):
     are in several pairs. Here (our repair) labels are improved row by row and must-link component
     by component with all pairs of the row counted, every cluster is considered, and of the two rows
     of a violated cannot-link the one counts that is cheaper to send away, not the one farther from
-    the centre: then no step raises ``J``. Weights of pairs are ours too. Known classes and groups
+    the center: then no step raises ``J``. Weights of pairs are ours too. Known classes and groups
     cost ``penalty`` times the mean squared distance of the rows to their mean for every row outside
     the cluster that stands for its class or group.
 
@@ -117,15 +117,16 @@ class LCVQE(_KMeansBase):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Count = 8,
         *,
-        penalty: float = 1.0,
-        init: Any = "auto",
-        n_init: int = 10,
-        max_iter: int = 300,
-        tol: float = 1e-6,
-        random_state: Any = None,
-        verbose: int = 0,
+        penalty: FiniteNonNegative | Auto = "auto",
+        init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"]
+        | ArrayLike = "auto",
+        n_init: Count = 10,
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-6,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.penalty = penalty
@@ -138,7 +139,7 @@ class LCVQE(_KMeansBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            summary="k-means whose centres are pulled by violated pairs",
+            summary="k-means whose centers are pulled by violated pairs",
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="soft",
             source="Pelleg, Baras 2007",
@@ -149,122 +150,82 @@ class LCVQE(_KMeansBase):
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Cluster the rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known about the rows.
-
-        Returns
-        -------
-        self : LCVQE
-            The fitted clusterer.
-        """
-        source = self._validate_rows(X, reset=True)
-        known = self._check_constraints(constraints, y, source.n_rows)
-        check_n_clusters(self.n_clusters, source.n_rows)
-        penalty = check_penalty(self.penalty)
-        self._warn_of_contradictions(known)
-        starts = Starts(source, known, self.init, self.n_init)
-        problem = LCVQEProblem(source, known, penalty)
-
-        def run(number: int, random_state: np.random.RandomState) -> Alternated:
-            centers = starts.centers(number, self, random_state)
-            return alternate(
-                problem.with_chance(random_state),
-                CentersOnly(np.ascontiguousarray(centers, source.dtype)),
-                max_iter=self.max_iter,
-                tol=self.tol,
-                description="LCVQE",
-                verbose=self.verbose,
-            )
-
-        return self._set_fitted_attributes(self._best_restart(starts.n_starts, run, source), known)
+        source, known = self._validate_fit(X, y, constraints)
+        self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
+        problem = LCVQEProblem(source, known, self.penalty_)
+        best = self._best_alternation(problem, source, known, partial(short_kmeans, source))
+        return self._set_fitted_attributes(best, known)
 
 
 @dataclass(frozen=True)
-class CentersOnly:
-    """Parameters that are centres and nothing else."""
-
-    centers: Array
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """What the next centres need."""
+class _Statistics:
+    """What the next centers need."""
 
     nodes: Array  # labels of the constrained rows and of the anchors
-    gaps: Array  # Σ (x - μ) by cluster
+    offsets: Array  # Σ (x - μ) by cluster
     sizes: Array
-    pulls: Any  # (k, constrained rows), weights by which violated pairs pull centres to rows
+    pulls: Any  # (k, constrained rows), weights by which violated pairs pull centers to rows
 
 
 class LCVQEProblem:
     """The two halves of an iteration of LCVQE."""
 
-    random_state: np.random.RandomState
-
     def __init__(self, source: RowSource, constraints: Constraints, penalty: float) -> None:
         self._source = source
-        spread = moments(source).total_variance
-        self.pairs = ClusterPricedPairs(constraints, penalty, unit=penalty * spread)
-        self._points = source.take(self.pairs.rows).astype(np.float64)
+        self._pairs = Penalties(constraints, penalty, penalty * moments(source).total_variance)
+        self._points = source.take(self._pairs.rows).astype(np.float64)
         self._weights = EqualWeights(source)
 
-    def with_chance(self, random_state: np.random.RandomState) -> LCVQEProblem:
-        """Return the problem of one start: its own source of chance and prices of pairs."""
-        one = copy.copy(self)
-        one.random_state, one.pairs = random_state, copy.copy(self.pairs)
-        return one
+    def start(self, centers: Array) -> Array:
+        """Return the centers in the type of the rows."""
+        return np.ascontiguousarray(centers, self._source.dtype)
 
-    def visit(self, state: CentersOnly, before: Visit[CentersOnly] | None) -> Visit[CentersOnly]:
-        """Label the rows and add up what the next centres need."""
-        centers, pairs = state.centers, self.pairs
+    def evaluate(
+        self,
+        random_state: np.random.RandomState,
+        parameters: Array,
+        before: Labelling[Array] | None,
+    ) -> Labelling[Array]:
+        """Label the rows and add up what the next centers need."""
+        source, pairs, centers = self._source, self._pairs, parameters
         squared = squared_center_distances(self._points, centers)
         nearest_two = _two_nearest(squared)
-        self._set_prices(squared, nearest_two)
-        last = None if before is None else before.details.nodes
-        nodes = pairs.relabel(squared / 2, last, self.random_state)
-        held = nodes[: len(pairs.rows)].astype(np.int32)
-        label = (SparsePass if self._source.is_sparse else DensePass)(centers, pairs.rows, held)
-        unlabelled = np.broadcast_to(np.int32(-1), self._source.n_rows)
-        aligned = (
-            range(self._source.n_rows),
-            self._weights,
-            unlabelled if before is None else before.labels,
+        away = _leaving(squared, nearest_two)
+        priced = self._priced(squared, away)
+        last = None if before is None else before.statistics.nodes
+        nodes = priced.relabel(squared / 2, last, random_state)
+        label = one_pass(source, centers, pairs.rows, nodes[: len(pairs.rows)].astype(np.int32))
+        (offsets, sizes, squares, n_changed), (labels,) = source.map_reduce(
+            label,
+            aligned=pass_arguments(
+                source, self._weights, None if before is None else before.labels
+            ),
         )
-        (gaps, sizes, squares, n_changed), (labels,) = self._source.map_reduce(
-            label, aligned=aligned
-        )
-        return Visit(
-            state=state,
+        inertia = float(squares[0])
+        objective = inertia / 2 + priced.pair_total(nodes) + priced.anchor_total(nodes)
+        pulls = self._pulls(nodes, nearest_two, away)
+        return Labelling(
+            parameters=centers,
             labels=labels,
-            inertia=float(squares[0]),
-            objective=float(squares[0]) / 2 + pairs.pair_total(nodes) + pairs.anchor_total(nodes),
+            inertia=inertia,
+            penalty=objective - inertia,
             n_changed=int(n_changed),
-            details=_Sums(nodes, gaps, sizes, self._pulls(nodes, nearest_two, len(centers))),
+            statistics=_Statistics(nodes, offsets, sizes, pulls),
         )
 
-    def _set_prices(self, squared: Array, nearest_two: tuple[Array, Array]) -> None:
-        pairs = self.pairs
+    def _priced(self, squared: Array, away: Array) -> Penalties:
+        pairs = self._pairs
         (first, second), weight = pairs.must_link.T, pairs.must_link_weight[:, None] / 4
-        away = _leaving(squared, nearest_two)
         cheaper = np.minimum(*(away[end] for end in pairs.cannot_link.T))
-        pairs.set_tables(
+        return pairs.with_tables(
             weight * squared[second],
             weight * squared[first],
             pairs.cannot_link_weight[:, None] / 2 * cheaper,
         )
-        self._away = away
 
-    def _pulls(self, nodes: Array, nearest_two: tuple[Array, Array], k: int) -> Any:
-        """Weights of rows in centres that are not theirs."""
-        pairs = self.pairs
+    def _pulls(self, nodes: Array, nearest_two: tuple[Array, Array], away: Array) -> Any:
+        """Weights of rows in centers that are not theirs."""
+        pairs, k = self._pairs, away.shape[1]
         apart, together = (np.flatnonzero(kind) for kind in pairs.violated(nodes))
         ends, weight = pairs.must_link[apart], pairs.must_link_weight[apart] / 2
         clusters, rows, weights = [], [], []
@@ -275,7 +236,7 @@ class LCVQEProblem:
         if k > 1:
             ends = pairs.cannot_link[together]
             label = nodes[ends[:, 0]]
-            cost = self._away[ends, label[:, None]]
+            cost = away[ends, label[:, None]]
             sent = ends[np.arange(len(ends)), cost.argmin(axis=1)]
             best, next_best = nearest_two
             clusters.append(np.where(best[sent] == label, next_best[sent], best[sent]))
@@ -284,34 +245,27 @@ class LCVQEProblem:
         entries = (np.concatenate(weights), (np.concatenate(clusters), np.concatenate(rows)))
         return sparse.csr_array(entries, shape=(k, len(pairs.rows)))
 
-    def move(self, visit: Visit[CentersOnly]) -> CentersOnly:
-        """Put centres at the means of their rows and of the rows that pull them."""
-        centers, sums = visit.state.centers.astype(np.float64), visit.details
+    def update(self, now: Labelling[Array]) -> Array:
+        """Put centers at the means of their rows and of the rows that pull them."""
+        source, centers = self._source, now.parameters.astype(np.float64)
+        sums: _Statistics = now.statistics
         pulled = np.asarray(sums.pulls.sum(axis=1)).ravel()
         images = sums.pulls @ self._points
         images = images.toarray() if sparse.issparse(images) else images
         mass = sums.sizes + pulled
         filled = mass > 0
-        steps = sums.gaps + images - pulled[:, None] * centers
+        steps = sums.offsets + images - pulled[:, None] * centers
         centers[filled] += steps[filled] / mass[filled, None]
         empty = np.flatnonzero(~filled)
         if len(empty):
-            rows = self._refill(visit, len(empty))
+            squared = labelled_distances(source, now.parameters, now.labels)
+            rows = farthest_points(source, squared, len(empty), last=self._pairs.linked_rows)
             centers[empty[: len(rows)]] = rows
-        return CentersOnly(centers.astype(self._source.dtype))
-
-    def _refill(self, visit: Visit[CentersOnly], n: int) -> Array:
-        source = self._source
-        costs = labelled_distances(source, visit.state.centers, visit.labels)
-        linked = self.pairs.rows[np.unique(self.pairs.must_link)]
-        chosen = refill_rows(
-            costs, linked, n, lambda row: distances_to(source, dense_rows(source, [row])[0])
-        )
-        return dense_rows(source, chosen)
+        return centers.astype(source.dtype)
 
 
 def _two_nearest(squared: Array) -> tuple[Array, Array]:
-    """Return the nearest and the second nearest centre of every row; the same with one centre."""
+    """Return the nearest and the second nearest center of every row; the same with one center."""
     if squared.shape[1] == 1:
         only = np.zeros(len(squared), dtype=np.int64)
         return only, only
@@ -322,7 +276,7 @@ def _two_nearest(squared: Array) -> tuple[Array, Array]:
 
 
 def _leaving(squared: Array, nearest_two: tuple[Array, Array]) -> Array:
-    """Return the squared distance to the nearest centre other than h, for all rows and h."""
+    """Return the squared distance to the nearest center other than h, for all rows and h."""
     best, next_best = nearest_two
     rows = np.arange(len(squared))
     if squared.shape[1] == 1:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
-from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from sidelight._fit.checks import check_n_clusters
-from sidelight._fit.moments import moments
-from sidelight.cluster._core._base import _KMeansBase
-from sidelight.cluster._core._lloyd import LloydResult
-from sidelight.cluster._core._refill import lloyd_with_refills
-from sidelight.cluster.pairs._contraction import Contraction, Points, contract
-from sidelight.cluster.pairs._neighborhoods import (
-    FILLS,
-    RULES,
-    choose_neighbourhoods,
-    neighbourhood_centers,
-    plan_starts,
-    seen_twice,
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    Count,
+    FiniteNonNegative,
+    NonNegative,
+    Seed,
+    Verbosity,
 )
-from sidelight.cluster.pairs._penalties import Penalties
+from sidelight._typing import Array, IntArray
+from sidelight.cluster._core._distances import PointCosts
+from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, _KMeansBase, lloyd
+from sidelight.cluster._core._starts import Starts, likely_twins
+from sidelight.cluster.pairs._penalties import Penalties, resolve_penalty
 from sidelight.constraints import Constraints
-from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning
 from sidelight.tags import MethodTags
 
@@ -34,68 +29,58 @@ from sidelight.tags import MethodTags
 class PCKMeans(_KMeansBase):
     """Pairwise constrained k-means: side information is a preference with a price.
 
-    Minimises over labels ``l`` and centres ``μ``::
+    Minimizes over labels ``l`` and centers ``μ``::
 
         J = ½ Σ_i ‖x_i - μ_{l_i}‖²  +  Σ_ML w_ij [l_i ≠ l_j]  +  Σ_CL w_ij [l_i = l_j]
 
-    where ``w_ij`` is the unit weight times the weight of the pair. Rows without constraints go to
-    the nearest centre; the labels of constrained rows are improved one by one (iterated conditional
+    where ``w_ij`` is ``penalty`` times the weight of the pair. Rows without constraints go to the
+    nearest center; the labels of constrained rows are improved one by one (iterated conditional
     modes) and must-link component by component (block moves, which free linked rows that none could
-    leave alone); centres are means. No step raises ``J``. Known classes and groups add the unit
-    weight for every row outside the cluster that stands for its class (a one-to-one match) or its
-    group (where most of it is). Contradictory constraints are allowed: some will be violated.
+    leave alone); centers are means. No step raises ``J``. Known classes and groups add ``penalty``
+    for every row outside the cluster that stands for its class (a one-to-one match) or its group
+    (where most of it is). Contradictory constraints are allowed: some will be violated. Read more
+    in the :doc:`user guide </cluster/kmeans>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``.
-    penalty : float or "auto", default="auto"
-        Unit weight, the price of violating a constraint of weight 1 in the units of ``J``.
+    penalty : float >= 0, finite or "auto", default="auto"
+        Price of violating a constraint of weight 1, in the units of ``J``: squared distance.
         ``"auto"`` is the mean squared distance of the rows to their mean, so that the result does
-        not depend on the units of the data: it is what moving a row into some other cluster costs
-        on average when the clusters lie well apart.
-    init : {"auto", "neighbourhoods", "k-means++", "random"} or array of shape \
-(n_clusters, n_features), default="auto"
-        Where to start: the means of must-link components, greedy D² sampling, random rows, or these
-        centres. ``"auto"`` starts once from the neighbourhoods and otherwise with k-means++.
-    neighbourhoods : {"farthest-first", "largest", "clique"}, default="farthest-first"
-        Which components give the centres when there are more than ``n_clusters``.
-    fill : {"k-means++", "perturb"}, default="k-means++"
-        Where the other centres come from when there are fewer: conditioned D² sampling, or the
-        paper's perturbed global mean.
-    n_init : int, default=10
-        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
-    max_iter : int, default=300
-        At most this many iterations per start.
-    tol : float, default=1e-4
-        Stop when the squared move of the centres is at most ``tol`` times the mean variance of the
-        features; labels that stand still stop it in any case.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+        not depend on the units of the data: what moving a row into some other cluster costs on
+        average when the clusters lie well apart.
+    init : {"auto", "neighborhoods", "k-means++", "random"} or array, default="auto"
+        Initial centers: the means of must-link components, greedy D² sampling, random rows, or an
+        array of shape (n_clusters, n_features). ``"auto"`` starts once from the neighborhoods and
+        otherwise with k-means++.
+    neighborhoods : {"farthest-first", "largest", "clique"}, default="farthest-first"
+        Choice of the must-link components that give centers when there are more than
+        ``n_clusters``.
+    variant : {"auto", "published"}, default="auto"
+        Start from neighborhoods. ``"published"`` takes the largest ones, whatever
+        ``neighborhoods`` says, and puts missing centers near the global mean; ``"auto"`` finds
+        missing centers by D² sampling given the others.
+    n_init : int >= 1, default=10
+        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
+    max_iter : int >= 1, default=300
+        Largest number of iterations of a restart.
+    tol : float >= 0, default=0.0001
+        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
+        features. Unchanged labels always stop the loop.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres, in the element type of the rows.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of every row.
-    penalty_weight_ : float
-        The unit weight that was used.
+        Centers, in the element type of the rows.
+    penalty_ : float
+        The penalty that was used.
     inertia_ : float
-        Sum of squared distances to the centres of the clusters.
-    objective_ : float
-        ``J`` at the end.
-    history_ : ndarray
-        ``J`` at every iteration; never rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether labels or centres stood still before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate; ``constraints.violations(labels_)``
-        tells which.
+        Sum of squared distances of the rows to the centers of their clusters.
 
     See Also
     --------
@@ -105,7 +90,7 @@ class PCKMeans(_KMeansBase):
     -----
     Basu, Banerjee, Mooney (2004), Active semi-supervision for pairwise constrained clustering;
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, section 4.4 and appendix C. The stated
-    pairs are penalised; the paper's version on all entailed pairs is
+    pairs are penalized; the paper's version on all entailed pairs is
     ``Constraints(closure.must_link_pairs(), closure.cannot_link_pairs(), n_samples=n)``.
 
     Examples
@@ -122,23 +107,23 @@ class PCKMeans(_KMeansBase):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Count = 8,
         *,
-        penalty: Any = "auto",
-        init: Any = "auto",
-        neighbourhoods: str = "farthest-first",
-        fill: str = "k-means++",
-        n_init: int = 10,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
+        penalty: FiniteNonNegative | Auto = "auto",
+        init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto",
+        neighborhoods: Literal["farthest-first", "largest", "clique"] = "farthest-first",
+        variant: Literal["auto", "published"] = "auto",
+        n_init: Count = 10,
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-4,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.penalty = penalty
         self.init = init
-        self.neighbourhoods = neighbourhoods
-        self.fill = fill
+        self.neighborhoods = neighborhoods
+        self.variant = variant
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -158,127 +143,87 @@ class PCKMeans(_KMeansBase):
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Cluster the rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known about the rows.
-
-        Returns
-        -------
-        self : PCKMeans
-            The fitted clusterer.
-        """
-        source = self._validate_rows(X, reset=True)
-        known = self._check_constraints(constraints, y, source.n_rows)
-        check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_choices()
-        self._warn_of_contradictions(known)
-        self.penalty_weight_ = self._unit_weight(source)
-        penalties = Penalties(known, self.penalty_weight_)
-        starts = plan_starts(self.init, self.n_init, known)
-        contraction = None
-        if "neighbourhoods" in starts:
-            contraction = contract(source, known.closure(on_contradiction="keep"))
-            if self.init == "neighbourhoods":
-                self._warn_of_twins(source, contraction, known)
+        source, known = self._validate_fit(X, y, constraints)
+        self.penalty_ = resolve_penalty(self.penalty, source)
+        # Lloyd's loop minimizes Σ ‖x - μ‖² + penalty, that is 2 J: all prices count twice.
+        penalties = Penalties(known, 2 * self.penalty_)
+        points = source.take(penalties.rows)
+        starts = Starts(
+            source,
+            self.n_clusters,
+            self.init,
+            self.n_init,
+            known,
+            rule=self.neighborhoods,
+            published=self.variant == "published",
+        )
+        if isinstance(self.init, str) and self.init == "neighborhoods":
+            _warn_of_twins(starts, known)
 
         def run(number: int, random_state: np.random.RandomState) -> LloydResult:
-            init = starts[number]
-            if init == "neighbourhoods" and contraction is not None:
-                centers = neighbourhood_centers(
-                    source,
-                    contraction,
-                    self.n_clusters,
-                    random_state,
-                    rule=self.neighbourhoods,
-                    fill=self.fill,
-                )
-            else:
-                given = self.init if init == "given" else init
-                centers = self._start(source, given, random_state, None)
-            return lloyd_with_refills(
+            return lloyd(
                 source,
-                centers,
-                _SoftlyHeld(penalties, Points(source.take(penalties.rows)), random_state),
+                starts.centers(number, random_state),
+                constrained=SoftConstrainedRows(penalties, PointCosts(points), random_state),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 description="PCKMeans",
                 verbose=self.verbose,
             )
 
-        twice = self._best_restart(len(starts), run, source)
-        return self._set_fitted_attributes(_half(twice), known)
+        return self._set_fitted_attributes(self._best_restart(starts.n_starts, run, source), known)
 
     def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
-        """Set the fitted attributes; the inertia is told in full, as for all of the family."""
+        """Set the fitted attributes; the result has ``2 J``."""
         super()._set_fitted_attributes(result, constraints)
-        self.inertia_ = 2 * result.inertia
+        self.objective_, self.history_ = result.objective / 2, result.history / 2
         return self
 
-    def _check_choices(self) -> None:
-        if isinstance(self.penalty, str):
-            if self.penalty != "auto":
-                raise ValueError(f"penalty must be 'auto' or a number, got {self.penalty!r}.")
-        elif not isinstance(self.penalty, Real) or not 0 <= float(self.penalty) < np.inf:
-            raise ValueError(f"penalty must be finite and not negative, got {self.penalty!r}.")
-        if self.neighbourhoods not in RULES:
-            raise ValueError(f"neighbourhoods must be one of {RULES}, got {self.neighbourhoods!r}.")
-        if self.fill not in FILLS:
-            raise ValueError(f"fill must be one of {FILLS}, got {self.fill!r}.")
 
-    def _unit_weight(self, source: RowSource) -> float:
-        """Price of violating a constraint of weight 1."""
-        if self.penalty != "auto":
-            return float(self.penalty)
-        scale = moments(source).total_variance
-        # Rows that are all the same have no scale; the constraints still count.
-        return scale if scale > 0 else 1.0
-
-    def _warn_of_twins(
-        self, source: RowSource, contraction: Contraction, known: Constraints
-    ) -> None:
-        """Tell when two of the neighbourhoods that the fit starts from look like one class."""
-        chosen = choose_neighbourhoods(contraction, self.n_clusters, self.neighbourhoods)
-        twins = seen_twice(source, contraction, chosen)
-        if twins is not None:
-            one, other = known.name_rows(twins)
-            warnings.warn(
-                f"The neighbourhoods of {one} and {other} lie closer than a typical neighbourhood "
-                "is wide and no cannot-link separates them, so two clusters probably start in the "
-                "same class; init='auto' tries other starts too.",
-                ConstraintWarning,
-                stacklevel=3,
-            )
+def _warn_of_twins(starts: Starts, known: Constraints) -> None:
+    """Tell when two of the neighborhoods that the fit starts from look like one class."""
+    assert starts.contraction is not None
+    twins = likely_twins(starts.contraction, starts.chosen())
+    if twins is not None:
+        one, other = known.name_rows(twins)
+        warnings.warn(
+            f"The neighborhoods of {one} and {other} lie closer than a typical neighborhood is "
+            "wide and no cannot-link separates them, so two clusters probably start in the same "
+            "class; init='auto' tries other starts too.",
+            ConstraintWarning,
+            stacklevel=3,
+        )
 
 
-class _SoftlyHeld:
+class SoftConstrainedRows(ConstrainedRows):
     """Rows under constraints, labelled by iterated conditional modes.
 
-    They start from the nearest centres, as the centres have moved, and from where they were only if
-    that ends no better: from there alone linked rows would hardly ever follow the centres. The
-    better of both is never worse than the labels before. Lloyd's loop minimises
-    ``Σ ‖x - μ‖² + penalty``, that is ``2 J``: the penalty counts twice.
+    They start from the nearest centers, as the centers have moved, and from their last labels only
+    if that ends no better: from there alone linked rows would hardly ever follow the centers. The
+    better of both is never worse than the labels before.
+
+    Parameters
+    ----------
+    penalties : Penalties
+        Prices of the statements.
+    points : PointCosts
+        The constrained rows.
+    random_state : RandomState
+        Generator for the order of the sweeps.
     """
 
     def __init__(
-        self, penalties: Penalties, points: Points, random_state: np.random.RandomState
+        self, penalties: Penalties, points: PointCosts, random_state: np.random.RandomState
     ) -> None:
         self.rows = penalties.rows
         self._penalties = penalties
         self._points = points
         self._random_state = random_state
-        self._half = np.full(len(self.rows), 0.5)
-        self._labels: npt.NDArray[np.int64] | None = None
+        self._labels: IntArray | None = None
 
-    def assign(self, centers: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], float]:
-        """Return the labels of the rows and twice their penalty."""
-        cost, nearest = self._points.costs(centers, self._half)
+    def assign(self, centers: Array) -> tuple[IntArray, float]:
+        """Return the labels of the rows and their penalty."""
+        cost, nearest = self._points.at(centers)
         objective = self._penalties.objective
         labels = self._penalties.start(nearest, len(centers))
         self._penalties.improve(cost, nearest, labels, self._random_state)
@@ -286,20 +231,10 @@ class _SoftlyHeld:
             self._labels = labels
         elif not np.array_equal(labels, self._labels):
             self._penalties.improve(cost, nearest, self._labels, self._random_state)
-        return self._labels[: len(self.rows)].copy(), 2 * self._penalties.value(self._labels)
+        return self._labels[: len(self.rows)].copy(), self._penalties.value(self._labels)
 
-    def costliest(self, centers: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
-        """Return at most ``n`` rows that are far from the centres of their clusters."""
+    def farthest(self, centers: Array, n: int) -> Array:
+        """Return at most ``n`` rows for clusters that are empty."""
         if self._labels is None:
             return centers[:0]
-        return self._points.costliest(centers, self._labels[: len(self.rows)], 1.0, n)
-
-
-def _half(result: LloydResult) -> LloydResult:
-    """Turn ``2 J`` of Lloyd's loop into ``J``."""
-    return dataclasses.replace(
-        result,
-        inertia=result.inertia / 2,
-        penalty=result.penalty / 2,
-        history=result.history / 2,
-    )
+        return self._points.farthest(centers, self._labels[: len(self.rows)], n)

@@ -9,12 +9,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import ArrayLike, Auto, Count, NonNegative, Seed, Verbosity
 from sidelight._typing import Array
-from sidelight.cluster._core._base import _KMeansBase, check_centers
-from sidelight.cluster._core._distances import squared_center_distances
-from sidelight.cluster._core._lloyd import HeldRows, LloydResult, lloyd
-from sidelight.cluster._core._seeding import kmeans_plusplus, random_rows
+from sidelight.cluster._core._distances import PointCosts
+from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, _KMeansBase, lloyd
+from sidelight.cluster._core._starts import check_centers, kmeans_plusplus, random_rows
+from sidelight.cluster.pairs._penalties import resolve_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -33,52 +34,43 @@ class _Seeds:
 class SeededKMeans(_KMeansBase):
     """k-means that starts at the means of labelled rows.
 
-    Minimises ``J = Σ_i w_i ‖x_i - μ_{l_i}‖²`` by Lloyd's algorithm from ``μ_h`` = the mean of the
+    Minimizes ``J = Σ_i w_i ‖x_i - μ_{l_i}‖²`` by Lloyd's algorithm from ``μ_h`` = the mean of the
     seeds of class ``h`` (Basu, Banerjee, Mooney 2002). The labels only choose the start: seeds may
     leave their cluster, so wrong ones do little harm. Cluster ``h`` stands for
     ``seed_classes_[h]``; clusters beyond the known classes start by k-means++ given the others.
 
     Labels come as ``y`` with -1 for unknown, or in ``constraints``. Must-links and groups pass a
     label on to all rows they join; pairs that reach no label are not used, and a warning says so.
+    Read more in the :doc:`user guide </cluster/kmeans>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``, at least the number of classes.
-    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
-        Where clusters without seeds start; of an array, row ``h`` is the start of cluster ``h``.
-    n_init : int, default=5
-        Number of starts, of which the best is kept; one is enough when every cluster has seeds.
-    max_iter : int, default=300
-        At most this many iterations per start.
-    tol : float, default=1e-4
-        Stop when the squared move of the centres is at most ``tol`` times the mean variance of
-        the features; labels that stand still stop it in any case.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    init : {"k-means++", "random"} or array, default="k-means++"
+        Initial centers of clusters without seeds: greedy D² sampling given the others, random rows,
+        or an array of shape (n_clusters, n_features), whose row ``h`` is for cluster ``h``.
+    n_init : int >= 1, default=5
+        Number of restarts with different seeds; the best is kept. One is run when ``init`` is an
+        array or when every cluster has seeds.
+    max_iter : int >= 1, default=300
+        Largest number of iterations of a restart.
+    tol : float >= 0, default=0.0001
+        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
+        features. Unchanged labels always stop the loop.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres, in the element type of the rows.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of every row.
+        Centers, in the element type of the rows.
     seed_classes_ : ndarray of shape (n_classes,)
         Names of the classes that the first clusters stand for.
     inertia_ : float
-        Sum of squared distances to the centres.
-    objective_ : float
-        What was minimised, at the end.
-    history_ : ndarray
-        The same at every iteration; never rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether labels or centres stood still before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
+        Sum of squared distances of the rows to their centers.
 
     Examples
     --------
@@ -94,14 +86,14 @@ class SeededKMeans(_KMeansBase):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Count = 8,
         *,
-        init: Any = "k-means++",
-        n_init: int = 5,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
+        init: Literal["k-means++", "random"] | ArrayLike = "k-means++",
+        n_init: Count = 5,
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-4,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -131,38 +123,18 @@ class SeededKMeans(_KMeansBase):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Cluster the rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Known classes, and must-links and groups that pass them on.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : object
-            The fitted clusterer.
-        """
-        source = self._validate_rows(X, reset=True)
-        known = self._check_constraints(constraints, y, source.n_rows)
+        source, known = self._validate_fit(X, y, constraints)
         weights = check_weights(sample_weight, source)
-        check_n_clusters(self.n_clusters, source.n_rows)
         seeds = self._find_seeds(known)
         given = _seed_means(source, seeds, weights)
-        held = self._hold(source, seeds, weights)
+        constrained = self._constrain(source, seeds, weights)
 
         def run(number: int, random_state: np.random.RandomState) -> LloydResult:
             return lloyd(
                 source,
                 self._complete(source, given, random_state, weights),
                 sample_weight=weights,
-                held=held,
+                constrained=constrained,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 description=type(self).__name__,
@@ -177,8 +149,6 @@ class SeededKMeans(_KMeansBase):
     def _find_seeds(self, known: Constraints) -> _Seeds:
         """Rows with a known class, also through must-links and groups."""
         closure = known.closure(on_contradiction=self._on_contradiction())
-        if self._on_contradiction() == "keep":
-            self._warn_of_contradictions(known)
         code = closure.component_label[closure.component]
         self._warn_of_unused_pairs(known, code >= 0)
         rows = np.flatnonzero(code >= 0)
@@ -195,7 +165,9 @@ class SeededKMeans(_KMeansBase):
     def _on_contradiction(self) -> Literal["raise", "keep"]:
         return "keep"
 
-    def _hold(self, source: RowSource, seeds: _Seeds, weights: Array | None) -> HeldRows | None:
+    def _constrain(
+        self, source: RowSource, seeds: _Seeds, weights: Array | None
+    ) -> ConstrainedRows | None:
         """Rows that the loop may not label freely: none, the seeds only choose the start."""
         return None
 
@@ -222,7 +194,7 @@ class SeededKMeans(_KMeansBase):
         random_state: np.random.RandomState,
         weights: Array | None,
     ) -> Array:
-        """Put the centres of clusters without seeds behind those with seeds."""
+        """Put the centers of clusters without seeds behind those with seeds."""
         n_given = len(given)
         if n_given == self.n_clusters:
             return given
@@ -246,59 +218,56 @@ class SeededKMeans(_KMeansBase):
 class ConstrainedKMeans(SeededKMeans):
     """k-means in which labelled rows keep their cluster, or pay for leaving it.
 
-    Minimises
+    Minimizes
 
-        ``J = Σ_i w_i ‖x_i - μ_{l_i}‖² + seed_weight · Σ_{seeds i} w_i [l_i ≠ class of i]``
+        ``J = Σ_i w_i ‖x_i - μ_{l_i}‖² + penalty · Σ_{seeds i} w_i [l_i ≠ class of i]``
 
     by Lloyd's algorithm from the means of the seeds (Basu, Banerjee, Mooney 2002, Constrained
-    k-means: ``seed_weight = inf``, seeds never leave). A finite ``seed_weight`` is our extension
-    for labels that may be wrong: a seed leaves where that saves more than ``seed_weight`` of
-    squared distance; 0 is :class:`SeededKMeans`. The label of a row is one of the ``k`` clusters
-    that minimises its own part of ``J``, so the loop is exact and ``J`` never rises.
+    k-means: ``penalty = inf``, seeds never leave). A finite ``penalty`` is our extension for labels
+    that may be wrong: a seed leaves where that saves more than ``penalty`` of squared distance; 0
+    is :class:`SeededKMeans`. The label of a row is one of the ``k`` clusters that minimizes its own
+    part of ``J``, so the loop is exact and ``J`` never rises.
 
     Labels come as ``y`` with -1 for unknown, or in ``constraints``. Must-links and groups pass a
     label on to all rows they join; pairs that reach no label are not used, and a warning says so.
+    Read more in the :doc:`user guide </cluster/kmeans>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``, at least the number of classes.
-    seed_weight : float, default=inf
-        Squared distance that a seed would have to save by leaving its cluster.
-    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
-        Where clusters without seeds start; of an array, row ``h`` is the start of cluster ``h``.
-    n_init : int, default=5
-        Number of starts, of which the best is kept; one is enough when every cluster has seeds.
-    max_iter : int, default=300
-        At most this many iterations per start.
-    tol : float, default=1e-4
-        Stop when the squared move of the centres is at most ``tol`` times the mean variance of
-        the features; labels that stand still stop it in any case.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    penalty : float >= 0 or "auto", default=inf
+        Price of a seed outside the cluster of its class, in the units of ``J``: squared distance
+        that the seed would have to save by leaving. ``inf``, the published method, never lets it
+        leave; ``"auto"`` is the mean squared distance of the rows to their mean.
+    init : {"k-means++", "random"} or array, default="k-means++"
+        Initial centers of clusters without seeds: greedy D² sampling given the others, random rows,
+        or an array of shape (n_clusters, n_features), whose row ``h`` is for cluster ``h``.
+    n_init : int >= 1, default=5
+        Number of restarts with different seeds; the best is kept. One is run when ``init`` is an
+        array or when every cluster has seeds.
+    max_iter : int >= 1, default=300
+        Largest number of iterations of a restart.
+    tol : float >= 0, default=0.0001
+        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
+        features. Unchanged labels always stop the loop.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres, in the element type of the rows.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of every row; the nearest centre except for seeds.
+        Centers, in the element type of the rows.
     seed_classes_ : ndarray of shape (n_classes,)
         Names of the classes that the first clusters stand for.
     inertia_ : float
-        Sum of squared distances to the centres.
-    objective_ : float
-        What was minimised, at the end: ``inertia_`` and what leaving seeds cost.
-    history_ : ndarray
-        The same at every iteration; never rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether labels or centres stood still before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
+        Sum of squared distances of the rows to their centers.
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of every row; the nearest center except for seeds.
+    penalty_ : float
+        The penalty that was used.
 
     Examples
     --------
@@ -308,21 +277,21 @@ class ConstrainedKMeans(SeededKMeans):
     >>> y = [0, -1, 1, 1, -1]
     >>> ConstrainedKMeans(n_clusters=2).fit_predict(X, y)
     array([0, 0, 1, 1, 1], dtype=int32)
-    >>> ConstrainedKMeans(n_clusters=2, seed_weight=1.0).fit_predict(X, y)
+    >>> ConstrainedKMeans(n_clusters=2, penalty=1.0).fit_predict(X, y)
     array([0, 0, 0, 1, 1], dtype=int32)
     """
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Count = 8,
         *,
-        seed_weight: float = np.inf,
-        init: Any = "k-means++",
-        n_init: int = 5,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
+        penalty: NonNegative | Auto = np.inf,
+        init: Literal["k-means++", "random"] | ArrayLike = "k-means++",
+        n_init: Count = 5,
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-4,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         super().__init__(
             n_clusters,
@@ -333,13 +302,13 @@ class ConstrainedKMeans(SeededKMeans):
             random_state=random_state,
             verbose=verbose,
         )
-        self.seed_weight = seed_weight
+        self.penalty = penalty
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
             summary="k-means in which labelled rows keep their cluster, or pay for leaving it",
             knowledge=("labels",),
-            enforcement="hard" if np.isinf(self.seed_weight) else "soft",
+            enforcement="hard" if self._is_hard else "soft",
             source="Basu, Banerjee, Mooney 2002",
             complexity="O(n k d) per iteration, O(n + k d) memory",
             monotone=True,
@@ -347,50 +316,50 @@ class ConstrainedKMeans(SeededKMeans):
             out_of_core=True,
         )
 
+    @property
+    def _is_hard(self) -> bool:
+        return self.penalty == np.inf
+
     def _on_contradiction(self) -> Literal["raise", "keep"]:
-        return "raise" if np.isinf(self.seed_weight) else "keep"
+        return "raise" if self._is_hard else "keep"
 
-    def _hold(self, source: RowSource, seeds: _Seeds, weights: Array | None) -> HeldRows | None:
+    def _constrain(
+        self, source: RowSource, seeds: _Seeds, weights: Array | None
+    ) -> ConstrainedRows | None:
         """The seeds: kept where they are, or weighed against the cost of leaving."""
-        if not self.seed_weight >= 0:
-            raise ValueError(f"seed_weight must not be negative, got {self.seed_weight!r}.")
-        if len(seeds.rows) == 0 or self.seed_weight == 0:
+        self.penalty_ = resolve_penalty(self.penalty, source)
+        if len(seeds.rows) == 0 or self.penalty_ == 0:
             return None
-        if np.isinf(self.seed_weight):
-            return _KeptSeeds(seeds.rows, seeds.clusters)
+        if self._is_hard:
+            return _KeptSeeds(seeds)
         seed_weights = np.ones(len(seeds.rows)) if weights is None else weights[seeds.rows]
-        return _CostlySeeds(
-            seeds.rows, seeds.clusters, source.take(seeds.rows), seed_weights, self.seed_weight
-        )
+        points = PointCosts(source.take(seeds.rows).astype(np.float64))
+        return _CostlySeeds(seeds, points, seed_weights, self.penalty_)
 
 
-@dataclass(frozen=True)
-class _KeptSeeds:
+class _KeptSeeds(ConstrainedRows):
     """Seeds that never leave the cluster of their class."""
 
-    rows: Array
-    clusters: Array
+    def __init__(self, seeds: _Seeds) -> None:
+        self.rows, self._clusters = seeds.rows, seeds.clusters
 
     def assign(self, centers: Array) -> tuple[Array, float]:
-        return self.clusters, 0.0
+        return self._clusters, 0.0
 
 
-@dataclass(frozen=True)
-class _CostlySeeds:
+class _CostlySeeds(_KeptSeeds):
     """Seeds that leave where that saves more squared distance than it costs."""
 
-    rows: Array
-    clusters: Array
-    points: Any
-    weights: Array
-    cost: float
+    def __init__(self, seeds: _Seeds, points: PointCosts, weights: Array, price: float) -> None:
+        super().__init__(seeds)
+        self._points, self._weights, self._price = points, weights, price
 
     def assign(self, centers: Array) -> tuple[Array, float]:
-        costs = squared_center_distances(self.points, centers) + self.cost
-        costs[np.arange(len(self.rows)), self.clusters] -= self.cost
+        costs = self._points.at(centers)[0] + self._price
+        costs[np.arange(len(self.rows)), self._clusters] -= self._price
         labels = np.argmin(costs, axis=1)
-        left = self.weights[labels != self.clusters]
-        return labels, self.cost * float(np.sum(left, dtype=np.float64))
+        left = self._weights[labels != self._clusters]
+        return labels, self._price * float(np.sum(left, dtype=np.float64))
 
 
 def _seed_means(source: RowSource, seeds: _Seeds, weights: Array | None) -> Array:

@@ -1,10 +1,10 @@
-"""Divergences of rows from centres under weights of the features, and between rows of pairs.
+"""Divergences of rows from centers under weights of the features, and between rows of pairs.
 
-Cosine, for rows and centres as directions::
+Cosine, for rows and centers as directions::
 
     D(x, z) = φ(x, z) = 1 - x'Az / (‖x‖_A ‖z‖_A),   A = diag(a)
 
-I-divergence (Kullback-Leibler for rows that are not normalised), for rows without negative values::
+I-divergence (Kullback-Leibler for rows that are not normalized), for rows without negative values::
 
     D(x, z) = Σ_m a_m ( x_m log(x_m / z_m) - x_m + z_m )
     φ(x, z) = Σ_m a_m ( x_m log(2 x_m / (x_m + z_m)) + z_m log(2 z_m / (x_m + z_m)) )
@@ -14,36 +14,37 @@ All of them touch only the entries of CSR rows that are not zero.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.tiles import tiles
 from sidelight._fit.views import NameRows, UnitRows
 from sidelight._typing import Array
+from sidelight.cluster._core._distances import map_tiles
 from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 
-#: Centres of counts are not below this: a row may have a word that its cluster has not.
+#: Centers of counts are not below this: a row may have a word that its cluster has not.
 FLOOR = 1e-12
 
 
 class Divergence(Protocol):
-    """How far a row is from a centre."""
+    """How far a row is from a center."""
 
     def prepare(self, source: RowSource, name_rows: NameRows | None) -> RowSource:
         """Check the rows, and give them as the divergence reads them."""
 
     def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
-        """Return ``D`` of all rows and centres, shape (m, k)."""
+        """Return ``D`` of all rows and centers, shape (m, k)."""
 
     def shares(self, rows: Any, weights: Array) -> Array:
-        """Return what each row counts in the sum that gives its centre."""
+        """Return what each row counts in the sum that gives its center."""
 
     def center(self, sums: Array, sizes: Array, weights: Array, before: Array) -> Array:
-        """Return the best centres for these sums of rows; an empty one stays where it was."""
+        """Return the best centers for these sums of rows; an empty one stays where it was."""
 
 
 class Cosine:
@@ -54,7 +55,7 @@ class Cosine:
         return UnitRows(source, name_rows)
 
     def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
-        """Return ``1 - cos_A`` of all rows and centres."""
+        """Return ``1 - cos_A`` of all rows and centers."""
         lengths = np.sqrt(weighted_squares(centers, weights))
         towards = (weights * centers / lengths[:, None]).astype(rows.dtype)
         cosines = np.asarray(rows @ towards.T) * self.shares(rows, weights)[:, None]
@@ -65,7 +66,7 @@ class Cosine:
         return 1 / np.sqrt(weighted_squares(rows, weights))
 
     def center(self, sums: Array, sizes: Array, weights: Array, before: Array) -> Array:
-        """Return the directions of the sums of ``x / ‖x‖_A``, the minimiser of the divergences."""
+        """Return the directions of the sums of ``x / ‖x‖_A``, the minimizer of the divergences."""
         means = sums / np.maximum(sizes, 1)[:, None]
         return onto_sphere(means, before)
 
@@ -94,7 +95,7 @@ class KullbackLeibler:
         return source
 
     def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
-        """Return the I-divergences of all rows and centres."""
+        """Return the I-divergences of all rows and centers."""
         floored = np.maximum(centers.astype(np.float64), FLOOR)
         own = np.asarray(entropies(rows) @ weights).ravel()
         crossed = np.asarray(rows @ (weights * np.log(floored)).T.astype(rows.dtype))
@@ -105,7 +106,7 @@ class KullbackLeibler:
         return np.ones(rows.shape[0])
 
     def center(self, sums: Array, sizes: Array, weights: Array, before: Array) -> Array:
-        """Return the means, which minimise the divergences for any weights, above the floor."""
+        """Return the means, which minimize the divergences for any weights, above the floor."""
         filled = sizes > 0
         means = before.astype(np.float64)
         means[filled] = sums[filled] / sizes[filled, None]
@@ -150,31 +151,41 @@ def _half_log(x: Array) -> Array:
     return x * np.log(np.where(x > 0, x, 2) / 2)
 
 
-def divergences(source: RowSource, divergence: Divergence, centers: Array, weights: Array) -> Array:
-    """Return the divergences of all rows from all centres in the type of the rows."""
+@dataclass(frozen=True)
+class DivergenceDistances:
+    """Divergences of new rows from fitted centers.
 
-    def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
-        costs = np.empty((block.shape[0], len(centers)), dtype=source.dtype)
-        for tile in tiles(len(costs)):
-            costs[tile] = np.maximum(divergence.costs(block[tile], centers, weights), 0)
-        return (), (costs,)
+    Attributes
+    ----------
+    divergence : Divergence
+        The divergence.
+    centers : ndarray of shape (k, d)
+        The centers.
+    weights : ndarray of shape (d,)
+        Weights of the features.
+    """
 
-    return source.map_reduce(measure)[1][0]
+    divergence: Divergence
+    centers: Array
+    weights: Array
 
+    def labels(self, source: RowSource) -> Array:
+        """Return the center of the least divergence of every row (int32)."""
+        return map_tiles(source, lambda rows: self._of(rows).argmin(axis=1), dtype=np.int32)
 
-def nearest_by_divergence(
-    source: RowSource, divergence: Divergence, centers: Array, weights: Array
-) -> tuple[Array, Array]:
-    """Return the centre of the least divergence of every row (int32), and this divergence."""
+    def all(self, source: RowSource) -> Array:
+        """Return the divergences of all rows from all centers in the type of the rows."""
+        return map_tiles(source, lambda rows: np.maximum(self._of(rows), 0), dtype=source.dtype)
 
-    def label(block: Any) -> tuple[tuple[()], tuple[Array, Array]]:
-        labels = np.empty(block.shape[0], dtype=np.int32)
-        least = np.empty(block.shape[0])
-        for tile in tiles(len(labels)):
-            costs = divergence.costs(block[tile], centers, weights)
-            labels[tile] = costs.argmin(axis=1)
-            least[tile] = costs.min(axis=1)
-        return (), (labels, least)
+    def costs(self, source: RowSource) -> Array:
+        """Return the least divergence of every row (float64)."""
+        return map_tiles(source, lambda rows: self._of(rows).min(axis=1))
 
-    labels, least = source.map_reduce(label)[1]
-    return labels, least
+    def labelled(self, source: RowSource, labels: Array) -> Array:
+        """Return the divergence of every row from the center of its label (float64)."""
+        return map_tiles(
+            source, lambda rows, labels: self._of(rows)[np.arange(len(labels)), labels], labels
+        )
+
+    def _of(self, rows: Any) -> Array:
+        return self.divergence.costs(rows, self.centers, self.weights)

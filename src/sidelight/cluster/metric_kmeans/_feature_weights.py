@@ -1,10 +1,10 @@
-"""Weights of features that pairs teach: prices of pairs and the weight step, by divergence.
+"""Weights of features learned from pairs: prices of pairs and the weight step, by divergence.
 
 Both add to the objective a prior that keeps the weights ``a`` near each other. Its factor κ is its
-strength times a share of the divergence of all rows from their common centre:
+strength times a share of the divergence of all rows from their common center:
 
 - I-divergence: everything is linear in a, with coefficients c_m; a Rayleigh prior
-  ``κ Σ_m ( a_m²/2 - log a_m )`` gives the exact minimiser
+  ``κ Σ_m ( a_m²/2 - log a_m )`` gives the exact minimizer
   ``a_m = ( -c_m/κ + √(c_m²/κ² + 4) ) / 2``, between 0 and 1 for c_m > 0. κ is the mean over the
   features: what diverges as much as the average feature gets the weight 0.62.
 - cosine: invariant to a common factor of the weights, and so is the prior
@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.moments import feature_ranges
 from sidelight._fit.tiles import tiles
 from sidelight._kernels.cluster.metric import add_rows, add_sparse_rows
 from sidelight._typing import Array
@@ -31,7 +32,6 @@ from sidelight.cluster.metric_kmeans._divergences import (
     mean_divergences,
     weighted_squares,
 )
-from sidelight.cluster.pairs._priced import PricedPairs
 from sidelight.engine import RowSource
 
 #: Share of the divergence of all rows that the prior of directions counts.
@@ -46,8 +46,8 @@ ARMIJO = 1e-4
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """Labels and centres that weights are to be learned from.
+class ViolationSums:
+    """Labels, centers and violated pairs that weights are learned from.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Lesson:
     sums, sizes : ndarray
         Sums (k, d) and numbers of rows by cluster.
     centers : ndarray of shape (k, d)
-        Centres.
+        Centers.
     must_link, cannot_link : ndarray
         Weights of the pairs that are violated, 0 for the others.
     """
@@ -69,7 +69,7 @@ class Lesson:
     cannot_link: Array
 
 
-class Teacher(Protocol):
+class FeatureWeightStep(Protocol):
     """What pairs cost under given weights, and which weights are better."""
 
     #: Factor of the prior.
@@ -83,48 +83,44 @@ class Teacher(Protocol):
     def prior(self, weights: Array) -> float:
         """Return the prior's part of the objective."""
 
-    def learn(self, weights: Array, lesson: Lesson) -> Array:
+    def learn(self, weights: Array, sums: ViolationSums) -> Array:
         """Return weights under which the objective is not larger."""
 
 
-class CountsTeacher:
+class CountWeightStep:
     """Weights for the I-divergence."""
 
-    def __init__(self, source: RowSource, points: Any, pairs: PricedPairs, strength: float) -> None:
+    def __init__(
+        self, source: RowSource, points: Any, must_link: Array, cannot_link: Array, strength: float
+    ) -> None:
         d = source.n_features
-        self._must = mean_divergences(*(points[end] for end in pairs.must_link.T))
-        self._cannot = mean_divergences(*(points[end] for end in pairs.cannot_link.T))
-        extremes: list[tuple[Array, Array]] = []  # appended to by several threads in any order
+        self._must = mean_divergences(*(points[end] for end in must_link.T))
+        self._cannot = mean_divergences(*(points[end] for end in cannot_link.T))
 
         def add(block: Any) -> tuple[tuple[Array, Array], tuple[Array]]:
-            own, sums = np.zeros(d), np.zeros(d)
+            own, total = np.zeros(d), np.zeros(d)
             lengths = np.empty(block.shape[0])
             for tile in tiles(len(lengths)):
                 rows = block[tile].astype(np.float64)
                 own += np.asarray(entropies(rows).sum(axis=0)).ravel()
-                sums += np.asarray(rows.sum(axis=0)).ravel()
+                total += np.asarray(rows.sum(axis=0)).ravel()
                 lengths[tile] = np.asarray(rows.sum(axis=1)).ravel()
-            ends = block.min(axis=0), block.max(axis=0)
-            if sparse.issparse(block):
-                ends = ends[0].toarray().ravel(), ends[1].toarray().ravel()
-            extremes.append(ends)
-            return (own, sums), (lengths,)
+            return (own, total), (lengths,)
 
-        (self._own, sums), (lengths,) = source.map_reduce(add)
-        lows, highs = zip(*extremes, strict=True)
-        ends = np.min(lows, axis=0), np.max(highs, axis=0)
+        (self._own, total), (lengths,) = source.map_reduce(add)
+        ends = feature_ranges(source)
         # φ is convex: in a box it is largest between two opposite corners, feature by feature.
         self._room = mean_divergences(*(end.astype(np.float64) for end in ends))
         bound = float(self._room.sum())
         # Rows without a common word are Σ (x + z) log 2 apart.
         self.largest = min(float(np.sort(lengths)[-2:].sum() * np.log(2)), bound)
         self._scale = self.largest / bound if bound > 0 else 1.0
-        everything = sums[None], np.array([source.n_rows])
+        everything = total[None], np.array([source.n_rows])
         mean = KullbackLeibler().center(*everything, np.ones(d), np.zeros((1, d)))
         self.kappa = strength * float(np.mean(self._coefficients(*everything, mean)))
 
     def _coefficients(self, sums: Array, sizes: Array, centers: Array) -> Array:
-        """Divergence of the rows from their centres by feature."""
+        """Divergence of the rows from their centers by feature."""
         return self._own - np.sum(sums * np.log(centers), axis=0) + sizes @ centers
 
     def prices(self, weights: Array) -> tuple[Array, Array]:
@@ -136,31 +132,32 @@ class CountsTeacher:
         """Return ``κ Σ ( a²/2 - log a )``."""
         return self.kappa * float(np.sum(weights**2 / 2 - np.log(weights)))
 
-    def learn(self, weights: Array, lesson: Lesson) -> Array:
-        """Return the exact minimiser."""
-        slope = self._coefficients(lesson.sums, lesson.sizes, lesson.centers)
-        slope = slope + np.asarray(self._must.T @ lesson.must_link).ravel()
-        apart = lesson.cannot_link * self._scale
+    def learn(self, weights: Array, sums: ViolationSums) -> Array:
+        """Return the exact minimizer."""
+        slope = self._coefficients(sums.sums, sums.sizes, sums.centers)
+        slope = slope + np.asarray(self._must.T @ sums.must_link).ravel()
+        apart = sums.cannot_link * self._scale
         slope = slope + apart.sum() * self._room - np.asarray(self._cannot.T @ apart).ravel()
         return best_weights(slope / self.kappa)
 
 
 def best_weights(slope: Array) -> Array:
-    """Return the minimiser of ``c a + a²/2 - log a`` for every coefficient c."""
+    """Return the minimizer of ``c a + a²/2 - log a`` for every coefficient c."""
     root = np.sqrt(slope**2 + 4)
     # Of the two equal forms the one without cancellation.
     return np.where(slope > 0, 2 / (slope + root), (root - slope) / 2)
 
 
-class DirectionsTeacher:
+class DirectionWeightStep:
     """Weights for the cosine."""
 
-    def __init__(self, source: RowSource, points: Any, pairs: PricedPairs, strength: float) -> None:
-        self._source, self._pairs = source, pairs
+    def __init__(
+        self, source: RowSource, points: Any, must_link: Array, cannot_link: Array, strength: float
+    ) -> None:
+        self._source, self._ends = source, (must_link, cannot_link)
         self._squares = points.multiply(points) if sparse.issparse(points) else points * points
         self._must, self._cannot = (
-            _products(*(points[end] for end in ends.T))
-            for ends in (pairs.must_link, pairs.cannot_link)
+            _products(*(points[end] for end in ends.T)) for ends in self._ends
         )
 
         def add(block: Any) -> tuple[tuple[Array, bool], tuple[()]]:
@@ -181,10 +178,7 @@ class DirectionsTeacher:
         lengths = self._lengths(weights)
         must, cannot = (
             np.asarray(products @ weights).ravel() / np.prod(lengths[ends], axis=1)
-            for products, ends in (
-                (self._must, self._pairs.must_link),
-                (self._cannot, self._pairs.cannot_link),
-            )
+            for products, ends in zip((self._must, self._cannot), self._ends, strict=True)
         )
         return must, cannot
 
@@ -195,15 +189,15 @@ class DirectionsTeacher:
         """Return ``-κ Σ log(a / ā)``, which is not negative."""
         return -self.kappa * float(np.sum(np.log(weights / weights.mean())))
 
-    def learn(self, weights: Array, lesson: Lesson) -> Array:
+    def learn(self, weights: Array, sums: ViolationSums) -> Array:
         """Take some steps along the gradient in ``log a``; the mean weight stays 1."""
-        value, slope = self.value_and_slope(weights, lesson)
+        value, slope = self.value_and_slope(weights, sums)
         length, n_steps = 1 / _steepest(slope), 0
         for _ in range(GRADIENT_TRIES):
             length = min(length, LONGEST / _steepest(slope))
             tried = weights * np.exp(-length * slope)
             tried /= tried.mean()
-            found, next_slope = self.value_and_slope(tried, lesson)
+            found, next_slope = self.value_and_slope(tried, sums)
             if found <= value - ARMIJO * length * float(slope @ slope):
                 weights, value, slope = tried, found, next_slope
                 n_steps += 1
@@ -214,22 +208,22 @@ class DirectionsTeacher:
                 length /= 4
         return weights
 
-    def value_and_slope(self, weights: Array, lesson: Lesson) -> tuple[float, Array]:
+    def value_and_slope(self, weights: Array, sums: ViolationSums) -> tuple[float, Array]:
         """Objective as a function of the weights (but for constants), and its slope in ``log a``.
 
         ``∂cos/∂a_m = x_m z_m / (‖x‖‖z‖) - ½ cos ( x_m²/‖x‖² + z_m²/‖z‖² )``, summed with -1 for
-        rows and their centres and for violated must-links, +1 for violated cannot-links.
+        rows and their centers and for violated must-links, +1 for violated cannot-links.
         """
-        centers = lesson.centers.astype(np.float64)
+        centers = sums.centers.astype(np.float64)
         units = centers / np.sqrt(weighted_squares(centers, weights))[:, None]
-        sums, squares, cosines = self._row_sums(weights, units, lesson.labels)
-        slope = -np.sum(sums * units, axis=0) + squares / 2 + cosines @ units**2 / 2
+        images, squares, cosines = self._row_sums(weights, units, sums.labels)
+        slope = -np.sum(images * units, axis=0) + squares / 2 + cosines @ units**2 / 2
         value = -float(cosines.sum())
         lengths = self._lengths(weights)
         for products, ends, factor, cos in zip(
             (self._must, self._cannot),
-            (self._pairs.must_link, self._pairs.cannot_link),
-            (-lesson.must_link, lesson.cannot_link),
+            self._ends,
+            (-sums.must_link, sums.cannot_link),
             self._cosines(weights),
             strict=True,
         ):

@@ -1,22 +1,51 @@
-"""Metrics of clusters: one for all or one each, full matrices or one weight per feature.
+"""Metrics of clusters, one for all or one each: distances in them, passes over rows, far pairs.
 
 ``‖v‖²_A = v'Av`` with ``A`` positive definite, or ``Σ_d a_d v_d²`` for weights ``a``.
+
+A violated cannot-link costs ``Dmax(A) - ‖x_i - x_j‖²_A`` with the largest distance
+``Dmax(A) = max_pq ‖x_p - x_q‖²_A``. As a maximum over pairs, Dmax is convex but not linear in A:
+the metric that minimizes the objective for the present farthest pair can be worse once the pair is
+chosen anew. A linear upper bound keeps the metric step exact:
+
+- weights: ``Dmax(a) ≤ Σ_d a_d R_d²`` with the range ``R_d`` of every feature;
+- matrices: ``Dmax(A) ≤ tr(A B)``, ``B = 4 r² Σ`` with the total covariance Σ and
+  ``r² = max_i (x_i - m)'Σ⁻¹(x_i - m)``, because ``vv' ≤ (v'Σ⁻¹v) Σ`` and ``v'Σ⁻¹v ≤ (2r)²``.
+
+``B - vv'`` is then positive semidefinite for the difference v of any two rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._typing import Array
-from sidelight.cluster._core._distances import CenterProducts, Scratch, without_noise
+from sidelight._fit.moments import Moments, feature_ranges
+from sidelight._fit.tiles import EqualWeights, tiles
+from sidelight._kernels.cluster.metric import add_sparse_squares, add_squares
+from sidelight._typing import Array, FloatArray
+from sidelight.cluster._core._distances import (
+    CenterProducts,
+    Scratch,
+    dense,
+    dense_rows,
+    map_tiles,
+    nearest_by_products,
+    one_pass,
+    pass_arguments,
+    without_noise,
+)
+from sidelight.engine import RowSource
+
+#: Jumps to the farthest row of the farthest row.
+JUMPS = 3
+ROWS_AT_ONCE = 2000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Metrics:
     """One metric for all clusters or one for each.
 
@@ -30,8 +59,8 @@ class Metrics:
         Covariance by which every row is blurred: it adds ``tr(A blur)`` to its squared distances.
     """
 
-    values: npt.NDArray[np.float64]
-    log_det: npt.NDArray[np.float64]
+    values: FloatArray
+    log_det: FloatArray
     blur: Any = 0.0
 
     @classmethod
@@ -42,11 +71,6 @@ class Metrics:
         one = np.eye(n_features) if full else np.ones(n_features)
         log_det = np.full(n_metrics, n_features * np.log(factor))
         return cls(np.repeat(factor * one[None], n_metrics, axis=0), log_det, blur)
-
-    @classmethod
-    def fitted(cls, values: Array, rewards: Array) -> Metrics:
-        """Make metrics of what an estimator keeps of them."""
-        return cls(values[None] if len(rewards) == 1 else values, rewards)
 
     @property
     def is_full(self) -> bool:
@@ -59,11 +83,11 @@ class Metrics:
         return len(self.values) == 1
 
     @property
-    def rewards(self) -> npt.NDArray[np.float64]:
+    def rewards(self) -> FloatArray:
         """What a row saves by belonging to a metric: ``log det A - tr(A blur)``."""
         return self.log_det - self.inner(self.blur)
 
-    def inner(self, forms: Array) -> npt.NDArray[np.float64]:
+    def inner(self, forms: Array) -> FloatArray:
         """Return ``tr(A_g S_g)`` of forms of the same shape, or of one form and all metrics."""
         return np.sum(self.values * forms, axis=tuple(range(1, self.values.ndim)))
 
@@ -71,12 +95,12 @@ class Metrics:
         """Return ``rows @ A_g``."""
         return rows @ self.values[g] if self.is_full else rows * self.values[g]
 
-    def squared_norms(self, rows: Any) -> npt.NDArray[np.float64]:
+    def squared_norms(self, rows: Any) -> FloatArray:
         """Return ``‖v‖²_A`` of all rows in all metrics, shape (m, g)."""
         if not self.is_full:
             squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
             return np.asarray(squares @ self.values.T)
-        rows = rows.toarray() if sparse.issparse(rows) else rows
+        rows = dense(rows)
         norms = [np.einsum("ij,ij->i", rows @ matrix, rows) for matrix in self.values]
         return np.stack(norms, axis=1)
 
@@ -86,8 +110,8 @@ class Metrics:
         return np.broadcast_to(per_metric, shape) if self.is_shared else per_metric
 
 
-def squared_to_centers(rows: Any, centers: Array, metrics: Metrics) -> npt.NDArray[np.float64]:
-    """Return ``‖x - μ_h‖²_{A_h}`` of all rows and centres, shape (m, k)."""
+def squared_to_centers(rows: Any, centers: Array, metrics: Metrics) -> FloatArray:
+    """Return ``‖x - μ_h‖²_{A_h}`` of all rows and centers, shape (m, k)."""
     centers = centers.astype(np.float64)
     if metrics.is_full:
         return _squared_full(rows, centers, metrics)
@@ -103,23 +127,23 @@ def squared_to_centers(rows: Any, centers: Array, metrics: Metrics) -> npt.NDArr
     return without_noise(scale - 2 * np.asarray(rows @ (weights * centers).T), scale)
 
 
-def _squared_full(rows: Any, centers: Array, metrics: Metrics) -> npt.NDArray[np.float64]:
-    dense = rows.toarray() if sparse.issparse(rows) else rows
-    squared = np.empty((len(dense), len(centers)))
+def _squared_full(rows: Any, centers: Array, metrics: Metrics) -> FloatArray:
+    points = dense(rows)
+    squared = np.empty((len(points), len(centers)))
     if metrics.is_shared:
         middle = centers.mean(axis=0)
         factor = np.linalg.cholesky(metrics.values[0])
-        stretched, ends = (dense - middle) @ factor, (centers - middle) @ factor
+        stretched, ends = (points - middle) @ factor, (centers - middle) @ factor
         scale = np.einsum("ij,ij->i", stretched, stretched)[:, None] + np.sum(ends**2, axis=1)
         return without_noise(scale - 2 * stretched @ ends.T, scale)
     for h, (center, matrix) in enumerate(zip(centers, metrics.values, strict=True)):
-        stretched = (dense - center) @ np.linalg.cholesky(matrix)
+        stretched = (points - center) @ np.linalg.cholesky(matrix)
         squared[:, h] = np.einsum("ij,ij->i", stretched, stretched)
     return squared
 
 
 class MetricProducts(CenterProducts):
-    """Products of rows with centres for which the nearest has the least ``‖·‖²_A`` less reward.
+    """Products of rows with centers for which the nearest has the least ``‖·‖²_A`` less reward.
 
     One metric for all needs no more than Euclidean distance does, a product with ``A μ_h``:
     ``‖x - μ_h‖²_A / 2 = ‖x‖²_A / 2 - x·Aμ_h + ‖μ_h‖²_A / 2``.
@@ -157,30 +181,290 @@ class MetricProducts(CenterProducts):
         return products
 
 
-class PairGaps:
+class PairOffsets:
     """Differences of the rows of pairs, and what metrics see of them."""
 
     def __init__(self, points: Any, pairs: Array, *, full: bool) -> None:
-        gaps = points[pairs[:, 0]] - points[pairs[:, 1]]
+        offsets = points[pairs[:, 0]] - points[pairs[:, 1]]
         self._full = full
         if full:
-            self._gaps = gaps.toarray() if sparse.issparse(gaps) else gaps
+            self._offsets = dense(offsets)
+        elif sparse.issparse(offsets):
+            self._squares = offsets.multiply(offsets).tocsr()
         else:
-            self._squares = gaps.multiply(gaps).tocsr() if sparse.issparse(gaps) else gaps * gaps
+            self._squares = offsets * offsets
 
-    def squared(self, metrics: Metrics) -> npt.NDArray[np.float64]:
+    def squared(self, metrics: Metrics) -> FloatArray:
         """Return ``‖x_i - x_j‖²_A`` of all pairs in all metrics, shape (pairs, g)."""
         if self._full:
-            return metrics.squared_norms(self._gaps)
+            return metrics.squared_norms(self._offsets)
         return np.asarray(self._squares @ metrics.values.T)
 
-    def scatter(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def scatter(self, weights: FloatArray) -> FloatArray:
         """Return ``Σ_e w_eg v_e v_e'`` (or its diagonal) for weights of shape (pairs, g)."""
         if not self._full:
             return np.asarray(self._squares.T @ weights).T
         sums = []
         for weight in weights.T:
             counted = np.flatnonzero(weight)
-            gaps = self._gaps[counted]
-            sums.append(gaps.T @ (weight[counted, None] * gaps))
-        return np.array(sums).reshape(weights.shape[1], *self._gaps.shape[1:] * 2)
+            offsets = self._offsets[counted]
+            sums.append(offsets.T @ (weight[counted, None] * offsets))
+        return np.array(sums).reshape(weights.shape[1], *self._offsets.shape[1:] * 2)
+
+
+# ------------------------------------------------------------------------- passes over the rows
+
+
+def metric_pass(
+    source: RowSource,
+    centers: Array,
+    metrics: Metrics,
+    constrained: Array,
+    fixed: Array,
+    before: Array | None,
+) -> tuple[tuple[Array, ...], Array]:
+    """Label the rows by ``argmin_h ‖x - μ_h‖²_{A_h} - reward_h`` and add up.
+
+    Returns ``(offsets, sizes, n_changed[, scatters])`` and the labels: sums of the offsets
+    ``x - μ`` by cluster, sizes, the number of labels that changed and, with a metric per cluster,
+    the scatter of every cluster around its center. ``fixed`` are labels of the ``constrained``
+    rows.
+    """
+    products = MetricProducts(centers, metrics, is_sparse=source.is_sparse)
+    label = one_pass(source, centers, constrained, fixed.astype(np.int32), products=products)
+
+    def work(block: Any, positions: range, *aligned: Array) -> tuple[tuple[Any, ...], Any]:
+        (offsets, sizes, _, n_changed), (labels,) = label(block, positions, *aligned)
+        if metrics.is_shared:
+            return (offsets, sizes, n_changed), (labels,)
+        scatters = _scatters(block, centers, labels, offsets, sizes, full=metrics.is_full)
+        return (offsets, sizes, n_changed, scatters), (labels,)
+
+    aligned = pass_arguments(source, EqualWeights(source), before)
+    totals, (labels,) = source.map_reduce(work, aligned=aligned)
+    return totals, labels
+
+
+def _scatters(
+    block: Any, centers: Array, labels: Array, offsets: Array, sizes: Array, *, full: bool
+) -> FloatArray:
+    """Return the scatter of every cluster of a block around its center."""
+    centers = centers.astype(np.float64)
+    k, d = centers.shape
+    if full:
+        scatters = np.zeros((k, d, d))
+        for tile in tiles(block.shape[0]):
+            rows, label = dense(block[tile]), labels[tile]
+            order = np.argsort(label, kind="stable")
+            edges = np.searchsorted(label[order], np.arange(k + 1))
+            for h in np.flatnonzero(np.diff(edges)):
+                away = rows[order[edges[h] : edges[h + 1]]] - centers[h]
+                scatters[h] += away.T @ away
+        return scatters
+    scatters = np.zeros((k, d))
+    if sparse.issparse(block):
+        add_sparse_squares(
+            block.data.astype(np.float64), block.indices, block.indptr, labels, scatters
+        )
+        # Σ (x - μ)² = Σ x² - 2 μ Σ (x - μ) - n μ²
+        return scatters - 2 * centers * offsets - sizes[:, None] * centers**2
+    add_squares(block, centers, labels, scatters)
+    return scatters
+
+
+@dataclass(frozen=True)
+class MetricDistances:
+    """Distances of new rows to fitted centers.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (k, d)
+        The centers.
+    metrics : Metrics
+        Metrics of the clusters, or of all of them.
+    """
+
+    centers: Array
+    metrics: Metrics
+
+    @classmethod
+    def fitted(cls, centers: Array, values: Array, rewards: Array) -> MetricDistances:
+        """Make the distances of what an estimator keeps of its metrics."""
+        return cls(centers, Metrics(values[None] if len(rewards) == 1 else values, rewards))
+
+    def labels(self, source: RowSource) -> Array:
+        """Label every row with ``argmin_h ‖x - μ_h‖²_{A_h} - reward_h`` (int32)."""
+        products = MetricProducts(self.centers, self.metrics, is_sparse=source.is_sparse)
+        return nearest_by_products(source, products)
+
+    def all(self, source: RowSource) -> Array:
+        """Return ``‖x - μ_h‖_{A_h}`` of all rows and centers in the type of the rows."""
+        return map_tiles(
+            source,
+            lambda rows: np.sqrt(squared_to_centers(rows, self.centers, self.metrics)),
+            dtype=source.dtype,
+        )
+
+    def costs(self, source: RowSource) -> Array:
+        """Return ``‖x - μ_h‖²_{A_h} - reward_h`` of every row at its label (float64)."""
+        labels = self.labels(source)
+        costs = labelled_costs(source, self.centers, self.metrics, labels)
+        return costs - self.metrics.of_clusters(self.metrics.rewards, len(self.centers))[labels]
+
+
+def squared_to_point(source: RowSource, point: Array, metrics: Metrics, g: int) -> Array:
+    """Return ``‖x - p‖²_{A_g}`` of every row (float64)."""
+    metric = Metrics(metrics.values[g : g + 1], metrics.log_det[g : g + 1])
+    return map_tiles(source, lambda rows: squared_to_centers(rows, point[None], metric)[:, 0])
+
+
+def labelled_costs(source: RowSource, centers: Array, metrics: Metrics, labels: Array) -> Array:
+    """Return ``‖x_i - μ_{l_i}‖²_{A_{l_i}}`` of every row (float64)."""
+
+    def measure(rows: Any, labels: Array) -> Array:
+        return squared_to_centers(rows, centers, metrics)[np.arange(len(labels)), labels]
+
+    return map_tiles(source, measure, labels)
+
+
+# ------------------------------------------------------------------------- the largest distance
+
+
+class MaxDistance(Protocol):
+    """What stands for the largest distance."""
+
+    #: Whether it is linear in the metric.
+    linear: bool
+    #: Factor on the prices of cannot-links, so that weights keep their meaning.
+    scale: float
+
+    def at(self, metrics: Metrics) -> tuple[Array, Array]:
+        """Return ``Dmax`` of every metric (g,), and forms B_g with ``Dmax = tr(A_g B_g)``."""
+
+
+class Bound:
+    """A linear upper bound."""
+
+    linear = True
+
+    def __init__(self, form: Array, scale: float) -> None:
+        self._form = form
+        self.scale = scale
+
+    def at(self, metrics: Metrics) -> tuple[Array, Array]:
+        """Return the bound at every metric and its form, which is always the same."""
+        forms = np.broadcast_to(self._form, metrics.values.shape)
+        return metrics.inner(forms), forms
+
+
+class FarthestPair:
+    """The farthest pair, or one found by sweeps; never below the cannot-links themselves."""
+
+    linear = False
+    scale = 1.0
+
+    def __init__(
+        self, source: RowSource, mean: Array, points: Any, cannot_link: Array, *, exact: bool
+    ) -> None:
+        self._source = source
+        self._mean = mean
+        self._points = points
+        self._cannot_link = cannot_link
+        self._exact = exact
+        # Asked for again and again at the same metrics, by several restarts at once.
+        self._known: WeakKeyDictionary[Metrics, tuple[Array, Array]] = WeakKeyDictionary()
+
+    def at(self, metrics: Metrics) -> tuple[Array, Array]:
+        """Find a farthest pair for every metric."""
+        found = self._known.get(metrics)
+        if found is None:
+            found = self._known[metrics] = self._find(metrics)
+        return found
+
+    def _find(self, metrics: Metrics) -> tuple[Array, Array]:
+        found = [self._farthest(metrics, g) for g in range(len(metrics.values))]
+        offsets = np.array(found)
+        forms = offsets**2
+        if metrics.is_full:
+            forms = offsets[:, :, None] * offsets[:, None, :]
+        return metrics.inner(forms), forms
+
+    def _farthest(self, metrics: Metrics, g: int) -> Array:
+        one, other = farthest_pair(self._source, self._mean, metrics, g, exact=self._exact)
+        ends = dense_rows(self._source, [one, other]).astype(np.float64)
+        offset = ends[0] - ends[1]
+        pairs = PairOffsets(self._points, self._cannot_link, full=metrics.is_full)
+        own = pairs.squared(metrics)[:, g]
+        if len(own) and own.max() > metrics.squared_norms(offset[None])[0, g]:
+            ends = dense(self._points[self._cannot_link[int(np.argmax(own))]])
+            offset = ends[0] - ends[1]
+        return offset
+
+
+def farthest_pair(
+    source: RowSource, mean: Array, metrics: Metrics, g: int, *, exact: bool
+) -> tuple[int, int]:
+    """Find two rows far apart: from the row farthest from the mean jump to its farthest, and on.
+
+    For the exact pair only rows i count with ``r_i + max r ≥ D``, where r is the distance to the
+    mean and D the distance that the jumps have reached.
+    """
+    radii = squared_to_point(source, mean, metrics, g)
+    one = int(np.argmax(radii))
+    other, reached = one, 0.0
+    for _ in range(JUMPS):
+        point = dense_rows(source, [one])[0].astype(np.float64)
+        squared = squared_to_point(source, point, metrics, g)
+        farthest = int(np.argmax(squared))
+        if squared[farthest] <= reached:
+            break
+        other, one, reached = one, farthest, float(squared[farthest])
+    if not exact:
+        return one, other
+    lengths = np.sqrt(radii)
+    candidates = np.flatnonzero(lengths + lengths.max() >= np.sqrt(reached) * (1 - 1e-9))
+    return _exhaustive(source, candidates, metrics, g, (one, other), reached)
+
+
+def _exhaustive(
+    source: RowSource,
+    candidates: Array,
+    metrics: Metrics,
+    g: int,
+    best: tuple[int, int],
+    reached: float,
+) -> tuple[int, int]:
+    """Compare all pairs of the candidates, a block at a time."""
+    factor = np.linalg.cholesky(metrics.values[g]) if metrics.is_full else None
+    rows = dense_rows(source, candidates).astype(np.float64)
+    rows -= rows.mean(axis=0)
+    rows = rows @ factor if factor is not None else rows * np.sqrt(metrics.values[g])
+    norms = np.einsum("ij,ij->i", rows, rows)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        piece = slice(start, start + ROWS_AT_ONCE)
+        squared = norms[piece, None] + norms[start:] - 2 * rows[piece] @ rows[start:].T
+        place = int(np.argmax(squared))
+        if squared.flat[place] > reached * (1 + 1e-12):
+            i, j = np.unravel_index(place, squared.shape)
+            best = int(candidates[start + i]), int(candidates[start + j])
+            reached = float(squared.flat[place])
+    return best
+
+
+def bound_of_distances(source: RowSource, moments: Moments, *, full: bool, ridge: float) -> Bound:
+    """Make the linear bound; its scale takes it to the farthest pair at the identity metric."""
+    plain = Metrics.multiple_of_identity(1.0, source.n_features, 1, full=full)
+    if full:
+        covariance = moments.scatter / source.n_rows + ridge * np.eye(source.n_features)
+        inverse = np.linalg.inv(covariance)
+        whitened = Metrics((inverse + inverse.T)[None] / 2, np.zeros(1))
+        radius = squared_to_point(source, moments.mean, whitened, 0).max()
+        form = 4 * radius * covariance
+    else:
+        low, high = feature_ranges(source)
+        form = (high.astype(np.float64) - low) ** 2
+    one, other = farthest_pair(source, moments.mean, plain, 0, exact=False)
+    ends = dense_rows(source, [one, other]).astype(np.float64)
+    largest = float(np.trace(form) if full else np.sum(form))
+    scale = float(np.sum((ends[0] - ends[1]) ** 2)) / largest if largest > 0 else 1.0
+    return Bound(form, scale)

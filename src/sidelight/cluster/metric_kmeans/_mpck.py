@@ -2,41 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from functools import partial
+from typing import Any, Literal, Protocol, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.checks import check_n_clusters, check_weights
-from sidelight._typing import Array
-from sidelight.cluster._core._alternate import Alternated, alternate
-from sidelight.cluster._core._base import _KMeansBase
-from sidelight.cluster._core._lloyd import LloydResult
-from sidelight.cluster.metric_kmeans._max_distance import MAX_DISTANCES
-from sidelight.cluster.metric_kmeans._metric_rows import (
-    label_by_metric,
-    labelled_costs,
-    metric_distances,
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    Count,
+    FiniteNonNegative,
+    NonNegative,
+    Seed,
+    Verbosity,
 )
-from sidelight.cluster.metric_kmeans._metrics import Metrics
-from sidelight.cluster.metric_kmeans._mpck_problem import MetricProblem
-from sidelight.cluster.pairs._starts import Starts, check_penalty
+from sidelight._typing import Array
+from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, short_kmeans
+from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem
+from sidelight.cluster.metric_kmeans._metrics import MetricDistances
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
-
-METRICS = ("shared", "per-cluster")
-SHAPES = ("auto", "full", "diagonal")
 
 #: A full matrix is learned where there are this many rows per feature, and not too many features.
 ROWS_PER_FEATURE = 10
 MOST_FEATURES = 1000
 
 
-class MPCKMeans(_KMeansBase):
-    """Metric pairwise constrained k-means: violated pairs teach how to measure distance.
+class Distances(Protocol):
+    """How far new rows are from fitted centers."""
 
-    Minimises over labels ``l``, centres ``μ`` and metrics ``A_h``::
+    def labels(self, source: RowSource) -> Array:
+        """Return the nearest center of every row (int32)."""
+
+    def all(self, source: RowSource) -> Array:
+        """Return the distances of all rows and centers in the type of the rows."""
+
+    def costs(self, source: RowSource) -> Array:
+        """Return the cost of every row at its nearest center (float64)."""
+
+
+class _LearnedDistanceBase(_KMeansBase):
+    """k-means whose distance is learned; ``_distances`` is the fitted one."""
+
+    def _distances(self) -> Distances:
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._distances().labels(self._validate_rows(X, reset=False))
+
+    def transform(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._distances().all(self._validate_rows(X, reset=False))
+
+    def _predicted_costs(self, source: RowSource) -> Array:
+        return self._distances().costs(source)
+
+
+class MPCKMeans(_LearnedDistanceBase):
+    """Metric pairwise constrained k-means: learns the distance from violated pairs.
+
+    Minimizes over labels ``l``, centers ``μ`` and metrics ``A_h``::
 
         J = Σ_i ( ‖x_i - μ_{l_i}‖²_A - log det A )                       A = A_{l_i}
           + Σ_ML w_ij [l_i ≠ l_j] ( ½ ‖x_i - x_j‖²_{A_{l_i}} + ½ ‖x_i - x_j‖²_{A_{l_j}} )
@@ -46,13 +73,13 @@ class MPCKMeans(_KMeansBase):
     must-link costs more the farther its rows are apart, a violated cannot-link the closer they are:
     features that keep such rows apart (together) lose (gain) weight. Rows without constraints go
     where ``‖x - μ_h‖²_{A_h} - log det A_h`` is least; the labels of constrained rows are improved
-    one by one and must-link component by component; centres are means; metrics are
+    one by one and must-link component by component; centers are means; metrics are
     ``A_h = n_h S_h⁻¹`` with the scatter of the cluster and of its violated pairs. No step raises
-    ``J``.
+    ``J``. Read more in the :doc:`user guide </cluster/metric_kmeans>`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int >= 1, default=8
         Number of clusters ``k``.
     metric : {"shared", "per-cluster"}, default="shared"
         One metric for all clusters, or one each. Metrics of clusters need about ``5 d`` rows per
@@ -65,47 +92,38 @@ class MPCKMeans(_KMeansBase):
         step is exact (its price is scaled once to that of the farthest pair); a far pair found by
         jumps from row to farthest row, O(n d); or the farthest pair, O(n² d) at worst. The last two
         accept a metric only where ``J`` falls with the pair chosen anew.
-    penalty : float, default=1.0
-        Factor on the weights of all pairs. It has no unit: distances are measured in the learned
-        metric.
-    init : {"auto", "neighbourhoods", "k-means", "k-means++", "random"} or array of shape \
-(n_clusters, n_features), default="auto"
-        Where to start: the means of must-link components, some iterations of k-means, greedy D²
-        sampling, random rows, or these centres. ``"auto"`` starts once from the neighbourhoods and
-        otherwise with k-means: metrics that are learned from seeds alone mislead.
-    n_init : int, default=10
-        Number of starts, of which the best is kept; one is enough when ``init`` is an array.
-    max_iter : int, default=100
-        At most this many iterations per start.
-    tol : float, default=1e-6
+    penalty : float >= 0, finite or "auto", default="auto"
+        Factor on the weights of all pairs, without unit: distances are measured in the learned
+        metric. ``"auto"`` is 1, the published method.
+    init : {"auto", "neighborhoods", "k-means", "k-means++", "random"} or array, default="auto"
+        Initial centers: the means of must-link components, some iterations of k-means, greedy D²
+        sampling, random rows, or an array of shape (n_clusters, n_features). ``"auto"`` starts once
+        from the neighborhoods and otherwise with k-means: metrics that are learned from seeds alone
+        mislead.
+    n_init : int >= 1, default=10
+        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
+    max_iter : int >= 1, default=100
+        Largest number of iterations of a restart.
+    tol : float >= 0, default=1e-06
         Stop when no label changes and ``J`` falls by less than this share of its size.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres, in the element type of the rows.
+        Centers, in the element type of the rows.
     metrics_ : ndarray of float64
         The metric: shape (d, d) or (d,) when shared, with the number of clusters in front
         otherwise.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of every row.
+    penalty_ : float
+        The penalty that was used.
     inertia_ : float
-        Sum of the squared distances to the centres of the clusters, in their metrics.
+        Sum of the squared distances of the rows to the centers of their clusters, in their metrics.
     objective_ : float
         ``J`` at the end, with the two small terms of the notes.
-    history_ : ndarray
-        ``J`` at every iteration; never rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether labels and objective stood still before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate; ``constraints.violations(labels_)``
-        tells which.
 
     See Also
     --------
@@ -141,18 +159,19 @@ class MPCKMeans(_KMeansBase):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Count = 8,
         *,
-        metric: str = "shared",
-        shape: str = "auto",
-        max_distance: str = "bound",
-        penalty: float = 1.0,
-        init: Any = "auto",
-        n_init: int = 10,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        random_state: Any = None,
-        verbose: int = 0,
+        metric: Literal["shared", "per-cluster"] = "shared",
+        shape: Literal["auto", "full", "diagonal"] = "auto",
+        max_distance: Literal["bound", "sweep", "exact"] = "bound",
+        penalty: FiniteNonNegative | Auto = "auto",
+        init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"]
+        | ArrayLike = "auto",
+        n_init: Count = 10,
+        max_iter: Count = 100,
+        tol: NonNegative = 1e-6,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
@@ -180,133 +199,30 @@ class MPCKMeans(_KMeansBase):
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Cluster the rows and learn the metrics.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            What is known about the rows.
-
-        Returns
-        -------
-        self : MPCKMeans
-            The fitted clusterer.
-        """
-        source = self._validate_rows(X, reset=True)
-        known = self._check_constraints(constraints, y, source.n_rows)
-        check_n_clusters(self.n_clusters, source.n_rows)
-        self._check_choices()
-        self._warn_of_contradictions(known)
+        source, known = self._validate_fit(X, y, constraints)
+        self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
         problem = MetricProblem(
             source,
             known,
-            float(self.penalty),
+            self.penalty_,
             self.n_clusters,
             shared=self.metric == "shared",
             full=full_metric(source) if self.shape == "auto" else self.shape == "full",
             max_distance=self.max_distance,
         )
-        starts = Starts(source, known, self.init, self.n_init)
-
-        def run(number: int, random_state: np.random.RandomState) -> Alternated:
-            centers = starts.centers(number, self, random_state)
-            return alternate(
-                problem.with_chance(random_state),
-                problem.start(centers),
-                max_iter=self.max_iter,
-                tol=self.tol,
-                description="MPCKMeans",
-                verbose=self.verbose,
-            )
-
-        return self._set_fitted_attributes(self._best_restart(starts.n_starts, run, source), known)
+        best = self._best_alternation(problem, source, known, partial(short_kmeans, source))
+        return self._set_fitted_attributes(best, known)
 
     def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
-        """Set the fitted attributes."""
-        assert isinstance(result, Alternated)
         super()._set_fitted_attributes(result, constraints)
-        metrics: Metrics = result.state.metrics
+        metrics = result.parameters.metrics
         self.metrics_ = metrics.values[0] if metrics.is_shared else metrics.values
         self._rewards = metrics.rewards
         return self
 
-    def _check_choices(self) -> None:
-        check_penalty(self.penalty)
-        for name, choices in (
-            ("metric", METRICS),
-            ("shape", SHAPES),
-            ("max_distance", MAX_DISTANCES),
-        ):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}.")
-
-    def predict(self, X: Any) -> Array:
-        """Return the cluster with the least ``‖x - μ_h‖²_{A_h} - log det A_h`` for every row.
-
-        Rows are blurred here as in the fit, which matters only to metrics per cluster.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_samples,)
-            Cluster of every row.
-        """
-        check_is_fitted(self)
-        source = self._validate_rows(X, reset=False)
-        metrics = Metrics.fitted(self.metrics_, self._rewards)
-        return label_by_metric(source, self.cluster_centers_, metrics)
-
-    def transform(self, X: Any) -> Array:
-        """Return the distance ``‖x - μ_h‖_{A_h}`` of every row to every centre.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters)
-            Distances in the learned metrics, in the element type of the rows.
-        """
-        check_is_fitted(self)
-        source = self._validate_rows(X, reset=False)
-        metrics = Metrics.fitted(self.metrics_, self._rewards)
-        return metric_distances(source, self.cluster_centers_, metrics)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return minus the sum of ``‖x - μ_h‖²_{A_h} - log det A_h`` at the predicted clusters.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            New rows.
-        y : object
-            Ignored.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            The larger the better.
-        """
-        check_is_fitted(self)
-        source = self._validate_rows(X, reset=False)
-        weights = check_weights(sample_weight, source)
-        centers, metrics = self.cluster_centers_, Metrics.fitted(self.metrics_, self._rewards)
-        labels = label_by_metric(source, centers, metrics)
-        costs = labelled_costs(source, centers, metrics, labels)
-        costs -= metrics.of_clusters(metrics.rewards, len(centers))[labels]
-        return -float(np.sum(costs if weights is None else costs * weights))
+    def _distances(self) -> MetricDistances:
+        """The metrics; rows are blurred as in the fit, which matters to metrics per cluster."""
+        return MetricDistances.fitted(self.cluster_centers_, self.metrics_, self._rewards)
 
 
 def full_metric(source: RowSource) -> bool:

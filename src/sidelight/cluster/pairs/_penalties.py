@@ -1,37 +1,51 @@
-"""What violated side information costs, as couplings between rows: the soft part of PCK-means.
+"""What violated side information costs, as couplings between rows.
 
-    P(l) = Σ_ML w_ij [l_i ≠ l_j]  +  Σ_CL w_ij [l_i = l_j]
+    P(l) = Σ_ML f_e [l_i ≠ l_j]  +  Σ_CL t_e [l_i = l_j]
          + u · min_t #{labelled rows i : l_i ≠ t(class of i)}  +  u · Σ_groups min_t #{i : l_i ≠ t}
 
+Prices f and t of pairs are fixed (their weights: PCK-means) or move with centers, metrics or
+weights of features: f = w ‖x_i - x_j‖²_A and t = w (max-distance - ‖x_i - x_j‖²_A) for MPCK-means.
+Where clusters have metrics of their own, or the price is a distance to centers (LCVQE), it depends
+on the clusters of the rows: ``f_e(l_i) + g_e(l_j)`` and ``t_e(l_i)``. Then a price for being apart
+is a cost of the two rows and a reward for being together::
+
+    [l_i ≠ l_j] (f(l_i) + g(l_j))  =  f(l_i) + g(l_j) - [l_i = l_j] (f + g)(l_i)
+
+so that iterated conditional modes look up tables and nothing else.
+
 Labels and groups never become pairs, of which there would be quadratically many. Each class and
-each group has an *anchor*, the cluster t that stands for it, and a row costs the unit weight u for
+each group has an *anchor*, the cluster t that stands for it, and a row costs the unit u for
 being elsewhere; anchors of classes are pairwise different. For given labels of the rows the best
 anchors are a matching (classes) and the most frequent cluster (groups), so P counts exactly what
 :meth:`Constraints.violations` reports. Anchors are nodes of the coupling graph beyond the rows:
-for the rows they are neighbours like any other.
+for the rows they are neighbors like any other.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from sidelight._fit.moments import moments
 from sidelight._kernels.cluster.icm import (
     ROUNDING,
     add_rows,
     block_sweep,
     conditional_costs,
-    icm_sweep,
+    conditional_modes,
     labelled_total,
     restless_nodes,
 )
-from sidelight._typing import Array
-from sidelight.cluster.pairs._icm import conditional_modes
+from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
 
 #: Rounds of sweeps, block moves and anchors; each round lowers the objective, few are ever needed.
 MOST_ROUNDS = 50
@@ -40,16 +54,49 @@ MOST_ROUNDS = 50
 ROWS_AT_ONCE = 8192
 
 
+def resolve_penalty(penalty: float | str, source: RowSource) -> float:
+    """Return the penalty; ``"auto"`` is the mean squared distance of the rows to their mean."""
+    if penalty != "auto":
+        return float(penalty)
+    # Rows that are all the same have no scale; the constraints still count.
+    return moments(source).total_variance or 1.0
+
+
 @dataclass(frozen=True)
 class Anchored:
-    """Rows that know their class, or their group: ``nodes`` belong to anchor ``anchor``."""
+    """Rows that know their class, or their group.
 
-    nodes: npt.NDArray[np.int64]
-    anchor: npt.NDArray[np.int64]
+    Attributes
+    ----------
+    nodes : ndarray of int, shape (m,)
+        Places of the rows.
+    anchor : ndarray of int, shape (m,)
+        Number of the anchor of each.
+    first : int
+        Node of the first anchor; the others follow.
+    n_anchors : int
+        Number of classes or groups.
+    exclusive : bool
+        Whether no two anchors are the same cluster: classes.
+    """
+
+    nodes: IntArray
+    anchor: IntArray
+    first: int
     n_anchors: int
-    exclusive: bool  # classes: no two anchors are the same cluster
+    exclusive: bool
 
-    def choose(self, gain: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    @property
+    def own(self) -> IntArray:
+        """Node of the anchor of every row."""
+        return self.first + self.anchor
+
+    @property
+    def anchors(self) -> slice:
+        """Nodes of all anchors."""
+        return slice(self.first, self.first + self.n_anchors)
+
+    def choose(self, gain: FloatArray) -> IntArray:
         """Anchors of the largest total gain (n_anchors, k), -1 for a class too many."""
         if not self.exclusive:
             return gain.argmax(axis=1)
@@ -60,71 +107,131 @@ class Anchored:
 
 
 class Penalties:
-    """Couplings of the rows that are under any constraint.
+    """The rows under constraints, with a price for every pair.
 
     Parameters
     ----------
     constraints : Constraints
-        What is known.
-    unit : float
-        Cost of violating a statement of weight 1.
+        Side information about the rows.
+    penalty : float
+        Factor on the weights of the pairs; prices are these products until others are set.
+    unit : float, default=None
+        Cost of a labelled or grouped row elsewhere than its class or group; ``penalty`` by default.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (r,)
+        Positions of the rows under any constraint, ascending.
+    must_link, cannot_link : ndarray of shape (m, 2)
+        Pairs, as places in ``rows``.
+    must_link_weight, cannot_link_weight : ndarray of shape (m,)
+        ``penalty`` times the weights of the pairs.
+    linked_rows : ndarray
+        Positions of the rows with a must-link.
     """
 
-    # Where the price of a pair depends on the cluster it is in, these are others.
-    _sweep = staticmethod(icm_sweep)
-    _block_sweep = staticmethod(block_sweep)
-    _conditional_costs = staticmethod(conditional_costs)
-    graph: tuple[Array, Array, Array]
-
-    def __init__(self, constraints: Constraints, unit: float) -> None:
-        self.unit = unit
+    def __init__(self, constraints: Constraints, penalty: float, unit: float | None = None) -> None:
+        self.unit = penalty if unit is None else unit
         labels, groups = constraints.labels, _shared(constraints.groups)
-        mentioned = np.zeros(constraints.n_samples, dtype=bool)
-        mentioned[constraints.must_link] = True
-        mentioned[constraints.cannot_link] = True
-        for codes in (labels, groups):
-            if codes is not None:
-                mentioned |= codes >= 0
-        self.rows = np.flatnonzero(mentioned)
+        self.rows = constraints.mentioned
         self.must_link = np.searchsorted(self.rows, constraints.must_link)
         self.cannot_link = np.searchsorted(self.rows, constraints.cannot_link)
-        self.must_link_weight = unit * constraints.must_link_weight
-        self.cannot_link_weight = unit * constraints.cannot_link_weight
-        self.anchored = [
-            _anchored(codes[self.rows], exclusive)
-            for codes, exclusive in ((labels, True), (groups, False))
-            if codes is not None
-        ]
-        ends = len(self.rows) + np.cumsum([0, *(kind.n_anchors for kind in self.anchored)])
-        self.first_anchor, self.n_nodes = ends[:-1], int(ends[-1])
+        self.must_link_weight = penalty * constraints.must_link_weight
+        self.cannot_link_weight = penalty * constraints.cannot_link_weight
+        self.linked_rows = np.unique(constraints.must_link)
+        self.anchored: list[Anchored] = []
+        self.n_nodes = len(self.rows)
+        for codes, exclusive in ((labels, True), (groups, False)):
+            if codes is not None:
+                self.anchored.append(_anchored(codes[self.rows], self.n_nodes, exclusive))
+                self.n_nodes += self.anchored[-1].n_anchors
         self._build_graph()
         self._build_blocks(constraints)
+        self._set_prices(self.must_link_weight, self.cannot_link_weight)
 
     def _build_graph(self) -> None:
-        """Symmetric couplings: -w for a must-link, +w for a cannot-link, -u to an anchor."""
+        """Both directions of every statement (pairs, then anchors), sorted by where they leave."""
         ends = [self.must_link, self.cannot_link]
-        values = [-self.must_link_weight, self.cannot_link_weight]
-        for kind, first in zip(self.anchored, self.first_anchor, strict=True):
-            ends.append(np.column_stack([kind.nodes, first + kind.anchor]))
-            values.append(np.full(len(kind.nodes), -self.unit))
-        one, other = np.concatenate(ends).T
-        leaving, value = np.concatenate([one, other]), np.concatenate(values * 2)
+        ends += [np.column_stack([kind.nodes, kind.own]) for kind in self.anchored]
+        stated = np.concatenate(ends).astype(np.int64)
+        self._n_anchorings = len(stated) - len(self.must_link) - len(self.cannot_link)
+        leaving = np.concatenate([stated[:, 0], stated[:, 1]])
         order = np.argsort(leaving, kind="stable")
-        starts = np.searchsorted(leaving[order], np.arange(self.n_nodes + 1))
-        self.graph = (starts, np.concatenate([other, one])[order], value[order])
+        self._starts = np.searchsorted(leaving[order], np.arange(self.n_nodes + 1))
+        self._neighbors = np.concatenate([stated[:, 1], stated[:, 0]])[order]
+        self._statement = np.concatenate([np.arange(len(stated))] * 2)[order]
 
     def _build_blocks(self, constraints: Constraints) -> None:
         """Must-link components of at least two rows: what is moved as a whole."""
         component = constraints.closure(on_contradiction="keep").component[self.rows]
         _, block, size = np.unique(component, return_inverse=True, return_counts=True)
-        self.block = np.full(self.n_nodes, -1, dtype=np.int64)
-        self.block[: len(block)] = block
-        self.members = np.argsort(block, kind="stable")
-        self.member_starts = np.concatenate([[0], np.cumsum(size)])
-        self.is_movable = size > 1
+        self._block = np.full(self.n_nodes, -1, dtype=np.int64)
+        self._block[: len(block)] = block
+        self._members = np.argsort(block, kind="stable")
+        self._member_starts = np.concatenate([[0], np.cumsum(size)])
+        self._is_movable = size > 1
+
+    # ------------------------------------------------------------------------------------- prices
+
+    def with_prices(self, apart: Array, together: Array) -> Self:
+        """Return the same statements with other prices.
+
+        Parameters
+        ----------
+        apart : ndarray of shape (m,)
+            Prices ``f`` of must-links whose rows are apart.
+        together : ndarray of shape (m,)
+            Prices ``t`` of cannot-links whose rows are together.
+        """
+        priced = copy.copy(self)
+        priced._set_prices(apart, together)
+        return priced
+
+    def with_tables(self, first: Array, second: Array, together: Array) -> ClusterPenalties:
+        """Return the same statements with prices that depend on the cluster.
+
+        Parameters
+        ----------
+        first, second : ndarray of shape (m, k)
+            Prices ``f`` and ``g`` of must-links, in the cluster of their first and second row.
+        together : ndarray of shape (m, k)
+            Prices ``t`` of cannot-links.
+        """
+        return ClusterPenalties(self, first, second, together)
+
+    @cached_property
+    def _collectors(self) -> list[sparse.csr_array]:
+        """Matrices that add entries of must-links to their first and to their second row."""
+        m, n = len(self.must_link), len(self.rows)
+        return [
+            sparse.csr_array((np.ones(m), (end, np.arange(m))), shape=(n, m))
+            for end in self.must_link.T
+        ]
+
+    def _set_prices(self, apart: Array, together: Array) -> None:
+        self._apart, self._together = apart, together
+        self._couple(-apart, together)
+
+    def _couple(self, must_link: Array, cannot_link: Array) -> None:
+        """Set what the pairs add to the energy when they are together."""
+        anchoring = np.full((self._n_anchorings, *must_link.shape[1:]), -self.unit)
+        couplings = np.concatenate([must_link, cannot_link, anchoring])
+        self._graph = (self._starts, self._neighbors, couplings[self._statement])
+
+    # ------------------------------------------------------------------------------------- labels
+
+    def relabel(self, cost: Array, labels: Array | None, rng: np.random.RandomState) -> Array:
+        """Lower ``Σ_i cost[i, l_i] + P(l)`` to a local optimum; return the labels of all nodes.
+
+        ``labels`` is what the last call returned, ``None`` to begin with the cheapest clusters.
+        """
+        nearest = cost.argmin(axis=1)
+        start = self.start(nearest, cost.shape[1]) if labels is None else labels.copy()
+        self.improve(cost, nearest, start, rng)
+        return start
 
     def start(self, nearest: Array, n_clusters: int) -> Array:
-        """Labels of rows and anchors to begin with: the nearest centres, the best anchors."""
+        """Labels of rows and anchors to begin with: the nearest centers, the best anchors."""
         labels = np.full(self.n_nodes, -1, dtype=np.int64)
         labels[: len(self.rows)] = nearest
         self._follow_labels(labels, n_clusters)
@@ -137,56 +244,38 @@ class Penalties:
 
         ``nearest`` is the cheapest cluster of every row: ``cost.argmin(axis=1)``.
         """
-        n_rows = len(self.rows)
-        nodes, blocks = np.arange(n_rows), np.flatnonzero(self.is_movable)
+        n_rows, links = len(self.rows), self._graph[:2]
+        nodes, blocks = np.arange(n_rows), np.flatnonzero(self._is_movable)
+        members = self._block, self._members, self._member_starts
         checked: Array | None = None  # the labels that all blocks were last content with
         self._move_anchors(cost, labels)
         for _ in range(MOST_ROUNDS):
-            conditional_modes(self._sweep, cost, nearest, self.graph, labels, nodes, rng)
+            conditional_modes(cost, nearest, self._graph, labels, nodes, rng)
             if checked is not None:
-                restless = restless_nodes(*self.graph[:2], checked, labels, n_rows)
-                blocks = np.unique(self.block[restless])
-                blocks = blocks[self.is_movable[blocks]]
+                restless = restless_nodes(*links, checked, labels, n_rows)
+                blocks = np.unique(self._block[restless])
+                blocks = blocks[self._is_movable[blocks]]
             checked = labels.copy()
-            self._block_sweep(
-                cost,
-                nearest,
-                *self.graph,
-                labels,
-                self.block,
-                self.members,
-                self.member_starts,
-                rng.permutation(blocks),
-            )
+            block_sweep(cost, nearest, *self._graph, labels, *members, rng.permutation(blocks))
             self._follow_labels(labels, cost.shape[1])
             self._move_anchors(cost, labels)
-            nodes = restless_nodes(*self.graph[:2], checked, labels, n_rows)
+            nodes = restless_nodes(*links, checked, labels, n_rows)
             if len(nodes) == 0:
                 break
-
-    def value(self, labels: Array) -> float:
-        """P at these labels of rows and anchors."""
-        together = labels[self.must_link[:, 0]] == labels[self.must_link[:, 1]]
-        apart = labels[self.cannot_link[:, 0]] != labels[self.cannot_link[:, 1]]
-        penalty = self.must_link_weight[~together].sum() + self.cannot_link_weight[~apart].sum()
-        for kind, first in zip(self.anchored, self.first_anchor, strict=True):
-            elsewhere = labels[kind.nodes] != labels[first + kind.anchor]
-            penalty += self.unit * np.count_nonzero(elsewhere)
-        return float(penalty)
 
     def _follow_labels(self, labels: Array, n_clusters: int) -> None:
         """Put every anchor where most of its rows are: the optimum for these labels.
 
-        An anchor only leaves a cluster for one with more rows: ties end nowhere.
+        An anchor moves only to a cluster that holds strictly more of its rows, so ties cannot cause
+        endless swapping.
         """
-        for kind, first in zip(self.anchored, self.first_anchor, strict=True):
+        for kind in self.anchored:
             key = kind.anchor * n_clusters + labels[kind.nodes]
             counts = np.bincount(key, minlength=kind.n_anchors * n_clusters)
             gain = counts.reshape(kind.n_anchors, n_clusters).astype(np.float64)
-            anchors = labels[first : first + kind.n_anchors]
             chosen = kind.choose(gain)
-            if _total(gain, chosen) > _total(gain, anchors):
-                anchors[:] = chosen
+            if _total(gain, chosen) > _total(gain, labels[kind.anchors]):
+                labels[kind.anchors] = chosen
 
     def _move_anchors(self, cost: Array, labels: Array) -> None:
         """Move anchors and their rows at once where that lowers the objective.
@@ -194,15 +283,14 @@ class Penalties:
         With anchor t a row pays ``min(U_it, u + min_h U_ih)``; summed over its rows this is the
         exact cost of an anchor unless its rows are also linked to each other.
         """
-        for kind, first in zip(self.anchored, self.first_anchor, strict=True):
-            anchors = slice(first, first + kind.n_anchors)
+        for kind in self.anchored:
             gain = np.zeros((kind.n_anchors, cost.shape[1]))
-            for _, anchor, saved, _ in self._without_anchors(cost, labels, kind, first):
+            for _, anchor, saved, _ in self._without_anchors(cost, labels, kind):
                 add_rows(gain, anchor, saved)
             candidate = labels.copy()
-            candidate[anchors] = kind.choose(gain)
-            for nodes, anchor, saved, best in self._without_anchors(cost, labels, kind, first):
-                target = candidate[anchors][anchor]
+            candidate[kind.anchors] = kind.choose(gain)
+            for nodes, anchor, saved, best in self._without_anchors(cost, labels, kind):
+                target = candidate[kind.anchors][anchor]
                 stays = (target >= 0) & (saved[np.arange(len(saved)), target] > 0)
                 candidate[nodes] = np.where(stays, target, best)
             before = self.objective(cost, labels)
@@ -210,30 +298,83 @@ class Penalties:
                 labels[:] = candidate
 
     def _without_anchors(
-        self, cost: Array, labels: Array, kind: Anchored, first: int
+        self, cost: Array, labels: Array, kind: Anchored
     ) -> Iterator[tuple[Array, Array, Array, Array]]:
         """For some rows at a time: what each anchor would save them, and where they go alone."""
         for start in range(0, len(kind.nodes), ROWS_AT_ONCE):
             nodes = kind.nodes[start : start + ROWS_AT_ONCE]
             anchor = kind.anchor[start : start + ROWS_AT_ONCE]
-            energy = self._conditional_costs(cost, *self.graph, labels, nodes)
-            own = labels[first + anchor]
+            energy = conditional_costs(cost, *self._graph, labels, nodes)
+            own = labels[kind.first + anchor]
             known = np.flatnonzero(own >= 0)
             energy[known, own[known]] += self.unit
             saved = np.maximum(self.unit + energy.min(axis=1)[:, None] - energy, 0.0)
             yield nodes, anchor, saved, energy.argmin(axis=1)
 
+    # -------------------------------------------------------------------------------------- value
+
     def objective(self, cost: Array, labels: Array) -> float:
         """``Σ_i cost[i, l_i] + P(l)`` at these labels of rows and anchors."""
         return labelled_total(cost, labels) + self.value(labels)
 
+    def value(self, labels: Array) -> float:
+        """P at these labels of rows and anchors."""
+        return self.pair_total(labels) + self.anchor_total(labels)
 
-def _total(gain: npt.NDArray[np.float64], anchors: Array) -> float:
+    def pair_total(self, labels: Array) -> float:
+        """The part of P that pairs pay."""
+        not_together, not_apart = self.violated(labels)
+        return float(self._apart[not_together].sum() + self._together[not_apart].sum())
+
+    def anchor_total(self, labels: Array) -> float:
+        """The part of P that labels and groups pay."""
+        elsewhere = sum(
+            int(np.count_nonzero(labels[kind.nodes] != labels[kind.own])) for kind in self.anchored
+        )
+        return self.unit * elsewhere
+
+    def violated(self, labels: Array) -> tuple[Array, Array]:
+        """Which must-links and which cannot-links these labels violate (boolean)."""
+        (a, b), (c, d) = self.must_link.T, self.cannot_link.T
+        return labels[a] != labels[b], labels[c] == labels[d]
+
+
+class ClusterPenalties(Penalties):
+    """The rows under constraints, with a price for every pair and cluster."""
+
+    def __init__(self, pairs: Penalties, first: Array, second: Array, together: Array) -> None:
+        vars(self).update(vars(pairs))
+        self._first, self._second, self._together = first, second, together
+        one, other = pairs._collectors
+        self._advance = one @ first + other @ second
+        self._couple(-(first + second), together)
+
+    def relabel(self, cost: Array, labels: Array | None, rng: np.random.RandomState) -> Array:
+        """Lower ``Σ_i cost[i, l_i] + P(l)`` to a local optimum; return the labels of all nodes."""
+        if labels is None:
+            labels = self.start(cost.argmin(axis=1), cost.shape[1])
+        return super().relabel(cost + self._advance, labels, rng)
+
+    def value(self, labels: Array) -> float:
+        """P less what the rows pay in advance: the energy beyond the costs inside ``improve``."""
+        n = len(self.rows)
+        return super().value(labels) - float(self._advance[np.arange(n), labels[:n]].sum())
+
+    def pair_total(self, labels: Array) -> float:
+        """The part of P that pairs pay."""
+        not_together, not_apart = (np.flatnonzero(kind) for kind in self.violated(labels))
+        one, other = labels[self.must_link[not_together]].T
+        price = self._first[not_together, one].sum() + self._second[not_together, other].sum()
+        price += self._together[not_apart, labels[self.cannot_link[not_apart, 0]]].sum()
+        return float(price)
+
+
+def _total(gain: FloatArray, anchors: Array) -> float:
     placed = anchors >= 0
     return float(gain[placed.nonzero()[0], anchors[placed]].sum())
 
 
-def _shared(groups: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64] | None:
+def _shared(groups: IntArray | None) -> IntArray | None:
     """Groups of at least two rows; a group of one says nothing."""
     if groups is None:
         return None
@@ -241,7 +382,7 @@ def _shared(groups: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64] | Non
     return np.where((groups >= 0) & (size[groups] > 1), groups, -1)
 
 
-def _anchored(codes: npt.NDArray[np.int64], exclusive: bool) -> Anchored:
+def _anchored(codes: IntArray, first: int, exclusive: bool) -> Anchored:
     nodes = np.flatnonzero(codes >= 0)
     names, anchor = np.unique(codes[nodes], return_inverse=True)
-    return Anchored(nodes, anchor.astype(np.int64), len(names), exclusive)
+    return Anchored(nodes, anchor.astype(np.int64), first, len(names), exclusive)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from sidelight._fit.tiles import EqualWeights, tiles
-from sidelight._kernels.cluster.lloyd import add_gaps, add_sparse_rows
+from sidelight._kernels.cluster.lloyd import add_offsets, add_sparse_rows
 from sidelight._kernels.cluster.manhattan import (
     column_medians,
     dense_column_medians,
@@ -127,7 +127,7 @@ class Squares(_Geometry):
                 return (offsets - sizes[:, None] * wide, sizes, squares), ()
             scratch = np.empty_like(centers), np.empty_like(centers[0])
             for tile in tiles(len(labels)):
-                add_gaps(block[tile], weights[tile], centers, labels[tile], *scratch, *totals)
+                add_offsets(block[tile], weights[tile], centers, labels[tile], *scratch, *totals)
             return totals, ()
 
         totals, _ = self.source.map_reduce(add_up, aligned=(self._weights, labels))

@@ -12,7 +12,7 @@ from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
 from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Positive, Seed, Verbosity
 from sidelight._typing import Array
-from sidelight.cluster._core._base import _KMeansBase
+from sidelight.cluster._core._lloyd import _KMeansBase
 from sidelight.cluster.sized._geometry import Manhattan, Squares
 from sidelight.cluster.sized._loop import SizedItems, SizedResult, sized_lloyd
 from sidelight.constraints import Closure, Constraints, SizeBounds

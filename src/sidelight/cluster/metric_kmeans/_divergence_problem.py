@@ -1,0 +1,187 @@
+"""The two halves of an iteration of HMRF-KMeans with a divergence that is not Euclidean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sidelight._fit.tiles import EqualWeights, tiles
+from sidelight._typing import Array
+from sidelight.cluster._core._distances import dense_rows, farthest_rows, pass_arguments
+from sidelight.cluster._core._lloyd import Labelling
+from sidelight.cluster.metric_kmeans._divergences import Cosine, Divergence, DivergenceDistances
+from sidelight.cluster.metric_kmeans._feature_weights import (
+    CountWeightStep,
+    DirectionWeightStep,
+    FeatureWeightStep,
+    ViolationSums,
+    add_weighted,
+)
+from sidelight.cluster.pairs._penalties import Penalties
+from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
+
+
+@dataclass(frozen=True)
+class WeightedCenters:
+    """Parameters: centers, and weights of the features."""
+
+    centers: Array
+    weights: Array
+
+
+@dataclass(frozen=True)
+class _Statistics:
+    """What the update needs."""
+
+    nodes: Array  # labels of the constrained rows and of the anchors
+    sums: Array
+    sizes: Array
+
+
+class DivergenceProblem:
+    """Rows, constraints, and weights of features that are learned (or stay 1). It never changes.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows, as the divergence prepared them.
+    divergence : Divergence
+        How far a row is from a center.
+    constraints : Constraints
+        Side information about the rows.
+    penalty, prior : float
+        Factor on the weights of the pairs, and strength of the prior of the weights.
+    learn : bool
+        Whether weights are learned.
+    """
+
+    def __init__(
+        self,
+        source: RowSource,
+        divergence: Divergence,
+        constraints: Constraints,
+        penalty: float,
+        prior: float,
+        *,
+        learn: bool,
+    ) -> None:
+        self._source, self._divergence = source, divergence
+        points = source.take(constraints.mentioned).astype(np.float64)
+        kind = DirectionWeightStep if isinstance(divergence, Cosine) else CountWeightStep
+        pairs = tuple(
+            np.searchsorted(constraints.mentioned, kind)
+            for kind in (constraints.must_link, constraints.cannot_link)
+        )
+        self.step: FeatureWeightStep = kind(source, points, *pairs, prior)
+        self.pairs = Penalties(constraints, penalty, penalty * self.step.largest)
+        self._points = points
+        self._learn = learn and self.step.kappa > 0
+
+    def start(self, centers: Array) -> WeightedCenters:
+        """Begin with equal weights."""
+        weights = np.ones(self._source.n_features)
+        sizes = np.ones(len(centers))
+        best = self._divergence.center(centers.astype(np.float64), sizes, weights, centers)
+        return WeightedCenters(best.astype(self._source.dtype), weights)
+
+    def evaluate(
+        self,
+        random_state: np.random.RandomState,
+        parameters: WeightedCenters,
+        before: Labelling[WeightedCenters] | None,
+    ) -> Labelling[WeightedCenters]:
+        """Label the rows and add up what the next parameters need."""
+        weights, pairs = parameters.weights, self.pairs
+        apart, together = self.step.prices(weights)
+        priced = pairs.with_prices(
+            pairs.must_link_weight * apart, pairs.cannot_link_weight * together
+        )
+        cost = self._divergence.costs(self._points, parameters.centers, weights)
+        last = None if before is None else before.statistics.nodes
+        nodes = priced.relabel(cost, last, random_state)
+        (sums, sizes, total, n_changed), labels = self._pass(
+            parameters,
+            nodes[: len(pairs.rows)].astype(np.int32),
+            None if before is None else before.labels,
+        )
+        return Labelling(
+            parameters=parameters,
+            labels=labels,
+            inertia=float(total),
+            penalty=priced.value(nodes) + (self.step.prior(weights) if self._learn else 0.0),
+            n_changed=int(n_changed),
+            statistics=_Statistics(nodes, sums, sizes),
+        )
+
+    def _pass(
+        self, parameters: WeightedCenters, fixed: Array, before: Array | None
+    ) -> tuple[tuple[Array, ...], Array]:
+        source, divergence, constrained = self._source, self._divergence, self.pairs.rows
+        centers, weights = parameters.centers, parameters.weights
+
+        def label(
+            block: Any, positions: range, _: Array, before: Array
+        ) -> tuple[tuple[Any, ...], Any]:
+            here = slice(*np.searchsorted(constrained, (positions.start, positions.stop)))
+            given = np.full(len(positions), -1, dtype=np.int32)
+            given[constrained[here] - positions.start] = fixed[here]
+            labels = np.empty(len(positions), dtype=np.int32)
+            sums, total = np.zeros(centers.shape), 0.0
+            for tile in tiles(len(labels)):
+                rows = block[tile]
+                costs = divergence.costs(rows, centers, weights)
+                labels[tile] = np.where(given[tile] < 0, costs.argmin(axis=1), given[tile])
+                total += float(costs[np.arange(len(costs)), labels[tile]].sum(dtype=np.float64))
+                add_weighted(rows, divergence.shares(rows, weights), labels[tile], sums)
+            sizes = np.bincount(labels, minlength=len(centers)).astype(np.float64)
+            return (sums, sizes, total, np.count_nonzero(labels != before)), (labels,)
+
+        aligned = pass_arguments(source, EqualWeights(source), before)
+        totals, (labels,) = source.map_reduce(label, aligned=aligned)
+        return totals, labels
+
+    def update(self, now: Labelling[WeightedCenters]) -> WeightedCenters:
+        """Take the best centers, then better weights."""
+        old, sums = now.parameters, now.statistics
+        centers = self._divergence.center(sums.sums, sums.sizes, old.weights, old.centers)
+        empty = np.flatnonzero(sums.sizes == 0)
+        if len(empty):
+            rows = self._farthest(now, len(empty))
+            centers[empty[: len(rows)]] = self._divergence.center(
+                rows, np.ones(len(rows)), old.weights, rows
+            )
+        centers = centers.astype(self._source.dtype)
+        if not self._learn:
+            return WeightedCenters(centers, old.weights)
+        weights = self.step.learn(old.weights, self.violation_sums(now, centers))
+        return WeightedCenters(centers, weights)
+
+    def violation_sums(self, now: Labelling[WeightedCenters], centers: Array) -> ViolationSums:
+        """Return what the weight step at these centers needs."""
+        apart, together = self.pairs.violated(now.statistics.nodes)
+        return ViolationSums(
+            labels=now.labels,
+            sums=now.statistics.sums,
+            sizes=now.statistics.sizes,
+            centers=centers,
+            must_link=self.pairs.must_link_weight * apart,
+            cannot_link=self.pairs.cannot_link_weight * together,
+        )
+
+    def _farthest(self, now: Labelling[WeightedCenters], n: int) -> Array:
+        """Rows for empty clusters."""
+        source, divergence, weights = self._source, self._divergence, now.parameters.weights
+
+        def measure(row: int) -> Array:
+            point = dense_rows(source, [row])
+            center = divergence.center(point, np.ones(1), weights, point)
+            return DivergenceDistances(divergence, center, weights).costs(source)
+
+        distances = DivergenceDistances(divergence, now.parameters.centers, weights)
+        costs = distances.labelled(source, now.labels)
+        costs[costs <= 1e-12 * max(float(costs.max()), 1.0)] = 0  # rounding of rows at centers
+        chosen = farthest_rows(costs, n, measure, last=self.pairs.linked_rows)
+        return dense_rows(source, chosen).astype(np.float64)
