@@ -26,7 +26,7 @@ from sidelight.cluster import (
     KMeans,
     SphericalKMeans,
 )
-from sidelight.cluster._core._lloyd import lloyd
+from sidelight.cluster._core._lloyd import ConstrainedRows, lloyd
 from sidelight.cluster.balanced._populate import populate, refine
 from sidelight.cluster.balanced._sample_size import sample_size
 from sidelight.cluster.directional._directions import onto_sphere
@@ -132,7 +132,7 @@ class Scores:
         return float(np.mean(getattr(self, measure)[k]))
 
 
-class Framework:
+class Framework(ConstrainedRows):
     """Sample, cluster, populate, refine, with each of the steps done or left out."""
 
     def __init__(self, data: Data, start: np.ndarray, balance: float, seed: int) -> None:
@@ -163,7 +163,7 @@ class Framework:
             nearest = np.argmin(costs, axis=1).astype(np.int32)
             self.labels = np.where(self.sampled >= 0, self.sampled, nearest).astype(np.int32)
         if refined:
-            return lloyd(self.source, self.centers, held=self, project=onto_sphere).labels
+            return lloyd(self.source, self.centers, constrained=self, project=onto_sphere).labels
         return self.labels
 
     def assign(self, centers: np.ndarray) -> tuple[np.ndarray, float]:

@@ -19,7 +19,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._typing import Array
 from sidelight.assignment import SizedAssignment, assign_sized
-from sidelight.cluster._core._lloyd import LloydResult, lloyd
+from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, lloyd
 from sidelight.cluster.balanced import _sample_size
 from sidelight.cluster.balanced._populate import populate, refine
 from sidelight.cluster.directional._directions import Geometry, _DirectionsBase, row_costs
@@ -233,7 +233,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
         return lloyd(
             source,
             centers,
-            held=constrained,
+            constrained=constrained,
             project=self._project,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -242,7 +242,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
         )
 
 
-class MinimumSizeRows:
+class MinimumSizeRows(ConstrainedRows):
     """All rows of a run, constrained to clusters of a minimum size.
 
     Labels of one call are the start of the next.
