@@ -39,6 +39,7 @@ class SuperInstance:
     stuck: bool = False
 
 
+@dataclass(eq=False, repr=False)
 class COBRAS(Strategy):
     """Split the rows into super-instances and join these to clusters, by questions alone.
 
@@ -84,8 +85,7 @@ class COBRAS(Strategy):
     array([0, 0, 1, 1, 2, 2])
     """
 
-    def __init__(self, estimator: Any = None) -> None:
-        self.estimator = estimator
+    estimator: Any = None
 
     def _begin(self, X: Any, rows: RowSource, random_state: np.random.RandomState) -> None:
         if self.estimator is None or "n_clusters" not in self.estimator.get_params(deep=False):

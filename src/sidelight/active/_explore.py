@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -21,11 +22,12 @@ NEIGHBORS = 10
 TrimmedShare: TypeAlias = Annotated[float, Interval(0, 1, open_high=True)]
 
 
+@dataclass(eq=False, repr=False)
 class _Exploring(NeighborhoodStrategy):
     """Farthest-first traversal until ``k`` neighborhoods are found."""
 
-    def __init__(self, *, trim: TrimmedShare = 0.0) -> None:
-        self.trim = trim
+    _: KW_ONLY
+    trim: TrimmedShare = 0.0
 
     def _begin(self, X: Any, rows: RowSource, random_state: np.random.RandomState) -> None:
         super()._begin(X, rows, random_state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from sidelight.exceptions import SidelightError
 LOOKS = 10
 
 
+@dataclass(eq=False, repr=False)
 class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     """Cluster with constraints that are asked for, pair by pair.
 
@@ -77,25 +79,12 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     (60, True)
     """
 
-    answers_: Answers
-    strategy_: Strategy
-    n_queries_: int
-    history_: list[tuple[int, Array]]
-
-    def __init__(
-        self,
-        estimator: Any,
-        strategy: str | Strategy = "explore-consolidate",
-        budget: Whole = 100,
-        *,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.strategy = strategy
-        self.budget = budget
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any
+    strategy: str | Strategy = "explore-consolidate"
+    budget: Whole = 100
+    _: KW_ONLY
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def fit(
         self, X: Any, y: Any = None, *, oracle: Any, constraints: Constraints | None = None
@@ -125,7 +114,8 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         self.strategy_ = make_strategy(self.strategy, self.estimator)
         k = self.estimator.get_params(deep=False).get("n_clusters")
         self.strategy_.start(X, self.answers_, k, check_random_state(self.random_state))
-        self.n_queries_, self.history_ = 0, []
+        self.n_queries_ = 0
+        self.history_: list[tuple[int, Array]] = []
         self._look(X)
         with fit_progress("Questions", self.budget, verbose=self.verbose) as progress:
             for _ in self._ask(asked):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +21,7 @@ from sidelight.exceptions import SidelightError
 MOST_ROWS_PER_TREE = 10_000
 
 
+@dataclass(eq=False, repr=False)
 class NPU(NeighborhoodStrategy):
     """Ask about the row that brings most information per expected question.
 
@@ -62,12 +64,10 @@ class NPU(NeighborhoodStrategy):
     (0, 5)
     """
 
-    def __init__(
-        self, estimator: Any = None, *, n_estimators: Count = 50, batch: Count = 5
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.batch = batch
+    estimator: Any = None
+    _: KW_ONLY
+    n_estimators: Count = 50
+    batch: Count = 5
 
     def _begin(self, X: Any, rows: RowSource, random_state: np.random.RandomState) -> None:
         if self.estimator is None:

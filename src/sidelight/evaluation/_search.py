@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
@@ -46,6 +47,7 @@ def _delegate(name: str) -> Any:
     return available_if(check)
 
 
+@dataclass(eq=False, repr=False)
 class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Choose parameters, the number of clusters too, by held-out constraints.
 
@@ -132,26 +134,15 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     {'n_clusters': 3}
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        param_grid: Any,
-        *,
-        constraints_cv: Folds | HeldOutShare = 5,
-        n_repeats: Count = 1,
-        balanced: bool = True,
-        refit: bool = True,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.constraints_cv = constraints_cv
-        self.n_repeats = n_repeats
-        self.balanced = balanced
-        self.refit = refit
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any
+    param_grid: Any
+    _: KW_ONLY
+    constraints_cv: Folds | HeldOutShare = 5
+    n_repeats: Count = 1
+    balanced: bool = True
+    refit: bool = True
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         """Score all candidates, choose the best and fit it again.
