@@ -219,11 +219,11 @@ def solve_flow(
     )
 
 
-def _widen(reach: FloatArray, change: FloatArray, status: int, largest_gap: float) -> FloatArray:
+def _widen(reach: FloatArray, change: FloatArray, status: int, largest_margin: float) -> FloatArray:
     """Let those prices go farther that went far; all of them where there was no path at all."""
     far = np.abs(change - np.median(change)) > reach / 2
     wider = WIDER * reach if status == NO_PATH else np.where(far, WIDER * reach, reach)
-    return np.where(wider > 0, wider, largest_gap)
+    return np.where(wider > 0, wider, largest_margin)
 
 
 class _Ground:

@@ -31,6 +31,21 @@ def _four_corner_clouds(
     return corners[cloud] + scale * rng.standard_normal((len(cloud), 2)), cloud
 
 
+def _left_against_right(
+    data: FloatArray, cloud: IntArray, description: str, known: Constraints | None = None
+) -> Dataset:
+    """Make a data set of four corner clouds whose classes are left and right."""
+    return Dataset(
+        data=data,
+        target=cloud // 2,
+        feature_names=AXES,
+        target_names=SIDES,
+        description=description,
+        constraints=known,
+        extras={"cloud": cloud},
+    )
+
+
 def make_four_gaussians(
     n_per_cloud: int = 100,
     *,
@@ -54,8 +69,8 @@ def make_four_gaussians(
         The clouds are centered at (±half_width, ±half_height).
     scale : float, default=1.0
         Standard deviation of each cloud.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------
@@ -71,21 +86,17 @@ def make_four_gaussians(
     """
     rng = check_random_state(random_state)
     data, cloud = _four_corner_clouds(n_per_cloud, half_width, half_height, scale, rng)
-    target = cloud // 2
-    true_side = (data[:, 0] > 0) == (target == 1)
+    true_side = (data[:, 0] > 0) == (cloud >= 2)
     links = [
         [rng.choice(np.flatnonzero((cloud == c) & true_side)) for c in (upper, upper + 1)]
         for upper in (0, 2)
     ]
-    return Dataset(
-        data=data,
-        target=target,
-        feature_names=AXES,
-        target_names=SIDES,
-        description="Four Gaussians, two must-links (Law 2006, section 5.6.1)\n"
+    return _left_against_right(
+        data,
+        cloud,
+        "Four Gaussians, two must-links (Law 2006, section 5.6.1)\n"
         "Top and bottom are the obvious clusters, left and right the wanted ones.",
-        constraints=Constraints(must_link=links, n_samples=len(data)),
-        extras={"cloud": cloud},
+        Constraints(must_link=links, n_samples=len(data)),
     )
 
 
@@ -110,8 +121,8 @@ def make_gap_clouds(
         The clouds are centered at (±half_width, ±half_height).
     scale : float, default=0.35
         Standard deviation of each cloud.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------
@@ -126,15 +137,8 @@ def make_gap_clouds(
     """
     rng = check_random_state(random_state)
     data, cloud = _four_corner_clouds(n_per_cloud, half_width, half_height, scale, rng)
-    return Dataset(
-        data=data,
-        target=cloud // 2,
-        feature_names=AXES,
-        target_names=SIDES,
-        description="Four clouds, the wider gap is the wrong one "
-        "(Constrained Clustering, table 5.1)",
-        extras={"cloud": cloud},
-    )
+    description = "Four clouds, the wider gap is the wrong one (Constrained Clustering, table 5.1)"
+    return _left_against_right(data, cloud, description)
 
 
 def make_corner_gaussians(
@@ -151,8 +155,8 @@ def make_corner_gaussians(
         Points in each of the four clouds.
     scale : float, default=0.4
         Standard deviation of each cloud.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------
@@ -167,14 +171,11 @@ def make_corner_gaussians(
     """
     rng = check_random_state(random_state)
     data, cloud = _four_corner_clouds(n_per_cloud, 1.0, 1.0, scale, rng)
-    return Dataset(
-        data=data,
-        target=cloud // 2,
-        feature_names=AXES,
-        target_names=SIDES,
-        description="Four spherical Gaussians at the corners of a square "
+    return _left_against_right(
+        data,
+        cloud,
+        "Four spherical Gaussians at the corners of a square "
         "(Constrained Clustering, figures 4.1 and 4.2)",
-        extras={"cloud": cloud},
     )
 
 
@@ -198,8 +199,8 @@ def make_wide_gaussians(
         The Gaussians are centered at (0, ±half_height).
     variances : tuple of two floats, default=(9.0, 0.25)
         Horizontal and vertical variance.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------
@@ -244,8 +245,8 @@ def make_crossing_gaussians(
         Points of each Gaussian.
     variances : tuple of two floats, default=(9.0, 0.1)
         Variance along and across each Gaussian.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------
@@ -297,8 +298,8 @@ def make_elongated_gaussians(
         Variance along and across each Gaussian.
     angle : float, default=30.0
         Direction of the long axes, in degrees.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------
@@ -349,8 +350,8 @@ def make_rings(
         Rescale the points so that the 20th percentile of the distances between them is this, the
         width of the kernel in the source; None leaves the radii as they are. Above 1,000 points
         the percentile is taken over a regular subset of about 1,000.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------

@@ -46,8 +46,8 @@ def make_two_factor_documents(
         Mean number of words in a document; no document is empty.
     concentration : float, default=0.3
         Parameter of the Dirichlet distribution of the background.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------

@@ -104,8 +104,8 @@ def make_expression_curves(
         Probability that a measurement is lost.
     threshold : float, default=0.25
         Share of a gene's largest value above which it is on.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------

@@ -67,8 +67,8 @@ def make_texture_mosaic(
         Of the sinusoids, in pixels.
     noise : float, default=0.7
         Standard deviation of the noise; the sinusoids have amplitude 1.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------
@@ -138,8 +138,8 @@ def make_mondrian(
         Side of the window of a site in pixels.
     noise : float, default=0.25
         Standard deviation of the noise; the stripes have amplitude 0.5.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------

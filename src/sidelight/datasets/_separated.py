@@ -42,8 +42,8 @@ def make_separated_gaussians(
         ``c``.
     max_eccentricity : float, default=15.0
         Largest ratio of two variances of a Gaussian.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Returns
     -------

@@ -38,8 +38,8 @@ def make_waveform(
         Number of rows.
     noise : float, default=1.0
         Standard deviation of the noise.
-    random_state : int, RandomState or None
-        Seed.
+    random_state : int, RandomState or None, default=None
+        Seed or generator of the draw; pass an int for reproducible results.
 
     Examples
     --------
