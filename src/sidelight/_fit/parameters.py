@@ -201,7 +201,7 @@ def _annotated(cls: Any) -> list[tuple[str, Any, Any]]:
     return [
         (name, hints.get(name, Any), entry.default)
         for name, entry in signature.parameters.items()
-        if name != "self"
+        if name != "self" and entry.kind not in (entry.VAR_POSITIONAL, entry.VAR_KEYWORD)
     ]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from sidelight._fit.parameters import estimator
 from sidelight._typing import FloatArray, IntArray
 from sidelight.active._strategies import Strategy, block_distances, dense_rows, mean_row
 from sidelight.engine import RowSource
@@ -39,7 +40,7 @@ class SuperInstance:
     stuck: bool = False
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class COBRAS(Strategy):
     """Split the rows into super-instances and join these to clusters, by questions alone.
 

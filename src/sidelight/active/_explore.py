@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from sidelight._fit.parameters import Interval
+from sidelight._fit.parameters import Interval, estimator
 from sidelight._typing import FloatArray, IntArray
 from sidelight.active._neighborhoods import NeighborhoodStrategy
 from sidelight.active._strategies import BoolArray, mean_row
@@ -22,7 +22,7 @@ NEIGHBORS = 10
 TrimmedShare: TypeAlias = Annotated[float, Interval(0, 1, open_high=True)]
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class _Exploring(NeighborhoodStrategy):
     """Farthest-first traversal until ``k`` neighborhoods are found."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import Seed, Verbosity, Whole, check_parameters
+from sidelight._fit.parameters import Seed, Verbosity, Whole, check_parameters, estimator
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
 from sidelight.active._answers import Answers
@@ -24,7 +24,7 @@ from sidelight.exceptions import SidelightError
 LOOKS = 10
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     """Cluster with constraints that are asked for, pair by pair.
 
@@ -45,8 +45,6 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     random_state : int or RandomState or None, default=None
         Seed or generator for the strategy; pass an int for reproducible results. The estimator has
         its own.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from sidelight._fit.parameters import Count
+from sidelight._fit.parameters import Count, estimator
 from sidelight._typing import FloatArray, IntArray
 from sidelight.active._neighborhoods import NeighborhoodStrategy
 from sidelight.active._strategies import BoolArray
@@ -21,7 +21,7 @@ from sidelight.exceptions import SidelightError
 MOST_ROWS_PER_TREE = 10_000
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class NPU(NeighborhoodStrategy):
     """Ask about the row that brings most information per expected question.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from numbers import Integral
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import Count, Interval, Seed, Verbosity, check_parameters
+from sidelight._fit.parameters import Count, Interval, Seed, Verbosity, check_parameters, estimator
 from sidelight._progress import FitProgress, fit_progress, progress
 from sidelight.evaluation._candidates import (
     fit_with,
@@ -47,7 +47,7 @@ def _delegate(name: str) -> Any:
     return available_if(check)
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Choose parameters, the number of clusters too, by held-out constraints.
 
@@ -85,8 +85,6 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     random_state : int or RandomState or None, default=None
         Seed or generator for the folds and, where the estimator's own ``random_state`` is None,
         for its starts; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
