@@ -49,7 +49,7 @@ USERS = (
         "apart only, as published",
         False,
         True,
-        {"schedule": "unsatisfied", "mean": "midpoint", "m_step": "text"},
+        {"schedule": "unsatisfied", "variant": "published"},
     ),
     User("apart + together, terms not weighted", True, True, {"step": 0.0}),
 )

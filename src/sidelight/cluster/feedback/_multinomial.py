@@ -1,137 +1,112 @@
-"""A mixture of multinomials over weighted counts, fitted by EM (Constrained Clustering, 2.2).
+"""A mixture of multinomials over weighted counts (Constrained Clustering, 2.2).
 
-The counts of term ``j`` are weighted by ``γ_j``; EM maximises ::
+The counts of term ``j`` are weighted by ``γ_j``; EM maximizes ::
 
     Σ_x log Σ_i π_i Π_j θ_ij^(γ_j N_xj)  +  Σ_ij log θ_ij
 
-where the last term (a Dirichlet prior of parameter 2) is what adding one to every count means.
+where the last term (a Dirichlet prior of parameter 2) is the same as adding one to every count.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.optimize import linear_sum_assignment
+from scipy.special import softmax
 
-from sidelight._progress import fit_progress
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-
-M_STEPS = ("weighted", "text")
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """Shares ``π`` (k,), frequencies ``θ`` (k, V) and weights ``γ`` (V,) of the terms."""
-
-    shares: Array
-    frequencies: Array
-    term_weights: Array
-
-    def logits(self, block: Any) -> Array:
-        """``log π_i + Σ_j γ_j N_xj log θ_ij`` of every document and cluster."""
-        weighted_logs = (np.log(self.frequencies) * self.term_weights).T
-        with np.errstate(divide="ignore"):  # a cluster without documents has no chance
-            return np.asarray(block @ weighted_logs) + np.log(self.shares)
+from sidelight.mixture._core import EMResult, MultinomialComponents, Statistics, log_joint_blocks
 
 
 @dataclass(frozen=True)
-class MixtureFit:
-    """What EM found: the mixture, the clusters of the rows, and the objective of every iteration.
+class WeightedTerms(MultinomialComponents):
+    """Multinomial components in which every term counts as often as its weight says.
 
-    ``history`` holds minus the penalised log-likelihood of the mixture that each iteration began
-    with, and at last that of the mixture here; the labels belong to it.
+    Attributes
+    ----------
+    term_weights : ndarray of shape (n_terms,)
+        Weights ``γ`` of the terms.
+    published : bool
+        Whether the m-step counts every term once, as the source does; then the objective may rise.
     """
 
-    mixture: Mixture
-    labels: Array
-    cluster_lengths: Array
-    history: Array
-    n_iter: int
-    converged: bool
-    interrupted: bool
+    term_weights: Array
+    published: bool
 
     @property
-    def objective(self) -> float:
-        """Minus the penalised log-likelihood."""
-        return float(self.history[-1])
+    def frequencies(self) -> Array:
+        """Frequencies ``θ`` of the terms in every cluster."""
+        return np.exp(self.log_probabilities)
+
+    def _natural(self) -> tuple[Array, Array]:
+        return (self.log_probabilities * self.term_weights).T, np.zeros(self.n_components)
+
+    def m_step(self, statistics: Statistics) -> Self:
+        """Weighted frequencies of the terms in each component, one added to every count."""
+        totals, counts = statistics
+        return super().m_step((totals, counts if self.published else counts * self.term_weights))
 
 
-def random_frequencies(
+def random_log_frequencies(
     source: RowSource, n_clusters: int, random_state: np.random.RandomState
 ) -> Array:
-    """Frequencies of randomly weighted documents: Dirichlet(1, ..., 1) weights, one added."""
+    """Log-frequencies of randomly weighted documents: Dirichlet(1, ..., 1) weights, one added."""
     shares = random_state.standard_exponential((source.n_rows, n_clusters))
     shares *= source.n_rows / n_clusters / shares.sum(axis=0)
 
-    def add(block: Any, weights: Array) -> tuple[Any, Any]:
+    def add(block: Any, weights: Array) -> tuple[tuple[Array], tuple[()]]:
         return (np.asarray(block.T @ weights),), ()
 
     (counts,), _ = source.map_reduce(add, aligned=(shares,))
-    return smoothed(counts.T)
+    return np.log(1 + counts.T) - np.log(len(counts) + counts.sum(axis=0))[:, None]
 
 
-def smoothed(counts: Array) -> Array:
-    """Add one to every count and make rows sum to 1."""
-    return (1 + counts) / (counts.shape[1] + counts.sum(axis=1, keepdims=True))
+@dataclass(frozen=True)
+class Clustering:
+    """A fitted mixture with the clusters of the documents.
 
-
-def expectation(source: RowSource, mixture: Mixture) -> tuple[float, Array, Array, Array]:
-    """Log-likelihood, expected sizes, expected counts (k, V), and the likeliest clusters."""
-
-    def visit(block: Any) -> tuple[Any, Any]:
-        logits = mixture.logits(block)
-        evidence = logsumexp(logits, axis=1)
-        labels = logits.argmax(axis=1).astype(np.int32)
-        chances = np.exp(logits - evidence[:, None])
-        totals = (evidence.sum(), chances.sum(axis=0), np.asarray(block.T @ chances))
-        return totals, (labels,)
-
-    (likelihood, sizes, counts), (labels,) = source.map_reduce(visit)
-    return float(likelihood), sizes, counts.T, labels
-
-
-def fit_mixture(
-    source: RowSource,
-    start: Mixture,
-    *,
-    m_step: str = "weighted",
-    max_iter: int = 200,
-    tol: float = 1e-6,
-    verbose: int = 0,
-) -> MixtureFit:
-    """Run EM until the penalised log-likelihood changes by less than ``tol`` of itself.
-
-    ``m_step="weighted"`` counts a term ``γ_j`` times, which makes the objective rise in every
-    iteration; ``"text"`` counts it once, as the source does.
+    Attributes
+    ----------
+    components : WeightedTerms
+        Frequencies and weights of the terms.
+    log_weights : ndarray of shape (k,)
+        Logarithms of the mixing weights.
+    labels : ndarray of int32, shape (n_documents,)
+        Likeliest cluster of every document.
+    cluster_lengths : ndarray of shape (k,)
+        Expected number of words in every cluster.
+    end : EMResult
+        History and convergence; the objective is per document.
     """
-    gamma = start.term_weights
-    mixture = start
-    history: list[float] = []
-    converged = False
-    # Everything that belongs together is replaced at once, so that an interruption finds it whole.
-    with fit_progress("FeedbackClustering", max_iter, verbose=verbose) as progress:
-        while True:
-            likelihood, sizes, counts, labels = expectation(source, mixture)
-            value = -likelihood - float(np.log(mixture.frequencies).sum())
-            history.append(value)
-            state = (mixture, labels, counts.sum(axis=1), len(history))
-            progress.step(value)
-            if len(history) > 1:
-                converged = abs(history[-2] - value) <= tol * abs(value)
-            if converged or len(history) > max_iter:
-                break
-            weighted = counts * gamma if m_step == "weighted" else counts
-            mixture = Mixture(sizes / source.n_rows, smoothed(weighted), gamma)
-    mixture, labels, lengths, n_known = state
-    return MixtureFit(
-        mixture=mixture,
-        labels=labels,
-        cluster_lengths=lengths,
-        history=np.array(history[:n_known]),
-        n_iter=max(1, n_known - 1),
-        converged=converged,
-        interrupted=progress.interrupted,
-    )
+
+    components: WeightedTerms
+    log_weights: Array
+    labels: Array
+    cluster_lengths: Array
+    end: EMResult
+
+    @classmethod
+    def of(cls, end: EMResult, source: RowSource, lengths: Array) -> Self:
+        """Put documents of these lengths into the clusters that EM found."""
+        parameters = end.components, end.log_weights
+        resp = log_joint_blocks(source, *parameters, lambda joint: softmax(joint, axis=1))
+        return cls(*parameters, resp.argmax(axis=1).astype(np.int32), lengths @ resp, end)
+
+    def numbered_as(self, before: Array) -> Self:
+        """Number the clusters such that as many documents as possible keep their number."""
+        k = len(self.log_weights)
+        overlap = np.bincount(k * self.labels + before, minlength=k * k).reshape(k, k)
+        _, number = linear_sum_assignment(-overlap)
+        order = np.argsort(number)
+        return replace(
+            self,
+            components=replace(
+                self.components, log_probabilities=self.components.log_probabilities[order]
+            ),
+            log_weights=self.log_weights[order],
+            labels=number[self.labels].astype(np.int32),
+            cluster_lengths=self.cluster_lengths[order],
+        )

@@ -1,18 +1,15 @@
-"""What a user can say about a clustering, and what has to hold for it to make sense."""
+"""Statements of a user about a clustering, and checks that they make sense."""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 
-from sidelight._typing import Array
-from sidelight.cluster.feedback._multinomial import MixtureFit
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 
@@ -22,16 +19,16 @@ CLUSTER_KINDS = ("move", "bad-cluster", "keep")
 
 @dataclass(frozen=True)
 class Feedback:
-    """One thing that the user said.
+    """A statement of the user about the clustering.
 
     Attributes
     ----------
     kind : {"together", "apart", "move", "bad-cluster", "keep"}
-        What was said.
+        Kind of statement.
     rows : tuple of int
-        Rows that it is about.
+        Rows that the statement is about.
     cluster : int or None
-        Cluster that it is about.
+        Cluster that the statement is about.
     """
 
     kind: str
@@ -39,11 +36,11 @@ class Feedback:
     cluster: int | None = None
 
 
-def as_pairs(said: Feedback, known: Constraints) -> Constraints:
-    """State what belongs together or apart as pairs, about the rows of ``known``."""
-    pairs = list(itertools.combinations([known.id_of(row) for row in said.rows], 2))
+def as_pairs(feedback: Feedback, known: Constraints) -> Constraints:
+    """Return feedback about rows together or apart as pairs, with the ids of ``known``."""
+    pairs = list(itertools.combinations([known.id_of(row) for row in feedback.rows], 2))
     n_samples = known.n_samples if known.ids is None else None
-    if said.kind == "together":
+    if feedback.kind == "together":
         return Constraints(pairs, n_samples=n_samples, ids=known.ids)
     return Constraints(cannot_link=pairs, n_samples=n_samples, ids=known.ids)
 
@@ -68,7 +65,7 @@ def check_counts(rows: Any, known: Constraints) -> None:
 
 
 def check_feedback(kind: str, rows: tuple[int, ...], cluster: int | None, n_clusters: int) -> None:
-    """Check that what was said is complete."""
+    """Check that feedback is complete."""
     if kind not in PAIR_KINDS + CLUSTER_KINDS:
         raise ValueError(f"kind must be one of {PAIR_KINDS + CLUSTER_KINDS}, got {kind!r}.")
     if kind in PAIR_KINDS:
@@ -79,22 +76,3 @@ def check_feedback(kind: str, rows: tuple[int, ...], cluster: int | None, n_clus
         raise ValueError(f"{kind!r} needs a cluster from 0 to {n_clusters - 1}, got {cluster!r}.")
     if (kind == "move") != bool(rows):
         raise ValueError("Only 'move' needs rows besides a cluster, and it needs at least one.")
-
-
-def numbered_as(fit: MixtureFit, before: Array) -> MixtureFit:
-    """Number the clusters such that as many rows as possible keep their number."""
-    k = len(fit.mixture.shares)
-    overlap = np.bincount(k * fit.labels + before, minlength=k * k).reshape(k, k)
-    _, number = linear_sum_assignment(-overlap)
-    order = np.argsort(number)
-    mixture = replace(
-        fit.mixture,
-        shares=fit.mixture.shares[order],
-        frequencies=fit.mixture.frequencies[order],
-    )
-    return replace(
-        fit,
-        mixture=mixture,
-        labels=number[fit.labels].astype(np.int32),
-        cluster_lengths=fit.cluster_lengths[order],
-    )

@@ -1,4 +1,4 @@
-"""Weights of terms learnt from what belongs together and apart (Constrained Clustering, 2.3.1).
+"""Weights of terms learned from pairs of documents (Constrained Clustering, 2.3.1).
 
 The distance of two documents with smoothed frequencies ``a`` and ``b`` and lengths ``s`` and ``t``
 is linear in the weights (the sign of the text's formula is corrected)::
@@ -20,7 +20,6 @@ from scipy import sparse
 from sidelight._kernels.cluster.divergence import add_pair_directions, term_divergence
 from sidelight._typing import Array
 
-MEANS = ("length", "midpoint")
 #: The weights that a step may reach, before they are scaled to mean 1.
 LOWEST, HIGHEST = 1e-2, 20.0
 #: Documents that are compared with a cluster at a time.
@@ -29,14 +28,14 @@ ROWS_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class Pull:
-    """What feedback asks of the terms.
+    """Change of the weights of the terms that feedback asks for.
 
     Attributes
     ----------
     direction : ndarray of shape (n_terms,)
         Sum of ``± g / |g|₁``: positive where a term should count more.
     weight : float
-        Sum of the weights of what was added.
+        Sum of the weights of the statements.
     """
 
     direction: Array
@@ -44,16 +43,27 @@ class Pull:
 
 
 class Documents:
-    """Counts in the form that the loops want, and the terms whose weights can be learnt."""
+    """Counts of the terms, and the terms whose weights can be learned.
 
-    def __init__(self, counts: Any, mean: str, min_df: int) -> None:
+    Parameters
+    ----------
+    counts : array or CSR matrix of shape (n_documents, n_terms)
+        The counts.
+    min_df : int
+        Number of documents that a term must occur in for its weight to be learned.
+    published : bool
+        Whether ``m`` is the midpoint of two documents, as in the source, instead of their mean
+        weighted by length, with which every ``g_j`` is at least 0.
+    """
+
+    def __init__(self, counts: Any, min_df: int, *, published: bool) -> None:
         self.counts = sparse.csr_array(counts, dtype=np.float64, copy=True)
         self.counts.sum_duplicates()  # also sorts the terms of every document
         self.counts.eliminate_zeros()
         self.lengths = np.asarray(self.counts.sum(axis=1)).ravel()
         frequency = np.bincount(self.counts.indices, minlength=self.counts.shape[1])
-        self.learnt = frequency >= min_df
-        self._by_length = mean == "length"
+        self.learned = frequency >= min_df
+        self._by_length = not published
 
     @property
     def n_terms(self) -> int:
@@ -61,7 +71,7 @@ class Documents:
         return int(self.counts.shape[1])
 
     def pull_of_pairs(self, pairs: Array, pull: Array) -> tuple[Pull, Array]:
-        """Return what pairs ask for, and which of them consist of two equal documents.
+        """Return the change that pairs ask for, and which pairs consist of two equal documents.
 
         ``pull`` is the weight of each pair, positive to separate and negative to join.
         """
@@ -73,14 +83,14 @@ class Documents:
             self.counts.indices.astype(np.int64),
             self.counts.data,
             self.lengths,
-            self.learnt,
+            self.learned,
             self._by_length,
             direction,
         )
         return Pull(direction, float(np.abs(pull).sum())), norms == 0
 
     def pull_of_cluster(self, rows: Array, frequencies: Array, length: float, sign: int) -> Pull:
-        """Return what separating (+1) or joining (-1) documents and a cluster asks for.
+        """Return the change for separating (+1) or joining (-1) documents and a cluster.
 
         The cluster counts as one long document of these frequencies; all rows together weigh 1.
         """
@@ -94,7 +104,7 @@ class Documents:
                 middle = (s * own + length * frequencies) / (s + length)
             gain = s * own * np.log(own / middle)
             gain += length * frequencies * np.log(frequencies / middle)
-            gain[:, ~self.learnt] = 0
+            gain[:, ~self.learned] = 0
             norm = np.abs(gain).sum(axis=1, keepdims=True)
             direction += np.sum(gain / np.where(norm > 0, norm, 1), axis=0)
         return Pull(sign * direction / len(rows), 1.0)
@@ -110,7 +120,7 @@ class Documents:
 
 
 def average(pulls: list[Pull], n_terms: int) -> Array:
-    """Mean of all that was asked for, in units of the mean share of a term in ``g``."""
+    """Mean of all changes, in units of the mean share of a term in ``g``."""
     total = sum(pull.weight for pull in pulls)
     if total == 0:
         return np.zeros(n_terms)
@@ -123,6 +133,6 @@ def warp(term_weights: Array, direction: Array, step: float) -> Array:
     return np.exp(np.clip(np.log(term_weights) + step * direction, np.log(LOWEST), np.log(HIGHEST)))
 
 
-def normalise(term_weights: Array) -> Array:
+def normalize(term_weights: Array) -> Array:
     """Scale the weights to mean 1."""
     return term_weights / term_weights.mean()

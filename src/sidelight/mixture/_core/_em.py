@@ -25,6 +25,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
+from scipy import sparse
 from scipy.special import logsumexp
 
 from sidelight._fit.alternation import alternate
@@ -345,7 +346,8 @@ def _counted(rows: Any, weights: Array) -> tuple[Any, Array]:
 def feature_tiles(components: Components, block: Any) -> list[tuple[int, int]]:
     """Ranges of rows of a block whose statistics fit the cache together."""
     n = block.shape[0]
-    rows = int(np.clip(TILE_BYTES // (8 * components.n_statistics), 128, 4000))
+    width = block.nnz / max(n, 1) if sparse.issparse(block) else components.n_statistics
+    rows = int(np.clip(TILE_BYTES // (8 * max(width, 1)), 128, 4000))
     return [(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 
