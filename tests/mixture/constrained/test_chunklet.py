@@ -18,7 +18,7 @@ from sidelight.engine import as_rows
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture import ChunkletMixture, GaussianMixture, PenalizedMixture
-from sidelight.mixture.field._chunklet_rows import ChunkletRows
+from sidelight.mixture.field._rows import ConstrainedRows, hard_rows
 
 SAMPLINGS = ("points", "chunklets")
 
@@ -36,8 +36,8 @@ def blobs(n: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return 2.0 * np.eye(3)[y] + rng.normal(0, 0.8, (n, 3)), y
 
 
-def hold(known: Constraints, k: int, weights: Any = None, **params: Any) -> ChunkletRows:
-    return ChunkletRows(known, k, as_rows(np.zeros((known.n_samples, 1))), weights, **params)
+def constrain(known: Constraints, k: int, weights: Any = None, **params: Any) -> ConstrainedRows:
+    return hard_rows(known, k, as_rows(np.zeros((known.n_samples, 1))), weights, **params)
 
 
 def random_field(seed: int, n: int, k: int) -> tuple[Constraints, np.ndarray, np.ndarray]:
@@ -66,8 +66,8 @@ def enumerate_labellings(known: Constraints, k: int) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(6))
 def test_posterior_is_the_sum_over_all_labellings(seed: int, k: int, sampling: str) -> None:
     known, density, log_pi = random_field(seed, 7, k)
-    held = hold(known, k, sampling=sampling)
-    resp, log_likelihood, _ = held.e_step(density[held.rows], log_pi)
+    rows = constrain(known, k, sampling=sampling)
+    resp, log_likelihood, _ = rows.e_step(density[rows.rows], log_pi)
 
     labellings = enumerate_labellings(known, k)
     first = np.arange(7) if sampling == "points" else known.closure().first_row
@@ -75,27 +75,27 @@ def test_posterior_is_the_sum_over_all_labellings(seed: int, k: int, sampling: s
     joint = prior + density[np.arange(7), labellings].sum(axis=1)
     p = softmax(joint)
     marginals = np.array([[p[labellings[:, i] == s].sum() for s in range(k)] for i in range(7)])
-    free = np.setdiff1d(np.arange(7), held.rows)
+    free = np.setdiff1d(np.arange(7), rows.rows)
     of_free = logsumexp(density[free] + log_pi, axis=1).sum()
-    np.testing.assert_allclose(resp, marginals[held.rows], atol=1e-12)
+    np.testing.assert_allclose(resp, marginals[rows.rows], atol=1e-12)
     assert log_likelihood + of_free == pytest.approx(logsumexp(joint) - logsumexp(prior))
 
     best = labellings[np.argmax(joint)]
-    np.testing.assert_array_equal(held.labels(density[held.rows], log_pi), best[held.rows])
+    np.testing.assert_array_equal(rows.labels(density[rows.rows], log_pi), best[rows.rows])
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("seed", range(4))
 def test_mixing_weights_maximise_the_expected_likelihood(seed: int, sampling: str) -> None:
     known, density, log_pi = random_field(seed, 8, 3)
-    held = hold(known, 3, sampling=sampling)
-    resp, _, counts = held.e_step(density[held.rows], log_pi)
+    rows = constrain(known, 3, sampling=sampling)
+    resp, _, counts = rows.e_step(density[rows.rows], log_pi)
     free = np.array([5.0, 2.0, 3.0])
-    new = held.m_step(free, counts, log_pi)
+    new = rows.m_step(free, counts, log_pi)
 
-    labellings = enumerate_labellings(known, 3)[:, held.rows]
-    first = np.unique(known.components()[held.rows], return_index=True)[1]
-    drawn = np.arange(len(held.rows)) if sampling == "points" else first
+    labellings = enumerate_labellings(known, 3)[:, rows.rows]
+    first = np.unique(known.components()[rows.rows], return_index=True)[1]
+    drawn = np.arange(len(rows.rows)) if sampling == "points" else first
     wanted = free + resp[drawn].sum(axis=0)
 
     def expected(eta: np.ndarray) -> float:
@@ -116,17 +116,17 @@ def test_known_classes_fix_components_and_bar_their_neighbours(sampling: str) ->
     )
     rng = np.random.RandomState(0)
     density, log_pi = rng.randn(5, 3), np.log([0.5, 0.3, 0.2])
-    held = hold(known, 3, sampling=sampling)
-    resp, log_likelihood, _ = held.e_step(density[held.rows], log_pi)
-    np.testing.assert_array_equal(held.rows, [0, 1, 2, 3])
-    np.testing.assert_array_equal(held.classes, [5, 7])
+    rows = constrain(known, 3, sampling=sampling)
+    resp, log_likelihood, _ = rows.e_step(density[rows.rows], log_pi)
+    np.testing.assert_array_equal(rows.rows, [0, 1, 2, 3])
+    np.testing.assert_array_equal(rows.classes, [5, 7])
     joint = density + log_pi
     # Row 0 is of class 7, component 1; row 1 is not; rows 2 and 3 are of class 5, component 0.
     np.testing.assert_allclose(resp[[0, 2, 3]], np.eye(3)[[1, 0, 0]])
     np.testing.assert_allclose(resp[1], softmax(np.where([0, 1, 0], -np.inf, joint[1])))
     value = joint[0, 1] + joint[[2, 3], 0].sum() + logsumexp(joint[1, [0, 2]])
     assert log_likelihood == pytest.approx(value)
-    np.testing.assert_array_equal(held.labels(density[held.rows], log_pi)[[0, 2, 3]], [1, 0, 0])
+    np.testing.assert_array_equal(rows.labels(density[rows.rows], log_pi)[[0, 2, 3]], [1, 0, 0])
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -136,8 +136,8 @@ def test_the_gradient_vanishes_where_em_ends(sampling: str) -> None:
     model = fit(
         X, sampling=sampling, constraints=known, tol=0.0, max_iter=3000, reg_covar=0.0, n_init=1
     )
-    held = ChunkletRows(known, 3, as_rows(X), sampling=sampling)
-    free = np.setdiff1d(np.arange(60), held.rows)
+    rows = hard_rows(known, 3, as_rows(X), sampling=sampling)
+    free = np.setdiff1d(np.arange(60), rows.rows)
     from dataclasses import replace
 
     def log_likelihood(means: np.ndarray, log_pi: np.ndarray) -> float:
@@ -145,7 +145,7 @@ def test_the_gradient_vanishes_where_em_ends(sampling: str) -> None:
         density = components.log_density(components.features(X))
         log_pi = log_pi - logsumexp(log_pi)
         of_free = logsumexp(density[free] + log_pi, axis=1).sum()
-        return float(of_free + held.e_step(density[held.rows], log_pi)[1])
+        return float(of_free + rows.e_step(density[rows.rows], log_pi)[1])
 
     means, log_pi = model._components.means, model._log_weights
     assert log_likelihood(means, log_pi) / 60 == pytest.approx(-model.objective_)
@@ -213,8 +213,8 @@ def test_equal_weights_make_both_samplings_agree() -> None:
     uniform = np.full(3, -np.log(3))
     posteriors = []
     for sampling in SAMPLINGS:
-        held = hold(known, 3, sampling=sampling)
-        posteriors.append(held.e_step(density[held.rows], uniform)[0])
+        rows = constrain(known, 3, sampling=sampling)
+        posteriors.append(rows.e_step(density[rows.rows], uniform)[0])
     np.testing.assert_allclose(*posteriors, atol=1e-12)
 
 
@@ -224,9 +224,9 @@ def test_mixing_weights_count_chunklets_or_rows_in_closed_form() -> None:
     rng = np.random.RandomState(0)
     density, log_pi = rng.randn(40, 3), np.log([0.2, 0.3, 0.5])
     for sampling, power in (("chunklets", 1.0), ("points", 1 / 4)):
-        held = hold(known, 3, sampling=sampling)
-        resp, _, counts = held.e_step(density, log_pi)
-        new = held.m_step(np.zeros(3), counts, log_pi)
+        rows = constrain(known, 3, sampling=sampling)
+        resp, _, counts = rows.e_step(density, log_pi)
+        new = rows.m_step(np.zeros(3), counts, log_pi)
         share = resp[::4].mean(axis=0) ** power
         np.testing.assert_allclose(np.exp(new), share / share.sum(), atol=1e-7)
 
@@ -235,12 +235,12 @@ def test_rows_of_a_chunklet_share_their_posterior() -> None:
     known = Constraints.from_groups([0, 0, 0, -1, 1, 1])
     rng = np.random.RandomState(1)
     density, log_pi = rng.randn(6, 2), np.log([0.4, 0.6])
-    held = hold(known, 2, sampling="chunklets")
-    resp = held.e_step(density[held.rows], log_pi).resp
+    rows = constrain(known, 2, sampling="chunklets")
+    resp = rows.e_step(density[rows.rows], log_pi).resp
     np.testing.assert_array_equal(resp[0], resp[1])
     np.testing.assert_array_equal(resp[0], resp[2])
     # Twice every row: the densities count twice, the mixing weight once.
-    twice = hold(Constraints.from_groups(np.repeat([0, 1], 6)), 2, sampling="chunklets")
+    twice = constrain(Constraints.from_groups(np.repeat([0, 1], 6)), 2, sampling="chunklets")
     doubled = twice.e_step(np.repeat(density[:6], 2, axis=0), log_pi).resp
     odds = np.log(doubled[0, 0] / doubled[0, 1])
     expected = 2 * (density[:3, 0] - density[:3, 1]).sum() + log_pi[0] - log_pi[1]
@@ -251,10 +251,10 @@ def test_a_pair_and_a_full_clique_apart() -> None:
     rng = np.random.RandomState(2)
     density, log_pi = rng.randn(4, 4), np.log(np.full(4, 0.25))
     a, b = softmax(density[:2], axis=1)
-    pair = hold(Constraints(cannot_link=[(0, 1)], n_samples=2), 4)
+    pair = constrain(Constraints(cannot_link=[(0, 1)], n_samples=2), 4)
     resp = pair.e_step(density[:2], log_pi).resp
     np.testing.assert_allclose(resp[0], a * (1 - b) / (1 - a @ b))
-    clique = hold(
+    clique = constrain(
         Constraints(cannot_link=list(itertools.combinations(range(4), 2)), n_samples=4), 4
     )
     resp = clique.e_step(density, log_pi).resp
@@ -271,7 +271,7 @@ def test_a_forest_and_disjoint_pairs_are_no_approximation() -> None:
     assert forest.n_dropped_ == 0
     np.testing.assert_allclose(forest.history_, exact.history_)
     exact = fit(X, constraints=pairs)
-    pseudo = fit(X, constraints=pairs, normalizer="pseudo")
+    pseudo = fit(X, constraints=pairs, variant="published")
     np.testing.assert_allclose(pseudo.history_, exact.history_)
 
 
@@ -279,7 +279,7 @@ def test_pseudo_likelihood_stays_bounded_on_stars() -> None:
     # The source's product over all pairs has no maximum here: one row apart from all others.
     X = np.vstack([np.zeros((1, 2)), np.random.default_rng(0).normal(3, 1, (20, 2))])
     star = Constraints(cannot_link=[(0, i) for i in range(1, 21)], n_samples=21)
-    model = fit(X, 2, constraints=star, normalizer="pseudo", reg_covar=1e-2)
+    model = fit(X, 2, constraints=star, variant="published", reg_covar=1e-2)
     assert np.isfinite(model.history_).all()
     assert model.weights_.sum() == pytest.approx(1.0)
     assert model.n_violations_ == 0
@@ -303,26 +303,26 @@ def test_vanishing_width_is_constrained_k_means(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = rng.uniform(0, 10, (30, 2)), rng.integers(3, size=30)
     known = Constraints.sample(y, 25, random_state=seed)
-    held = ChunkletRows(known, 3, as_rows(X))
+    rows = hard_rows(known, 3, as_rows(X))
     centers, uniform = X[:3].copy(), np.full(3, -np.log(3))
     cop = COPKMeans(3, variant="exact", init=centers, n_init=1, max_iter=1).fit(
         X, constraints=known
     )
     narrow = -0.5 * ((X[:, None] - centers) ** 2).sum(axis=2) / 1e-4**2
     resp = softmax(narrow, axis=1)
-    resp[held.rows] = held.e_step(narrow[held.rows], uniform)[0]
+    resp[rows.rows] = rows.e_step(narrow[rows.rows], uniform)[0]
     labels = resp.argmax(axis=1)
     np.testing.assert_allclose(resp.max(axis=1), 1.0)
     cost = ((X - centers[labels]) ** 2).sum()
     assert cost == pytest.approx(cop.history_[0])  # the exact assignment at the same centres
-    labels[held.rows] = held.labels(narrow[held.rows], uniform)
+    labels[rows.rows] = rows.labels(narrow[rows.rows], uniform)
     assert known.violations(labels).n == 0
 
 
-@pytest.mark.parametrize("normalizer", ["exact", "pseudo"])
+@pytest.mark.parametrize("variant", ["exact", "published"])
 @pytest.mark.parametrize("inference", ["auto", "forest"])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_likelihood_never_falls(sampling: str, inference: str, normalizer: str) -> None:
+def test_likelihood_never_falls(sampling: str, inference: str, variant: str) -> None:
     X, y = blobs(80, seed=2)
     known = Constraints.sample(y, 90, random_state=0)
     model = fit(
@@ -330,7 +330,7 @@ def test_likelihood_never_falls(sampling: str, inference: str, normalizer: str) 
         constraints=known,
         sampling=sampling,
         inference=inference,
-        normalizer=normalizer,
+        variant=variant,
         tol=0.0,
         max_iter=40,
         init_params="random",
@@ -466,7 +466,7 @@ def test_new_rows_that_belong_together_are_judged_together() -> None:
 
 def test_wrong_choices_are_named() -> None:
     X, _ = blobs(20)
-    for name in ("sampling", "inference", "normalizer", "covariance_type", "init_params"):
+    for name in ("sampling", "inference", "variant", "covariance_type", "init_params"):
         with pytest.raises(ValueError, match=f"{name} must be one of"):
             ChunkletMixture(2, **{name: "guess"}).fit(
                 X, constraints=Constraints([(0, 1)], n_samples=20)

@@ -16,8 +16,9 @@ from sidelight.engine import as_rows
 from sidelight.evaluation import adjusted_rand_index, class_weighted_f
 from sidelight.mixture import GaussianMixture, MeanFieldMixture, PenalizedMixture
 from sidelight.mixture.constrained import _mean_field
-from sidelight.mixture.constrained._mean_field import GRID, _MeanFieldRows
+from sidelight.mixture.constrained._mean_field import GRID
 from sidelight.mixture.constrained._tempered import Tempered
+from sidelight.mixture.field._rows import ConstrainedRows, coupled_rows
 
 
 def blobs(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -45,29 +46,30 @@ def fit(model: Any, X: np.ndarray, known: Constraints | None = None) -> Any:
         return model.fit(X, constraints=known)
 
 
-def couple(known: Constraints, k: int, penalty: float, weight: float = 1.0) -> _MeanFieldRows:
-    model = MeanFieldMixture(k, penalty=penalty, random_state=0)
-    return model._hold(known, k, None, weight)
+def couple(known: Constraints, k: int, penalty: float) -> ConstrainedRows:
+    return coupled_rows(
+        known, k, None, strength=penalty, by_marginals=True, inference="mean-field", random_state=0
+    )
 
 
 # ------------------------------------------------------------------ fixed point and bound
 
 
-def random_field(seed: int, penalty: float) -> tuple[_MeanFieldRows, np.ndarray, np.ndarray]:
+def random_field(seed: int, penalty: float) -> tuple[ConstrainedRows, np.ndarray, np.ndarray]:
     rng = np.random.RandomState(seed)
     known = Constraints.sample(rng.randint(3, size=6), 7, random_state=seed)
-    held = couple(known, 3, penalty)
-    return held, rng.randn(len(held.rows), 3), np.log(rng.dirichlet(np.ones(3)))
+    rows = couple(known, 3, penalty)
+    return rows, rng.randn(len(rows.rows), 3), np.log(rng.dirichlet(np.ones(3)))
 
 
 @pytest.mark.parametrize("penalty", [0.3, 2.0, 1000.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_fixed_point_and_bound(seed: int, penalty: float) -> None:
-    held, density, log_pi = random_field(seed, penalty)
-    q, bound, _ = held.e_step(density, log_pi)
+    rows, density, log_pi = random_field(seed, penalty)
+    q, bound, _ = rows.e_step(density, log_pi)
     known = Constraints.sample(np.random.RandomState(seed).randint(3, size=6), 7, random_state=seed)
     position = np.full(6, -1)
-    position[held.rows] = np.arange(len(held.rows))
+    position[rows.rows] = np.arange(len(rows.rows))
     rho = np.zeros((len(q), len(q)))
     for pairs, sign in ((known.must_link, 1), (known.cannot_link, -1)):
         for i, j in position[pairs]:
@@ -275,7 +277,7 @@ def test_the_smallest_weight_with_the_fewest_violations_is_chosen() -> None:
     assert plain.disagreement_ > 0  # two points at the same place have different labels
     model = MeanFieldMixture(2, constraint_weight="auto", annealing=False, n_init=1, random_state=0)
     fit(model, X, known)
-    tried, violated = model.selection_.T
+    tried, violated = model.search_["constraint_weight"], model.search_["violated"]
     np.testing.assert_array_equal(tried, GRID[: len(tried)])
     assert model.constraint_weight_ == tried[np.argmin(violated)]
     assert len(tried) == len(GRID) or violated[-1] == 0
@@ -287,23 +289,23 @@ def test_many_pairs_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Constraints.sample(y, 64, random_state=0)
     used: list[Constraints] = []
     counted: list[Constraints] = []
-    hold, violated = MeanFieldMixture._hold, _mean_field._violated
+    couple_rows, violations = MeanFieldMixture._couple, _mean_field._violations
 
     def remember_used(self: Any, part: Constraints, *rest: Any) -> Any:
         used.append(part)
-        return hold(self, part, *rest)
+        return couple_rows(self, part, *rest)
 
     def remember_counted(found: Any, source: Any, part: Constraints) -> int:
         counted.append(part)
-        return violated(found, source, part)
+        return violations(found, source, part)
 
-    monkeypatch.setattr(MeanFieldMixture, "_hold", remember_used)
-    monkeypatch.setattr(_mean_field, "_violated", remember_counted)
+    monkeypatch.setattr(MeanFieldMixture, "_couple", remember_used)
+    monkeypatch.setattr(_mean_field, "_violations", remember_counted)
     model = MeanFieldMixture(
         3, constraint_weight="auto", annealing=False, n_init=1, random_state=0, max_iter=10
     )
     fit(model, X, known)
-    assert len(counted) == 3 * len(model.selection_)
+    assert len(counted) == 3 * len(model.search_["violated"])
     assert used[-1] == known  # the last fit uses everything
     for part, held_out in zip(used, counted, strict=False):
         assert held_out.n_pairs > 10

@@ -16,7 +16,7 @@ from sidelight import Constraints
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
 from sidelight.mixture import GaussianMixture, PenalizedMixture
-from sidelight.mixture.field._coupled_rows import CoupledRows
+from sidelight.mixture.field._rows import ConstrainedRows, coupled_rows
 
 
 def blobs(n: int = 60, seed: int = 0, spread: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -142,22 +142,18 @@ def test_moments_match_at_the_end() -> None:
     X, y = blobs(spread=1.2)
     known = Constraints.sample(y, 25, random_state=2)
     model = fit(X, constraints=known, penalty=1.0, tol=1e-12, max_iter=3000)
-    held = _held(X, known, 1.0)
+    rows = couple(known, 1.0)
     log_pi = np.log(model.weights_)
     joint = log_joint(model, X)
-    resp = held.e_step((joint - log_pi)[held.rows], log_pi).resp
-    free = np.setdiff1d(np.arange(60), held.rows)
+    resp = rows.e_step((joint - log_pi)[rows.rows], log_pi).resp
+    free = np.setdiff1d(np.arange(60), rows.rows)
     posterior = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))[free]
-    expected = held.field.prior_counts(log_pi)[0] + len(free) * model.weights_
+    expected = rows.field.prior_counts(log_pi)[0] + len(free) * model.weights_
     np.testing.assert_allclose(resp.sum(axis=0) + posterior.sum(axis=0), expected, atol=1e-3)
 
 
-def _held(X: np.ndarray, known: Constraints, w: float, k: int = 3) -> CoupledRows:
-    pairs = np.concatenate([known.must_link, known.cannot_link])
-    sign = np.repeat([1.0, -1.0], [len(known.must_link), len(known.cannot_link)])
-    return CoupledRows(
-        pairs, 2 * w * sign, known, k, None, inference="exact", n_sweeps=1, random_state=0
-    )
+def couple(known: Constraints, w: float, k: int = 3) -> ConstrainedRows:
+    return coupled_rows(known, k, None, strength=2 * w, inference="exact")
 
 
 def test_narrow_components_make_it_constrained_k_means() -> None:
@@ -176,12 +172,12 @@ def test_narrow_components_make_it_constrained_k_means() -> None:
         costs.append(cost)
     best = list(itertools.product(range(2), repeat=8))[int(np.argmin(costs))]
     alpha = 1e-2
-    held = _held(X, known, w / alpha**2, k=2)
+    rows = couple(known, w / alpha**2, k=2)
     density = -0.5 * squared / (alpha * sigma) ** 2
-    resp = held.e_step(density, np.log([0.5, 0.5])).resp
+    resp = rows.e_step(density, np.log([0.5, 0.5])).resp
     np.testing.assert_array_equal(resp.argmax(axis=1), best)
     np.testing.assert_allclose(resp.max(axis=1), 1.0)
-    np.testing.assert_array_equal(held.labels(density, np.log([0.5, 0.5])), best)
+    np.testing.assert_array_equal(rows.labels(density, np.log([0.5, 0.5])), best)
 
 
 def test_certainties() -> None:
@@ -305,13 +301,16 @@ def test_what_cannot_be_is_said() -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_responsibilities_are_the_slopes_of_the_likelihood(weighted: bool) -> None:
     rng = np.random.default_rng(0)
-    pairs = np.array([(0, 1), (1, 2), (3, 4), (5, 6), (6, 7)])
-    coupling = np.array([1.5, -0.7, np.inf, -np.inf, 0.4])
-    known = Constraints(n_samples=9, labels=[-1] * 8 + [1])
-    sample_weight = rng.uniform(0.2, 3.0, 9) if weighted else None
-    rows = CoupledRows(
-        pairs, coupling, known, 3, sample_weight, inference="exact", n_sweeps=1, random_state=0
+    known = Constraints(
+        [(0, 1), (3, 4), (6, 7)],
+        [(1, 2), (5, 6)],
+        n_samples=9,
+        labels=[-1] * 8 + [1],
+        must_link_weight=[0.8, 1.0, 0.6],
+        cannot_link_weight=[0.3, 1.0],
     )
+    sample_weight = rng.uniform(0.2, 3.0, 9) if weighted else None
+    rows = coupled_rows(known, 3, sample_weight, strength=1.0, certainties=True, inference="exact")
     density, log_pi = rng.normal(size=(9, 3)), np.log([0.2, 0.5, 0.3])
     resp = rows.e_step(density, log_pi).resp
     h = 1e-6

@@ -22,6 +22,7 @@ from sidelight.mixture._core._base import (
     StartName,
     data_moments,
     known_classes,
+    most_probable,
     rough_clusters,
 )
 from sidelight.mixture._core._criteria import aic, bic, mdl, mml
@@ -70,6 +71,7 @@ __all__ = [
     "log_joint_blocks",
     "mdl",
     "mml",
+    "most_probable",
     "normalized_log",
     "rough_clusters",
 ]

@@ -62,27 +62,37 @@ class MixtureBase(
             return Parameters(self._components, self._log_weights)
         return None
 
-    def _run_em(
+    def _best_em(
         self,
         source: RowSource,
-        start: Parameters,
         sample_weight: Array | None,
-        constrained: ConstrainedPosterior | None,
+        constrained: ConstrainedPosterior,
+        start: Callable[[int, np.random.RandomState, Any], Parameters],
         *,
+        n_init: int,
         noisy: bool = False,
     ) -> EMResult:
-        """Run EM with the parameters of the estimator."""
-        return em(
-            source,
-            *start,
-            sample_weight=sample_weight,
-            constrained=constrained,
-            noisy=noisy,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            description=type(self).__name__,
-            verbose=self.verbose,
-        )
+        """Return the best of several restarts of EM.
+
+        ``start(number, rng, constrained)`` gives the initial parameters of a restart, which has
+        constrained rows of its own.
+        """
+
+        def run(number: int, rng: np.random.RandomState) -> EMResult:
+            own = constrained.restarted(rng)
+            return em(
+                source,
+                *start(number, rng, own),
+                sample_weight=sample_weight,
+                constrained=own,
+                noisy=noisy,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                description=type(self).__name__,
+                verbose=self.verbose,
+            )
+
+        return self._best_restart(n_init, run, source)
 
     def _set_fitted_attributes(
         self, result: EMResult, source: RowSource, constraints: Constraints
@@ -115,7 +125,7 @@ class MixtureBase(
 
     def _labels(self, source: RowSource, constrained: ConstrainedPosterior | None) -> Array:
         """Most probable component of every row, as the constraints allow."""
-        labels = self._map_joint(source, _most_probable)
+        labels = self._map_joint(source, most_probable)
         if constrained is not None and len(constrained.rows):
             rows = as_rows(source.take(constrained.rows))
             density = log_joint_blocks(rows, self._components, 0.0, lambda joint: joint)
@@ -141,7 +151,7 @@ class MixtureBase(
             Component of every row.
         """
         check_is_fitted(self)
-        return self._map_joint(self._validate_rows(X, reset=False), _most_probable)
+        return self._map_joint(self._validate_rows(X, reset=False), most_probable)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability ``p(s | x)`` of every component for every row.
@@ -296,7 +306,7 @@ class MixtureBase(
         return int(self._components.n_parameters) + len(self._log_weights) - 1
 
 
-def _most_probable(joint: Array) -> Array:
+def most_probable(joint: Array) -> Array:
     return np.argmax(joint, axis=1).astype(np.int32)
 
 
@@ -338,7 +348,7 @@ def rough_clusters(
         clusters = model.labels_.copy()
         clusters[labels >= 0] = labels[labels >= 0]
         return clusters
-    init = "random" if how == "random_from_data" else "k-means++"
+    init: Any = "random" if how == "random_from_data" else "k-means++"
     model = KMeans(n_components, init=init, n_init=1, max_iter=max_iter, random_state=rng)
     clusters = model.fit(source, sample_weight=sample_weight).labels_
     return clusters

@@ -137,6 +137,9 @@ class ConstrainedPosterior(Protocol):
     def rows(self) -> Array:
         """Positions of the rows, ascending."""
 
+    def restarted(self, rng: np.random.RandomState) -> Self:
+        """The same rows with inference state of their own, for another run of EM."""
+
     def e_step(self, log_density: Array, log_weights: Array) -> Posterior:
         """Posterior of these rows, given their log-densities of shape (m, k)."""
 
@@ -167,6 +170,10 @@ class LabelledRows:
         self._labels = labels[self.rows]
         weights = np.ones(len(labels)) if sample_weight is None else sample_weight
         self._weights = np.asarray(weights, dtype=np.float64)[self.rows]
+
+    def restarted(self, rng: np.random.RandomState) -> Self:
+        """No state is kept between calls."""
+        return self
 
     def e_step(self, log_density: Array, log_weights: Array) -> Posterior:
         """All responsibility to the known component."""

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity
 from sidelight._typing import Array
+from sidelight.cluster import COPKMeans
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core import EMResult, Parameters, rough_clusters
-from sidelight.mixture.constrained._chunklet_starts import complying_clusters
-from sidelight.mixture.field._chunklet_rows import INFERENCE, NORMALIZER, SAMPLING, ChunkletRows
-from sidelight.mixture.gaussian._components import GaussianBase, GaussianComponents
+from sidelight.mixture._core import Parameters, StartName, rough_clusters
+from sidelight.mixture.field._rows import ConstrainedRows, Sampling, hard_rows
+from sidelight.mixture.gaussian._components import CovarianceType, GaussianBase
 from sidelight.tags import MethodTags
 
 
 class ChunkletMixture(GaussianBase):
-    r"""Gaussian mixture in which every constraint holds: EM over the labellings that comply.
+    r"""Gaussian mixture in which every constraint holds: EM over the labelings that comply.
 
     Must-link components ("chunklets") ``X_j`` come from one component of the mixture as a whole,
-    and cannot-links ``C`` keep chunklets apart. Maximised is the likelihood of the rows given that
+    and cannot-links ``C`` keep chunklets apart. Maximized is the likelihood of the rows given that
     everything holds,
 
     .. math::
@@ -34,53 +35,55 @@ class ChunkletMixture(GaussianBase):
             \sum_z \prod_j \pi_{z_j}^{e_j} \prod_{(j, j') \in C} [z_j \ne z_{j'}]} ,
 
     with ``e_j = |X_j|`` where rows are drawn one by one and linked afterwards, and ``e_j = 1``
-    where every chunklet is one draw. The E-step sums over the labellings that comply, by messages
-    between chunklets; the M-step is that of any mixture, except that the mixing weights are those
+    where every chunklet is one draw. The e-step sums over the labelings that comply, by messages
+    between chunklets; the m-step is that of any mixture, except that the mixing weights are those
     under which the prior expects the counts of the posterior. The knowledge ends up in the
-    parameters, and new rows are judged by the plain mixture.
+    parameters, and new rows are judged by the plain mixture. Read more in the
+    :doc:`user guide </mixture/constrained>`.
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int >= 1, default=1
         Number of components ``k``.
     sampling : {"points", "chunklets"}, default="points"
-        How must-linked rows came about. ``"points"``: rows were drawn independently, and some were
-        found to belong together, as when people are shown random pairs. ``"chunklets"``: groups
-        were drawn, as tracks of one object are; a group then counts once in the mixing weights.
+        Origin of must-linked rows. ``"points"``: rows were drawn independently, and some were found
+        to belong together, as when people are shown random pairs. ``"chunklets"``: groups were
+        drawn, as tracks of one object are; a group then counts once in the mixing weights.
     inference : {"auto", "exact", "forest"}, default="auto"
-        How cannot-links are summed over. ``"auto"``: exactly, by messages on trees and tables of
-        up to a million entries elsewhere; parts too entangled for that keep a spanning forest of
-        their shortest links, with a warning. ``"exact"``: an error there. ``"forest"``: a spanning
-        forest wherever there is a cycle.
-    normalizer : {"exact", "pseudo"}, default="exact"
+        Method for sums over cannot-links. ``"auto"``: exact, by belief propagation on trees and a
+        junction tree with tables of up to a million entries elsewhere; parts too entangled for that
+        keep a spanning forest of their shortest links, with a warning. ``"exact"``: an error there.
+        ``"forest"``: a spanning forest wherever there is a cycle.
+    variant : {"exact", "published"}, default="exact"
         Denominator of the likelihood, on which the mixing weights depend. ``"exact"``: that of the
-        E-step. ``"pseudo"``: only cannot-links that share no chunklet count in it (the source's
+        e-step. ``"published"``: only cannot-links that share no chunklet count in it (the source's
         pseudo-likelihood, kept to where it is sound), which costs next to nothing.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        One matrix per component, one for all, variances per component and feature, or one
-        variance per component.
-    tol : float, default=1e-5
-        Stop when an iteration gains less log-likelihood than this per row.
-    reg_covar : float, default=1e-6
+        Shape of the covariances: one matrix per component, one for all, variances per component
+        and feature, or one variance per component.
+    tol : float >= 0, default=1e-05
+        Stop when an iteration gains no more log-likelihood than this per row.
+    reg_covar : float >= 0, default=1e-06
         Added to the variances, which keeps components from collapsing onto single rows.
-    max_iter : int, default=200
-        At most this many iterations per start.
-    n_init : int, default=2
-        Number of starts, of which the one of highest likelihood is kept.
+    max_iter : int >= 1, default=200
+        Largest number of iterations of a restart.
+    n_init : int >= 1, default=2
+        Number of restarts, of which the best is kept. Given means and precisions, or a warm start,
+        are run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters to start from, in which every constraint holds. ``"kmeans"``: by turns
         constrained k-means and random ones, which commit themselves to no split, so that linked
         rows lead. Or a single step of constrained k-means from k-means++ or random rows, or random
         ones only.
-    weights_init, means_init, precisions_init : array, default=None
-        Parameters to start from, shaped like the fitted ones; what is not given comes from the
-        rough clusters.
+    weights_init, means_init, precisions_init : array or None, default=None
+        Parameters to start from, shaped like the fitted ones; by default they come from the rough
+        clusters.
     warm_start : bool, default=False
-        Start from the parameters of the last fit.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+        Whether to start from the parameters of the last fit.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -92,22 +95,15 @@ class ChunkletMixture(GaussianBase):
         Covariances, their inverses and factors of these, shaped as in scikit-learn.
     labels_ : ndarray of int32, shape (n_samples,)
         Most probable components of all rows together; every constraint holds. :meth:`predict`
-        tells what the mixture says about each row alone.
+        gives those of the mixture alone.
     classes_ : ndarray
         Known class that each of the first components stands for.
     inference_ : dict of str to int
-        How many chunklets (single rows under cannot-links included) each method of inference
-        answered for.
+        Number of chunklets (single rows under cannot-links included) by method of inference.
     n_dropped_ : int
         Number of cannot-links between chunklets that the sums left out.
     objective_, history_ : float, ndarray
         ``-L`` per row at the end, and at every iteration; never rises.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether the gain fell to ``tol`` before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate: 0.
 
     See Also
     --------
@@ -139,28 +135,28 @@ class ChunkletMixture(GaussianBase):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: Count = 1,
         *,
-        sampling: str = "points",
-        inference: str = "auto",
-        normalizer: str = "exact",
-        covariance_type: str = "full",
-        tol: float = 1e-5,
-        reg_covar: float = 1e-6,
-        max_iter: int = 200,
-        n_init: int = 2,
-        init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
+        sampling: Sampling = "points",
+        inference: Literal["auto", "exact", "forest"] = "auto",
+        variant: Literal["exact", "published"] = "exact",
+        covariance_type: CovarianceType = "full",
+        tol: NonNegative = 1e-5,
+        reg_covar: NonNegative = 1e-6,
+        max_iter: Count = 200,
+        n_init: Count = 2,
+        init_params: StartName = "kmeans",
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
+        precisions_init: ArrayLike | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.sampling = sampling
         self.inference = inference
-        self.normalizer = normalizer
+        self.variant = variant
         self.covariance_type = covariance_type
         self.tol = tol
         self.reg_covar = reg_covar
@@ -193,57 +189,33 @@ class ChunkletMixture(GaussianBase):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Fit the mixture to the rows such that everything known about them holds.
-
-        Parameters
-        ----------
-        X : array or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Must-links, cannot-links, labels and groups; the weights of pairs do not matter.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows. Rows that constraints tie together are repeated by their average
-            weight.
-
-        Returns
-        -------
-        self : ChunkletMixture
-            The fitted mixture.
-
-        Raises
-        ------
-        InconsistentConstraints
-            If the constraints contradict themselves.
-        InfeasibleConstraints
-            If ``n_components`` are too few for the cannot-links.
-        """
-        source = self._validate_rows(X, reset=True)
-        k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_choices()
+        source, known = self._validate_fit(X, y, constraints)
         weights = check_weights(sample_weight, source)
-        known = self._check_constraints(constraints, y, source.n_rows)
-        held = ChunkletRows(
+        k = self.n_components
+        rows = hard_rows(
             known,
             k,
             source,
             weights,
             sampling=self.sampling,
             inference=self.inference,
-            normalizer=self.normalizer,
+            match_prior=self.variant == "published",
         )
-        self.classes_ = held.classes
         whole = self._whole_data(source, k, weights)
 
-        def run(number: int, rng: np.random.RandomState) -> EMResult:
-            start = self._begin(source, whole, rng, weights, held, known, number=number)
-            return self._run_em(source, start, weights, held)
+        def start(number: int, rng: np.random.RandomState, own: ConstrainedRows) -> Parameters:
+            def clusters() -> Array:
+                if len(own.rows):
+                    return complying_clusters(source, own, known, self.init_params, rng, number)
+                return rough_clusters(source, k, self.init_params, rng, sample_weight=weights)
 
-        self._set_fitted_attributes(self._best_restart(self.n_init, run, source), source, known)
-        self.inference_ = held.field.methods(k)
-        self.n_dropped_ = held.field.n_dropped(k)
-        return self
+            return self._start(source, whole, clusters, weights)
+
+        best = self._best_em(source, weights, rows, start, n_init=self._n_restarts())
+        self.classes_ = rows.classes
+        self.inference_ = rows.field.methods(k)
+        self.n_dropped_ = rows.field.n_dropped(k)
+        return self._set_fitted_attributes(best, source, known)
 
     def predict_jointly(self, X: Any, constraints: Constraints) -> Array:
         """Return the most probable components of new rows about which something is known.
@@ -268,39 +240,41 @@ class ChunkletMixture(GaussianBase):
                 "Labels of new rows are what predict_jointly finds; give it must-links, "
                 "cannot-links and groups."
             )
-        held = ChunkletRows(known, len(self.weights_), source, sampling=self.sampling)
-        return self._labels(source, held)
+        rows = hard_rows(known, len(self.weights_), source, sampling=self.sampling)
+        return self._labels(source, rows)
 
-    def _check_choices(self) -> None:
-        for name, choices in (
-            ("sampling", SAMPLING),
-            ("inference", INFERENCE),
-            ("normalizer", NORMALIZER),
-        ):
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(map(repr, choices))}, got "
-                    f"{getattr(self, name)!r}."
-                )
 
-    def _begin(
-        self,
-        source: RowSource,
-        whole: GaussianComponents,
-        rng: np.random.RandomState,
-        sample_weight: Array | None,
-        held: ChunkletRows,
-        known: Constraints,
-        *,
-        number: int,
-    ) -> Parameters:
-        """Parameters of rough clusters in which every constraint holds."""
+def complying_clusters(
+    source: RowSource,
+    constrained: ConstrainedRows,
+    known: Constraints,
+    how: StartName,
+    rng: np.random.RandomState,
+    number: int,
+) -> Array:
+    """Clusters of the rows that satisfy everything; class ``c`` of the labels is cluster ``c``.
 
-        def clusters() -> Array:
-            if len(held.rows):
-                return complying_clusters(source, held, known, self.init_params, rng, number=number)
-            return rough_clusters(
-                source, held.n_components, self.init_params, rng, sample_weight=sample_weight
-            )
+    Constrained k-means commits itself to a split that linked rows alone may not be able to change
+    later. So every other start (by its ``number``) is random instead: then nothing but the linked
+    rows tells the components apart, and they lead.
+    """
+    k = constrained.n_components
+    if how == "random" or (how == "kmeans" and number % 2 == 1):
+        clusters = rng.randint(k, size=source.n_rows).astype(np.int32)
+        scores = rng.random_sample((len(constrained.rows), k))
+        clusters[constrained.rows] = constrained.labels(scores, np.zeros(k))
+        return clusters
+    init = {"kmeans": "k-means++" if number else "auto", "random_from_data": "random"}.get(how, how)
+    max_iter = 100 if how == "kmeans" else 1
+    model = COPKMeans(k, init=init, n_init=1, max_iter=max_iter, random_state=rng)
+    clusters = model.fit(source, constraints=known).labels_
+    return _numbered_by_class(clusters, constrained.components, k)
 
-        return self._start(source, whole, clusters, sample_weight)
+
+def _numbered_by_class(clusters: Array, components: Array, k: int) -> Array:
+    """Renumber clusters such that rows of a known component are in the cluster of its number."""
+    labelled = np.flatnonzero(components >= 0)
+    new = np.full(k, -1)
+    new[clusters[labelled]] = components[labelled]
+    new[new < 0] = np.setdiff1d(np.arange(k), components[labelled])
+    return new[clusters].astype(np.int32)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
-from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    Count,
+    FinitePositive,
+    Interval,
+    NonNegative,
+    Seed,
+    Verbosity,
+)
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture._core import EMResult, log_joint_blocks, rough_clusters
-from sidelight.mixture._core._base import _most_probable
-from sidelight.mixture.constrained._tempered import anneal
-from sidelight.mixture.field._coupled_rows import CoupledRows
-from sidelight.mixture.gaussian._components import GaussianBase
+from sidelight.mixture._core import EMResult, Parameters, StartName, log_joint_blocks, most_probable
+from sidelight.mixture.constrained._tempered import temper_em
+from sidelight.mixture.field._rows import ConstrainedRows, coupled_rows
+from sidelight.mixture.gaussian._components import CovarianceType, GaussianBase
 from sidelight.tags import MethodTags
+
+#: ``λ`` of ``penalty="auto"``: pairs are trusted.
+TRUSTED = 1000.0
 
 #: With fewer pairs than this per fold, none are held out.
 FEW = 20
@@ -26,12 +37,12 @@ GRID = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
 class MeanFieldMixture(GaussianBase):
-    r"""Gaussian mixture under the labelling prior of highest entropy, by mean field.
+    r"""Gaussian mixture under the labeling prior of highest entropy, by mean field.
 
-    Of all priors over labellings that violate pairs no more than so often, the one of highest
+    Of all priors over labelings that violate pairs no more than so often, the one of highest
     entropy charges ``λ`` for every violated pair. Its posterior is approximated by independent
     responsibilities ``q``, and constrained rows ``C`` count ``η`` times in the parameters, so that
-    few of them move the mixture beside many free rows ``U``. Minimised is
+    few of them move the mixture beside many free rows ``U``. Minimized is
 
     .. math::
 
@@ -41,49 +52,52 @@ class MeanFieldMixture(GaussianBase):
 
     with ``ρ = +λ w`` for must-links and ``ρ = -λ w`` for cannot-links of weight ``w``: row by row
     ``q_i ∝ π p(x_i | s) exp(Σ_j ρ_ij q_j)`` until nothing moves, then the parameters of the rows so
-    weighted. Known classes are certain, and so are groups.
+    weighted. Known classes are certain, and so are groups. Read more in the
+    :doc:`user guide </mixture/constrained>`.
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int >= 1, default=1
         Number of components ``k``.
-    penalty : float, default=1000.0
-        ``λ`` of a pair of weight 1. 1000 trusts the pairs; the logarithm of the odds that a pair is
-        right, ``log(γ / (1 - γ))``, is a better choice where some are wrong. ``numpy.inf``:
-        must-linked rows are one.
-    constraint_weight : float or "auto", default=1.0
-        ``η``. 1: rows are rows; more: constrained rows count that much more. ``"auto"``: of 1, 3,
-        10, 30, 100 and 300 the smallest with the fewest violations of pairs by the mixture alone
-        (its :meth:`predict`), counted on pairs held out in ``n_splits`` folds: up to six fits
-        for each fold.
-    n_splits : int, default=3
-        Folds for ``"auto"``. With fewer than twenty times as many pairs nothing is held out:
-        violations are counted on the pairs that are used.
+    penalty : float >= 0 or "auto", default="auto"
+        ``λ`` of a pair of weight 1, in units of the log-likelihood. Where some pairs are wrong, the
+        logarithm of the odds that a pair is right, ``log(γ / (1 - γ))``, is a good choice.
+        ``numpy.inf``: must-linked rows are one. ``"auto"``: 1000, which trusts the pairs.
+    constraint_weight : float > 0, finite or "auto", default=1.0
+        ``η``: number of times that constrained rows count in the parameters, against once for all
+        other rows. ``"auto"``: of 1, 3, 10, 30, 100 and 300 the smallest with the fewest violations
+        of pairs by the mixture alone (its :meth:`predict`), counted on pairs held out in
+        ``n_splits`` folds: up to six fits for each fold.
+    n_splits : int >= 2, default=3
+        Number of folds for ``constraint_weight="auto"``. With fewer than twenty times as many pairs
+        nothing is held out: violations are counted on the pairs that are used.
     annealing : bool, default=True
-        Start every other time, the first time included, from the whole data and let the temperature
-        of the data term fall, so that what is known leads; otherwise from rough clusters.
+        Whether to start every other restart, the first included, from the whole data and let the
+        temperature of the data term fall, so that the constraints lead; otherwise restarts begin
+        with rough clusters.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        One matrix per component, one for all, variances per component and feature, or one
-        variance per component.
-    tol : float, default=1e-5
-        Stop when an iteration gains less of the bound than this per row.
-    reg_covar : float, default=1e-6
+        Shape of the covariances: one matrix per component, one for all, variances per component
+        and feature, or one variance per component.
+    tol : float >= 0, default=1e-05
+        Stop when an iteration gains no more of the bound than this per row.
+    reg_covar : float >= 0, default=1e-06
         Added to the variances, which keeps components from collapsing onto single rows.
-    max_iter : int, default=200
-        At most this many iterations per start, after annealing.
-    n_init : int, default=2
-        Number of starts, of which the one of lowest ``F`` is kept.
+    max_iter : int >= 1, default=200
+        Largest number of iterations of a restart, after annealing.
+    n_init : int >= 1, default=2
+        Number of restarts, of which the best is kept. Given means and precisions, or a warm start,
+        are run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters to start from.
-    weights_init, means_init, precisions_init : array, default=None
-        Parameters to start from, shaped like the fitted ones; what is not given comes from the
-        rough clusters. There is no annealing then.
+    weights_init, means_init, precisions_init : array or None, default=None
+        Parameters to start from, shaped like the fitted ones; by default they come from the rough
+        clusters. There is no annealing with any of them.
     warm_start : bool, default=False
-        Start from the parameters of the last fit.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+        Whether to start from the parameters of the last fit.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -94,26 +108,20 @@ class MeanFieldMixture(GaussianBase):
     covariances_, precisions_, precisions_cholesky_ : ndarray
         Covariances, their inverses and factors of these, shaped as in scikit-learn.
     labels_ : ndarray of int32, shape (n_samples,)
-        Component of highest responsibility of every row. :meth:`predict` tells what the mixture
-        alone says.
+        Component of highest responsibility of every row. :meth:`predict` gives those of the mixture
+        alone.
     classes_ : ndarray
         Known class that each of the first components stands for.
-    constraint_weight_ : float
-        ``η`` that was used.
-    selection_ : ndarray of shape (n_tried, 2)
-        Values of ``η`` that ``"auto"`` tried, and the share of pairs violated with each; it ends
-        early where none is violated.
+    penalty_, constraint_weight_ : float
+        ``λ`` and ``η`` that were used.
+    search_ : dict of str to ndarray
+        Values of ``constraint_weight`` that ``"auto"`` tried, and with each of them the share of
+        pairs ``violated``; it ends early where none is violated.
     disagreement_ : float
-        Share of the constrained rows whose label is not what :meth:`predict` says: where it is
+        Share of the constrained rows whose label differs from that of :meth:`predict`: where it is
         large, a larger ``constraint_weight`` may help.
     objective_, history_ : float, ndarray
         ``F`` per row at the end, and at every iteration after annealing; never rises.
-    n_iter_ : int
-        Number of iterations of the best start after annealing.
-    converged_ : bool
-        Whether the gain fell to ``tol`` before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
 
     See Also
     --------
@@ -124,7 +132,7 @@ class MeanFieldMixture(GaussianBase):
     -----
     Lange, Law, Jain, Buhmann, Clustering with constraints: a mean-field approximation perspective,
     chapter 5 of Basu, Davidson, Wagstaff (eds.), Constrained Clustering (2009). The mixing weights
-    leave the normaliser of the prior out (5.3.5). The schedule of annealing is ours.
+    leave the normalizer of the prior out (5.3.5). The schedule of annealing is ours.
 
     Examples
     --------
@@ -144,24 +152,24 @@ class MeanFieldMixture(GaussianBase):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: Count = 1,
         *,
-        penalty: float = 1000.0,
-        constraint_weight: Any = 1.0,
-        n_splits: int = 3,
+        penalty: NonNegative | Auto = "auto",
+        constraint_weight: FinitePositive | Auto = 1.0,
+        n_splits: Annotated[int, Interval(2)] = 3,
         annealing: bool = True,
-        covariance_type: str = "full",
-        tol: float = 1e-5,
-        reg_covar: float = 1e-6,
-        max_iter: int = 200,
-        n_init: int = 2,
-        init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
+        covariance_type: CovarianceType = "full",
+        tol: NonNegative = 1e-5,
+        reg_covar: NonNegative = 1e-6,
+        max_iter: Count = 200,
+        n_init: Count = 2,
+        init_params: StartName = "kmeans",
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
+        precisions_init: ArrayLike | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.penalty = penalty
@@ -200,156 +208,96 @@ class MeanFieldMixture(GaussianBase):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Fit the mixture to the rows and the pairs.
-
-        Parameters
-        ----------
-        X : array or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Pairs with weights, labels and groups.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : MeanFieldMixture
-            The fitted mixture.
-        """
-        source = self._validate_rows(X, reset=True)
-        k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_knowledge()
+        source, known = self._validate_fit(X, y, constraints)
         weights = check_weights(sample_weight, source)
-        known = self._check_constraints(constraints, y, source.n_rows)
-        self._warn_of_contradictions(known)
-        whole = self._whole_data(source, k, weights)
-        self.constraint_weight_, self.selection_ = self._choose(source, whole, weights, known)
-        held = self._hold(known, k, weights, self.constraint_weight_)
-        self.classes_ = held.classes
-        found = self._search(source, whole, weights, held)
-        self._set_fitted_attributes(found, source, known)
+        whole = self._whole_data(source, self.n_components, weights)
+        self.penalty_ = TRUSTED if self.penalty == "auto" else float(self.penalty)
+        self.constraint_weight_, self.search_ = self._choose_weight(source, whole, weights, known)
+        rows = self._couple(known, weights, self.constraint_weight_)
+        self.classes_ = rows.classes
+        best = self._best_of_starts(source, whole, weights, rows)
+        self._set_fitted_attributes(best, source, known)
         self.disagreement_ = 0.0
-        if len(held.rows):
-            alone = self._map_joint(as_rows(source.take(held.rows)), _most_probable)
-            self.disagreement_ = float(np.mean(alone != self.labels_[held.rows]))
+        if len(rows.rows):
+            alone = self._map_joint(as_rows(source.take(rows.rows)), most_probable)
+            self.disagreement_ = float(np.mean(alone != self.labels_[rows.rows]))
         return self
 
-    def _check_knowledge(self) -> None:
-        """Check what says how much the constraints count."""
-        if not isinstance(self.penalty, Real) or not self.penalty >= 0:
-            raise ValueError(f"penalty must not be negative, got {self.penalty!r}.")
-        weight = self.constraint_weight
-        if weight != "auto" and not (isinstance(weight, Real) and 0 < weight < np.inf):
-            raise ValueError(
-                f"constraint_weight must be 'auto' or a number above 0, got {weight!r}."
-            )
-        if not isinstance(self.n_splits, Integral) or self.n_splits < 2:
-            raise ValueError(f"n_splits must be a whole number above 1, got {self.n_splits!r}.")
-
-    def _hold(
-        self, known: Constraints, k: int, sample_weight: Array | None, emphasis: float
-    ) -> _MeanFieldRows:
-        """Couplings ``ρ`` of the pairs, and weights ``η`` of the rows they speak about."""
-        pairs = np.concatenate([known.must_link, known.cannot_link])
-        sign = np.repeat([1.0, -1.0], [len(known.must_link), len(known.cannot_link)])
-        weight = np.concatenate([known.must_link_weight, known.cannot_link_weight])
+    def _couple(
+        self, known: Constraints, sample_weight: Array | None, emphasis: float
+    ) -> ConstrainedRows:
+        """Rows under pairs of coupling ``±λ``, which count ``η`` times."""
         rows = np.ones(known.n_samples) if sample_weight is None else sample_weight
-        speaks = np.full(len(pairs), self.penalty > 0)
-        return _MeanFieldRows(
-            pairs[speaks],
-            (sign * self.penalty * weight)[speaks],
+        return coupled_rows(
             known,
-            k,
+            self.n_components,
             emphasis * rows,
+            strength=self.penalty_,
+            by_marginals=True,
             inference="mean-field",
-            n_sweeps=1,
             random_state=self.random_state,
         )
 
-    def _search(
+    def _best_of_starts(
+        self, source: RowSource, whole: Any, sample_weight: Array | None, rows: ConstrainedRows
+    ) -> EMResult:
+        """The best of several restarts, with or without annealing."""
+        inits = (self.weights_init, self.means_init, self.precisions_init)
+        is_given = self._start_is_given() or any(init is not None for init in inits)
+
+        def start(number: int, rng: np.random.RandomState, own: ConstrainedRows) -> Parameters:
+            if self.annealing and number % 2 == 0 and not is_given:
+                return temper_em(source, whole, rng, sample_weight=sample_weight, constrained=own)
+            return self._rough_start(source, whole, rng, sample_weight, rows.components)
+
+        return self._best_em(source, sample_weight, rows, start, n_init=self._n_restarts())
+
+    def _choose_weight(
+        self, source: RowSource, whole: Any, sample_weight: Array | None, known: Constraints
+    ) -> tuple[float, dict[str, Array]]:
+        """``η``, and the share of pairs that the mixture alone violates with each one tried."""
+        tried: list[float] = []
+        violated: list[float] = []
+        if self.constraint_weight != "auto":
+            chosen = float(self.constraint_weight)
+        else:
+            folds = [(known, known)]
+            if known.n_pairs >= FEW * self.n_splits:
+                folds = known.split(n_splits=self.n_splits, random_state=self.random_state)
+            for emphasis in GRID if known.n_pairs else ():
+                tried.append(emphasis)
+                violated.append(self._violated(emphasis, source, whole, sample_weight, folds))
+                if violated[-1] == 0:  # no larger weight can do better
+                    break
+            chosen = tried[int(np.argmin(violated))] if tried else 1.0
+        return chosen, {"constraint_weight": np.array(tried), "violated": np.array(violated)}
+
+    def _violated(
         self,
+        emphasis: float,
         source: RowSource,
         whole: Any,
         sample_weight: Array | None,
-        held: _MeanFieldRows,
-    ) -> EMResult:
-        """The best of several starts."""
-        given = any(
-            start is not None
-            for start in (self.weights_init, self.means_init, self.precisions_init)
-        )
-        again = self.warm_start and hasattr(self, "_components")
-        rows = held if len(held.rows) else None
-
-        def run(number: int, rng: np.random.RandomState) -> EMResult:
-            held.field.reset()
-            if self.annealing and number % 2 == 0 and not given and not again:
-                start = anneal(source, whole, rng, sample_weight=sample_weight, held=rows)
-            else:
-                start = self._start(
-                    source,
-                    whole,
-                    lambda: rough_clusters(
-                        source,
-                        whole.n_components,
-                        self.init_params,
-                        rng,
-                        sample_weight=sample_weight,
-                        labels=held.components,
-                    ),
-                    sample_weight,
-                )
-            return self._run_em(source, start, sample_weight, held)
-
-        return self._best_restart(self.n_init, run, source)
-
-    def _choose(
-        self, source: RowSource, whole: Any, sample_weight: Array | None, known: Constraints
-    ) -> tuple[float, Array]:
-        """``η``, and the share of pairs that the mixture alone violates with each one tried."""
-        if self.constraint_weight != "auto":
-            return float(self.constraint_weight), np.empty((0, 2))
-        n_pairs = len(known.must_link) + len(known.cannot_link)
-        if n_pairs == 0:
-            return 1.0, np.empty((0, 2))
-        folds = [(known, known)]
-        if n_pairs >= FEW * self.n_splits:
-            folds = known.split(n_splits=self.n_splits, random_state=self.random_state)
-        tried: list[tuple[float, float]] = []
-        for emphasis in GRID:
-            violated, stated = 0, 0
-            for used, held_out in folds:
-                held = self._hold(used, whole.n_components, sample_weight, emphasis)
-                found = self._search(source, whole, sample_weight, held)
-                violated += _violated(found, source, held_out)
-                stated += len(held_out.must_link) + len(held_out.cannot_link)
-            tried.append((emphasis, violated / max(stated, 1)))
-            if violated == 0:  # no larger weight can do better
-                break
-        selection = np.array(tried)
-        return float(selection[np.argmin(selection[:, 1]), 0]), selection
+        folds: list[tuple[Constraints, Constraints]],
+    ) -> float:
+        """Share of held-out pairs that the mixture violates with this ``η``."""
+        violated, stated = 0, 0
+        for used, held_out in folds:
+            rows = self._couple(used, sample_weight, emphasis)
+            found = self._best_of_starts(source, whole, sample_weight, rows)
+            violated += _violations(found, source, held_out)
+            stated += held_out.n_pairs
+        return violated / max(stated, 1)
 
 
-class _MeanFieldRows(CoupledRows):
-    """Rows under pairs, whose labels are those of highest responsibility."""
-
-    def labels(self, log_density: Array, log_weights: Array) -> Array:
-        """Component of highest responsibility of every row."""
-        q, _ = self.field.marginals(self._potentials(log_density, log_weights))
-        labels: Array = q.argmax(axis=1)[self._node]
-        return labels
-
-
-def _violated(found: EMResult, source: RowSource, known: Constraints) -> int:
-    """How many pairs the mixture violates when it judges every row alone."""
+def _violations(found: EMResult, source: RowSource, known: Constraints) -> int:
+    """Number of pairs that the mixture violates when it judges every row alone."""
     rows = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     if len(rows) == 0:
         return 0
     labels = np.full(known.n_samples, -1)
     labels[rows] = log_joint_blocks(
-        as_rows(source.take(rows)), found.components, found.log_weights, _most_probable
+        as_rows(source.take(rows)), found.components, found.log_weights, most_probable
     )
     apart = np.not_equal(*labels[known.must_link].T)
     together = np.equal(*labels[known.cannot_link].T)

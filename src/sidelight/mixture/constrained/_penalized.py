@@ -1,26 +1,24 @@
-"""Penalised probabilistic clustering (Lu and Leen; Book 2009, chapter 4)."""
+"""Penalized probabilistic clustering (Lu and Leen; Book 2009, chapter 4)."""
 
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.checks import check_n_clusters, check_weights
-from sidelight._typing import Array
+from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import ArrayLike, Auto, Count, NonNegative, Seed, Verbosity
 from sidelight.constraints import Constraints
-from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.mixture._core import EMResult, rough_clusters
-from sidelight.mixture.field._coupled_rows import CoupledRows
-from sidelight.mixture.field._plan import INFERENCE
-from sidelight.mixture.gaussian._components import GaussianBase
+from sidelight.exceptions import ConstraintWarning
+from sidelight.mixture._core import StartName
+from sidelight.mixture.field._rows import coupled_rows
+from sidelight.mixture.gaussian._components import CovarianceType, GaussianBase
 from sidelight.tags import MethodTags
 
 
 class PenalizedMixture(GaussianBase):
-    r"""Gaussian mixture whose prior prefers labellings that agree with the pairs (PPC).
+    r"""Gaussian mixture whose prior prefers labelings that agree with the pairs (PPC).
 
     The components ``z`` of the rows are not independent: pairs with a weight ``w > 0`` prefer to be
     together, pairs with ``w < 0`` apart,
@@ -30,55 +28,57 @@ class PenalizedMixture(GaussianBase):
         p(z) = \frac{1}{\Omega(\pi)} \prod_i \pi_{z_i} \prod_{i < j} e^{2 w_{ij} [z_i = z_j]},
         \qquad L = \log \sum_z p(z) \prod_i N(x_i; \mu_{z_i}, \Sigma_{z_i}) .
 
-    EM maximises ``L``: the E-step finds the posterior of every row in the network of the pairs, the
-    M-step weighs the rows with it; the mixing weights are those under which the prior expects the
+    EM maximizes ``L``: the e-step finds the posterior of every row in the network of the pairs, the
+    m-step weighs the rows with it; the mixing weights are those under which the prior expects the
     counts of the posterior, as ``Ω`` depends on them. The knowledge ends up in the parameters, and
     new rows are judged by the plain mixture. Without weight this is EM for a mixture of Gaussians,
     with infinite weight every pair is certain; components of vanishing width make it constrained
-    k-means. Known classes and groups are certain.
+    k-means. Known classes and groups are certain. Read more in the
+    :doc:`user guide </mixture/constrained>`.
 
     Parameters
     ----------
-    n_components : int, default=1
+    n_components : int >= 1, default=1
         Number of components ``k``.
-    penalty : float or "auto", default="auto"
-        ``|w|`` of a pair of weight 1; the weights of the pairs multiply it. ``numpy.inf``: all
-        pairs are certain. ``"auto"`` is 3, or 1 with ``certainty``, where it multiplies the ``w``
-        that follow from the certainties.
+    penalty : float >= 0 or "auto", default="auto"
+        ``|w|`` of a pair of weight 1, which the weights of the pairs multiply: a violated pair
+        costs ``2 |w|`` of the log-likelihood. ``numpy.inf``: all pairs are certain. ``"auto"``: 3,
+        or 1 with ``certainty``, where it multiplies the ``w`` that follow from the certainties.
     certainty : bool, default=False
-        Take the weights of the pairs for the probability ``γ`` that a statement is right: then
+        Whether the weights of the pairs are probabilities ``γ`` that a statement is right: then
         ``w = ±½ log(γ / (1 - γ))``, 1 is certain and below one half speaks for the opposite.
         So ``w = 3`` is a certainty of 0.9975, and 1.3 one of 0.93.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        One matrix per component, one for all, variances per component and feature, or one
-        variance per component.
+        Shape of the covariances: one matrix per component, one for all, variances per component
+        and feature, or one variance per component.
     inference : {"auto", "exact", "forest", "gibbs", "mean-field"}, default="auto"
-        How the posterior is found in a connected part of the pairs. ``"auto"``: exactly, by
-        messages on trees and tables of up to a million entries elsewhere; parts too entangled for
-        that are approximated with a warning. ``"exact"``: an error there. ``"forest"``: exact, on a
-        spanning forest of the strongest pairs. ``"gibbs"``: averages over ``n_sweeps`` sweeps of
-        Gibbs sampling. ``"mean-field"``: independent rows that fit best.
-    n_sweeps : int, default=50
-        Sweeps of Gibbs sampling in an iteration, in each of four chains.
-    tol : float, default=1e-5
-        Stop when an iteration gains less log-likelihood than this per row.
-    reg_covar : float, default=1e-6
+        Method for the posterior in a connected part of the pairs. ``"auto"``: exact, by belief
+        propagation on trees and a junction tree with tables of up to a million entries elsewhere;
+        parts too entangled for that are approximated with a warning. ``"exact"``: an error there.
+        ``"forest"``: exact, on a spanning forest of the strongest pairs. ``"gibbs"``: averages over
+        ``n_sweeps`` sweeps of Gibbs sampling. ``"mean-field"``: independent rows that fit best.
+    n_sweeps : int >= 1, default=50
+        Number of sweeps of Gibbs sampling in an iteration, in each of four chains.
+    tol : float >= 0, default=1e-05
+        Stop when an iteration gains no more log-likelihood than this per row.
+    reg_covar : float >= 0, default=1e-06
         Added to the variances, which keeps components from collapsing onto single rows.
-    max_iter : int, default=200
-        At most this many iterations per start.
-    n_init : int, default=1
-        Number of starts, of which the best is kept.
+    max_iter : int >= 1, default=200
+        Largest number of iterations of a restart.
+    n_init : int >= 1, default=1
+        Number of restarts, of which the best is kept. Given means and precisions, or a warm start,
+        are run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters to start from.
-    weights_init, means_init, precisions_init : array, default=None
-        Parameters to start from, shaped like the fitted ones; what is not given comes from the
-        rough clusters.
+    weights_init, means_init, precisions_init : array or None, default=None
+        Parameters to start from, shaped like the fitted ones; by default they come from the rough
+        clusters.
     warm_start : bool, default=False
-        Start from the parameters of the last fit.
-    random_state : int, RandomState or None, default=None
-        Source of chance.
-    verbose : int, default=0
-        Show progress.
+        Whether to start from the parameters of the last fit.
+    random_state : int or RandomState or None, default=None
+        Seed or generator for the random initialization; pass an int for reproducible results.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -90,20 +90,16 @@ class PenalizedMixture(GaussianBase):
         Covariances, their inverses and factors of these, shaped as in scikit-learn.
     labels_ : ndarray of int32, shape (n_samples,)
         Most probable components of the rows, those of a connected part together; certain
-        knowledge is satisfied. :meth:`predict` tells what the mixture alone would say.
+        knowledge is satisfied. :meth:`predict` gives those of the mixture alone.
+    penalty_ : float
+        ``|w|`` that was used.
     classes_ : ndarray
         Known class that each of the first components stands for.
     inference_ : dict of str to int
-        How many rows (or groups of them) under constraints each method of inference answered for.
+        Number of constrained rows (or groups of them) by method of inference.
     objective_, history_ : float, ndarray
         ``-L`` per row at the end, and at every iteration; an upper bound or an estimate where
         inference is approximate. Never rises, except by chance with ``"gibbs"``.
-    n_iter_ : int
-        Number of iterations of the best start.
-    converged_ : bool
-        Whether the gain fell to ``tol`` before ``max_iter``.
-    n_violations_ : int
-        Number of stated constraints that the labels violate.
 
     See Also
     --------
@@ -137,24 +133,24 @@ class PenalizedMixture(GaussianBase):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: Count = 1,
         *,
-        penalty: Any = "auto",
+        penalty: NonNegative | Auto = "auto",
         certainty: bool = False,
-        covariance_type: str = "full",
-        inference: str = "auto",
-        n_sweeps: int = 50,
-        tol: float = 1e-5,
-        reg_covar: float = 1e-6,
-        max_iter: int = 200,
-        n_init: int = 1,
-        init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
+        covariance_type: CovarianceType = "full",
+        inference: Literal["auto", "exact", "forest", "gibbs", "mean-field"] = "auto",
+        n_sweeps: Count = 50,
+        tol: NonNegative = 1e-5,
+        reg_covar: NonNegative = 1e-6,
+        max_iter: Count = 200,
+        n_init: Count = 1,
+        init_params: StartName = "kmeans",
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
+        precisions_init: ArrayLike | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
+        random_state: Seed = None,
+        verbose: Verbosity = 0,
     ) -> None:
         self.n_components = n_components
         self.penalty = penalty
@@ -193,101 +189,39 @@ class PenalizedMixture(GaussianBase):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Fit the mixture to the rows and the pairs.
-
-        Parameters
-        ----------
-        X : array or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Pairs with weights, labels and groups.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows; rows in a connected part of the pairs count as their average in
-            the log-likelihood.
-
-        Returns
-        -------
-        self : PenalizedMixture
-            The fitted mixture.
-        """
-        source = self._validate_rows(X, reset=True)
-        k = check_n_clusters(self.n_components, source.n_rows, name="n_components")
-        self._check_pairs()
+        source, known = self._validate_fit(X, y, constraints)
         weights = check_weights(sample_weight, source)
-        known = self._check_constraints(constraints, y, source.n_rows)
-        self._warn_of_contradictions(known)
-        held = self._couple(known, k, weights)
-        self.classes_ = held.classes
-        whole = self._whole_data(source, k, weights)
-
-        def run(number: int, rng: np.random.RandomState) -> EMResult:
-            held.field.reset()
-            start = self._start(
-                source,
-                whole,
-                lambda: rough_clusters(
-                    source, k, self.init_params, rng, sample_weight=weights, labels=held.components
-                ),
-                weights,
-            )
-            noisy = self.inference == "gibbs" and len(held.rows) > 0
-            return self._run_em(source, start, weights, held, noisy=noisy)
-
-        self._set_fitted_attributes(self._best_restart(self.n_init, run, source), source, known)
-        self.inference_ = held.field.methods(k)
-        self._warn_of_empty(k, known)
-        return self
-
-    def _check_pairs(self) -> None:
-        if self.penalty != "auto" and not self.penalty >= 0:
-            raise ValueError(f"penalty must be 'auto' or not negative, got {self.penalty!r}.")
-        if self.inference not in INFERENCE:
-            raise ValueError(f"inference must be one of {INFERENCE}, got {self.inference!r}.")
-        if not isinstance(self.n_sweeps, Integral) or self.n_sweeps < 1:
-            raise ValueError(f"n_sweeps must be a whole number above 0, got {self.n_sweeps!r}.")
-
-    def _couple(self, known: Constraints, k: int, sample_weight: Array | None) -> CoupledRows:
-        """Turn the pairs into couplings ``ρ = 2 w``; those of 0 say nothing."""
-        pairs = np.concatenate([known.must_link, known.cannot_link])
-        sign = np.repeat([1.0, -1.0], [len(known.must_link), len(known.cannot_link)])
-        weight = np.concatenate([known.must_link_weight, known.cannot_link_weight])
-        if self.certainty:
-            _check_certainties(weight, pairs, known)
-            with np.errstate(divide="ignore"):
-                weight = 0.5 * (np.log(weight) - np.log1p(-weight))
-        penalty = (1.0 if self.certainty else 3.0) if self.penalty == "auto" else self.penalty
-        # A certainty of one half, or no penalty, says nothing, also where the other is infinite.
-        speaks = (weight != 0) & (penalty > 0)
-        coupling = 2.0 * sign[speaks] * penalty * weight[speaks]
-        return CoupledRows(
-            pairs[speaks],
-            coupling,
+        k = self.n_components
+        automatic = 1.0 if self.certainty else 3.0
+        self.penalty_ = automatic if self.penalty == "auto" else float(self.penalty)
+        rows = coupled_rows(
             known,
             k,
-            sample_weight,
+            weights,
+            strength=2.0 * self.penalty_,
+            certainties=self.certainty,
             inference=self.inference,
             n_sweeps=self.n_sweeps,
             random_state=self.random_state,
         )
-
-    def _warn_of_empty(self, k: int, known: Constraints) -> None:
-        empty = np.setdiff1d(np.arange(k), self.labels_)
-        if len(empty) and not known.is_empty:
+        whole = self._whole_data(source, k, weights)
+        best = self._best_em(
+            source,
+            weights,
+            rows,
+            lambda number, rng, _: self._rough_start(source, whole, rng, weights, rows.components),
+            n_init=self._n_restarts(),
+            noisy=self.inference == "gibbs" and len(rows.rows) > 0,
+        )
+        self.classes_ = rows.classes
+        self.inference_ = rows.field.methods(k)
+        self._set_fitted_attributes(best, source, known)
+        n_empty = int(np.sum(self.cluster_sizes_ == 0))
+        if n_empty and not known.is_empty:
             warnings.warn(
-                f"{len(empty)} of {k} components end without a row: the pairs may weigh too much "
+                f"{n_empty} of {k} components end without a row: the pairs may weigh too much "
                 "together; a lower penalty leaves the rows more say.",
                 ConstraintWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
-
-
-def _check_certainties(weight: Array, pairs: Array, known: Constraints) -> None:
-    wrong = np.flatnonzero(weight > 1)
-    if len(wrong):
-        one, other = known.name_rows(pairs[wrong[0]])
-        raise SidelightError(
-            f"The pair of {one} and {other} has the weight {weight[wrong[0]]:g}, which is no "
-            "probability: with certainty=True weights must be above 0 and at most 1."
-        )
+        return self

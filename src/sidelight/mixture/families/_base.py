@@ -11,9 +11,9 @@ from sidelight._fit.checks import check_weights
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import (
-    EMResult,
     LabelledRows,
     MixtureBase,
+    Parameters,
     StartName,
     components_of_clusters,
     known_classes,
@@ -42,26 +42,20 @@ class FamilyMixture(MixtureBase):
         source, known = self._validate_fit(X, y, constraints)
         weights = check_weights(sample_weight, source)
         labels, self.classes_ = known_classes(known, self.n_components)
-        labelled = LabelledRows(labels, weights)
-        whole = self._whole_data(source)
-        rough = self._rough_rows(source)
+        k, whole, rough = self.n_components, self._whole_data(source), self._rough_rows(source)
         last = self._last_parameters()
 
-        def run(number: int, rng: np.random.RandomState) -> EMResult:
-            start = last
-            if start is None:
-                clusters = rough_clusters(
-                    rough,
-                    self.n_components,
-                    self.init_params,
-                    rng,
-                    sample_weight=weights,
-                    labels=labels,
-                )
-                start = components_of_clusters(source, whole, clusters, weights)
-            return self._run_em(source, start, weights, labelled)
+        def start(number: int, rng: np.random.RandomState, labelled: LabelledRows) -> Parameters:
+            if last is not None:
+                return last
+            clusters = rough_clusters(
+                rough, k, self.init_params, rng, sample_weight=weights, labels=labels
+            )
+            return components_of_clusters(source, whole, clusters, weights)
 
-        best = self._best_restart(self.n_init if last is None else 1, run, source)
+        n_init = self.n_init if last is None else 1
+        labelled = LabelledRows(labels, weights)
+        best = self._best_em(source, weights, labelled, start, n_init=n_init)
         return self._set_fitted_attributes(best, source, known)
 
     def _rough_rows(self, source: RowSource) -> RowSource:

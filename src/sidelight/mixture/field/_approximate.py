@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Self
+
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
@@ -29,8 +32,8 @@ def spanning_forest(n_nodes: int, edges: IntArray, length: FloatArray) -> IntArr
     return np.sort(order[minimum_spanning_tree(links).data.astype(np.int64) - 1])
 
 
-class _Neighbours:
-    """Couplings as neighbour lists, the number of its edge beside each."""
+class _Neighbors:
+    """Couplings as neighbor lists, the number of its edge beside each."""
 
     def __init__(self, region: Region) -> None:
         edges, n = region.graph.edges, region.graph.n_nodes
@@ -46,7 +49,7 @@ class _Neighbours:
 
 
 class _Approximation:
-    """What all approximations share: labels of high weight, drawn ones, a fresh mean field."""
+    """Shared by all approximations: labels of high weight, drawn ones, a fresh mean field."""
 
     exact = False
 
@@ -54,10 +57,20 @@ class _Approximation:
         self.nodes = region.nodes
         self.edges = region.edges
         self._region = region
-        self._links = _Neighbours(region)
+        self._links = _Neighbors(region)
         self._n_sweeps = n_sweeps
         self._random_state = random_state
         self._order = random_state.permutation(len(region.nodes))
+
+    def restarted(self, rng: np.random.RandomState) -> Self:
+        """The same inference with a generator of its own, and nothing kept from earlier calls."""
+        other = copy.copy(self)
+        other._random_state = rng
+        other._forget()
+        return other
+
+    def _forget(self) -> None:
+        """Forget what earlier calls kept."""
 
     def _hard_edges(self) -> IntArray:
         return self._region.graph.edges[np.isneginf(self._region.coupling)]
@@ -153,9 +166,6 @@ class SpanningForest(_Approximation):
         where[region.nodes] = np.arange(len(region.nodes))
         self._at = where[forest.nodes]
 
-    def forget(self) -> None:
-        """Nothing is kept."""
-
     def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Marginals, log Z and agreements of the forest."""
         q, log_z = np.empty_like(logphi), np.empty(len(logphi))
@@ -174,11 +184,10 @@ class GibbsChains(_Approximation):
 
     def __init__(self, region: Region, n_sweeps: int, random_state: np.random.RandomState) -> None:
         super().__init__(region, n_sweeps, random_state)
-        self._labels: IntArray | None = None
+        self._forget()
 
-    def forget(self) -> None:
-        """Begin afresh."""
-        self._labels = None
+    def _forget(self) -> None:
+        self._labels: IntArray | None = None
 
     def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Marginals; expected log-weight plus the entropy of independent labels; agreements."""
@@ -199,7 +208,7 @@ class GibbsChains(_Approximation):
 
 
 class MeanField(_Approximation):
-    """Mean field (4.3.3, 5.3.4): the factorised distribution of highest bound, one node at a time.
+    """Mean field (4.3.3, 5.3.4): the factorized distribution of highest bound, one node at a time.
 
     Started from the uncoupled posterior under slowly growing couplings, and from where the last
     call ended; the better one is kept in every connected part, so that the bound never falls while
@@ -210,11 +219,10 @@ class MeanField(_Approximation):
 
     def __init__(self, region: Region, n_sweeps: int, random_state: np.random.RandomState) -> None:
         super().__init__(region, n_sweeps, random_state)
-        self._q: FloatArray | None = None
+        self._forget()
 
-    def forget(self) -> None:
-        """Begin afresh."""
-        self._q = None
+    def _forget(self) -> None:
+        self._q: FloatArray | None = None
 
     def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Marginals, terms of the bound, agreements of independent ends."""

@@ -1,10 +1,10 @@
-"""Exact inference on the parts of a constraint field: two labelings, forests, tables."""
+"""Exact inference on parts of a constraint field: two labelings, forests, tables, cliques."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sidelight._typing import FloatArray, IntArray
 from sidelight.assignment._graph import Graph, connected_parts
 
-# Larger cores (every node has three neighbours or more) are not ordered: they are far too wide.
+# Larger cores (every node has three neighbors or more) are not ordered: they are far too wide.
 _LARGEST_CORE = 2048
 # All messages of a part together may take this many times the budget of its largest table.
 _MESSAGES = 16
@@ -23,7 +23,7 @@ class Inference(Protocol):
 
     name: str
     nodes: IntArray
-    # Edges that it knows the agreement of, and whether they enter the normaliser of the prior.
+    # Edges that it knows the agreement of, and whether they enter the normalizer of the prior.
     edges: IntArray
     exact: bool
 
@@ -31,26 +31,27 @@ class Inference(Protocol):
         """Marginals, terms of log Z (to be added up), and P(both ends agree) of the edges."""
 
     def best(self, logphi: FloatArray) -> IntArray:
-        """Labelling of highest weight."""
+        """Labeling of highest weight."""
 
     def draw(self, logphi: FloatArray, rng: np.random.RandomState) -> IntArray:
-        """A labelling drawn by its weight."""
+        """A labeling drawn by its weight."""
 
-    def forget(self) -> None:
-        """Forget what was kept from the last call to begin the next one with."""
+    def restarted(self, rng: np.random.RandomState) -> Inference:
+        """The same inference without what was kept from earlier calls, for another run of EM."""
 
 
 class _Stateless:
     exact = True
 
-    def forget(self) -> None:
-        """Nothing is kept."""
+    def restarted(self, rng: np.random.RandomState) -> Self:
+        """Nothing is kept between calls."""
+        return self
 
 
 class TwoLabelings(_Stateless):
     """Two labels, and every edge keeps its ends apart: a part has two labelings.
 
-    With colours 0 and 1 such that neighbours differ, the log-weights of the labelings are
+    With colours 0 and 1 such that neighbors differ, the log-weights of the labelings are
     ``Σ_i phi[i, c_i]`` and ``Σ_i phi[i, 1 - c_i]``. O(nodes), for any number of edges.
     """
 
@@ -86,7 +87,7 @@ class TwoLabelings(_Stateless):
         return q, log_z, np.zeros(len(self.edges))
 
     def best(self, logphi: FloatArray) -> IntArray:
-        """The heavier labelling of each part."""
+        """The heavier labeling of each part."""
         weight = self._weights(logphi)
         return self._colors ^ (weight[:, 1] > weight[:, 0]).astype(np.int64)[self._part]
 
@@ -252,6 +253,47 @@ class Tables(_Stateless):
         structure = (order.begin, order.separators, order.coupling, *self._tree())
         labels: IntArray = read_tables(*(logphi, *structure, messages, uniform))
         return labels
+
+
+class Cliques(_Stateless):
+    """Parts in which every two nodes must differ: sums over sets of labels. O(k 2^k) per part."""
+
+    name = "cliques"
+
+    def __init__(self, region: Region) -> None:
+        self._order = np.argsort(region.part, kind="stable")
+        self.nodes = region.nodes[self._order]
+        self.edges = region.edges
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(region.part))])
+
+    def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Marginals, log Z at the first node of each part, agreements (none)."""
+        from sidelight._kernels.mixture.cliques import clique_marginals
+
+        q, log_z = np.empty_like(logphi), np.empty(len(logphi))
+        clique_marginals(logphi, self._starts, q, log_z)
+        return q, log_z, np.zeros(len(self.edges))
+
+    def best(self, logphi: FloatArray) -> IntArray:
+        """The best labels."""
+        from sidelight._kernels.mixture.cliques import clique_labels
+
+        labels: IntArray = clique_labels(logphi, self._starts, True, np.full(len(logphi), -1.0))
+        return labels
+
+    def draw(self, logphi: FloatArray, rng: np.random.RandomState) -> IntArray:
+        """Labels in turn, each given those before it."""
+        from sidelight._kernels.mixture.cliques import clique_labels
+
+        uniform = rng.random_sample(len(logphi))
+        labels: IntArray = clique_labels(logphi, self._starts, False, uniform)
+        return labels
+
+
+def fewer_sets(size: IntArray, k: int, budget: float) -> npt.NDArray[np.bool_]:
+    """Whether sets of labels are fewer than the entries of the tables of a clique."""
+    fewer: npt.NDArray[np.bool_] = (size > 2) & ((size - 1) * np.log(k) > k * np.log(2))
+    return fewer if 2.0**k <= budget else np.zeros_like(fewer)
 
 
 def two_labelings(region: Region) -> TwoLabelings:

@@ -1,30 +1,55 @@
-"""Labels of rows that are tied to each other by constraints: one engine for all mixtures."""
+"""Labels of rows that are tied to each other by constraints: one engine for all mixtures.
+
+Every connected part of the field has its inference (:func:`make_plan`). The normalizer ``log Z(η)``
+of the prior has the gradient ``E[n_l]`` in ``η = log π``, so that the m-step
+``max_η Σ_l N_l η_l - log Z(η)``, which is concave, asks for ``E[n_l] = N_l``
+(:class:`PriorModel`).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+import dataclasses
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.assignment._graph import connected_parts
-from sidelight.exceptions import InfeasibleConstraints, SidelightError
-from sidelight.mixture.field._exact import Inference
-from sidelight.mixture.field._plan import (
-    INFERENCE,
-    Choice,
-    canonical_links,
-    check_feasible,
-    exact_edges,
-    make_plan,
+from sidelight.assignment._coloring import check_coloring, infeasible
+from sidelight.assignment._graph import connected_parts, make_graph
+from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
+from sidelight.mixture.field._approximate import (
+    GibbsChains,
+    MeanField,
+    SpanningForest,
+    spanning_forest,
 )
-from sidelight.mixture.field._prior import PriorModel
+from sidelight.mixture.field._exact import (
+    Cliques,
+    Inference,
+    Region,
+    eliminate,
+    fewer_sets,
+    two_labelings,
+)
+
+INFERENCE = ("auto", "exact", "forest", "gibbs", "mean-field")
+
+# Moments match when they differ by no more than this share of the number of rows.
+_TOL = 1e-8
+_MAX_STEPS = 100
+
+# A mixing weight never falls below this, so that its logarithm is a number.
+_LEAST_WEIGHT = 1e-300
 
 
 class ConstraintField:
-    r"""Labels ``y`` of nodes that prefer to agree or to differ with their neighbours.
+    r"""Labels ``y`` of nodes that prefer to agree or to differ with their neighbors.
 
     A node is a row, or a must-link component contracted to one. For unary log-potentials ``phi``
     (normally ``log π + log p(x | θ)``, summed over the rows of a node) the field is
@@ -49,8 +74,8 @@ class ConstraintField:
     n_nodes : int
         Number of nodes.
     size : array-like of shape (n_nodes,), optional
-        Number of rows of every node, 1 by default: how often its mixing weight counts in the
-        prior, unless an ``exponent`` is given.
+        How often the mixing weight counts in a node, 1 by default: the number of its rows where
+        rows are drawn and then linked, 1 where a component is drawn once per node.
     weight : array-like of shape (n_nodes,), optional
         How often a node counts in ``log_z`` and in the prior, 1 by default: a connected part
         counts as the average of its nodes. The marginals do not depend on it.
@@ -66,7 +91,7 @@ class ConstraintField:
     n_sweeps : int
         Sweeps of a call of Gibbs sampling, after as many to forget the start at the first call.
     random_state : int, RandomState or None
-        Source of chance of Gibbs sampling and of the order of mean-field updates.
+        Seed or generator for Gibbs sampling and for the order of mean-field updates.
 
     Attributes
     ----------
@@ -75,15 +100,6 @@ class ConstraintField:
 
     Notes
     -----
-    Methods, all for ``logphi`` of shape (n_nodes, k), -inf where a label is not allowed:
-
-    - ``marginals(logphi) -> (q, log_z)``;
-    - ``pair_marginals(logphi) -> (e,)`` probability that both ends agree;
-    - ``sample(logphi, rng) -> labels`` and ``map(logphi) -> labels``;
-    - ``prior_counts(log_pi, exponent) -> (counts, log_z_prior)``;
-    - ``mixing_weights(totals, log_pi, exponent, free=0) -> log_pi`` by matching moments;
-    - ``reset()`` before another start of EM.
-
     The approximations keep their state (chains, marginals) for the next call, which begins there;
     ``log_z`` is then a lower bound (mean field) or an estimate from above (Gibbs: the entropy of
     independent labels). In the prior, parts without exact inference count as if uncoupled; where
@@ -138,7 +154,7 @@ class ConstraintField:
             self.weight = of_part[part]
         self._choice = Choice(inference, budget, n_sweeps, check_random_state(random_state))
         self._plans: dict[int, list[Inference]] = {}
-        self._prior: PriorModel | None = None
+        self._priors: dict[int, PriorModel] = {}
 
     def methods(self, k: int) -> dict[str, int]:
         """How many nodes each method of inference answers for when there are ``k`` labels."""
@@ -175,7 +191,7 @@ class ConstraintField:
         return labels
 
     def map(self, logphi: npt.ArrayLike) -> IntArray:
-        """Return the labelling of highest weight: exactly where inference is exact.
+        """Return the labeling of highest weight: exactly where inference is exact.
 
         Where it is not, hard edges are satisfied all the same.
         """
@@ -185,73 +201,53 @@ class ConstraintField:
             labels[inference.nodes] = inference.best(values[inference.nodes])
         return labels
 
-    def prior_counts(
-        self, log_pi: npt.ArrayLike, exponent: npt.ArrayLike | None = None
-    ) -> tuple[FloatArray, float]:
-        r"""Expected counts of labels without data, and the normaliser of that prior.
+    def prior_counts(self, log_pi: npt.ArrayLike) -> tuple[FloatArray, float]:
+        r"""Return expected counts of labels without data, and the normalizer of that prior.
 
         .. math::
 
             \log Z(\pi) = \log \sum_y \prod_i \pi_{y_i}^{s_i} \prod_{(i,j)} e^{\rho_{ij}
             [y_i = y_j]}, \qquad \frac{\partial \log Z}{\partial \log \pi_l}
             = \mathbb{E} \sum_i s_i [y_i = l]
-
-        Parameters
-        ----------
-        log_pi : array-like of shape (k,)
-            Logarithms of the mixing weights.
-        exponent : array-like of shape (n_nodes,), optional
-            ``s``: how often the mixing weight counts in a node; the sizes by default (rows are
-            drawn, then linked), ones where a component is drawn once per node.
-
-        Returns
-        -------
-        counts : ndarray of shape (k,)
-        log_z_prior : float
         """
         pi = np.asarray(log_pi, dtype=np.float64)
-        counts, log_z = self._prior_model(len(pi), exponent).counts(pi)
+        counts, log_z = self._prior_model(len(pi)).counts(pi)
         return counts, log_z + self._constant
 
     def mixing_weights(
         self,
         totals: npt.ArrayLike,
         log_pi: npt.ArrayLike,
-        exponent: npt.ArrayLike | None = None,
         *,
         free: float = 0.0,
     ) -> FloatArray:
         r"""M-step of the mixing weights: the prior expects the counts that the posterior has.
 
-        Maximises over ``η = log π`` the concave function
+        Maximizes over ``η = log π`` the concave function
         :math:`\sum_l N_l \eta_l - \log Z(\eta) - m \log \sum_l e^{\eta_l}`.
 
         Parameters
         ----------
         totals : array-like of shape (k,)
-            ``N``: responsibilities summed over all rows, times the exponents of their nodes;
-            those of free rows included.
+            ``N``: responsibilities summed over all nodes, times their sizes, and over free rows.
         log_pi : array-like of shape (k,)
-            Where to begin.
-        exponent : array-like of shape (n_nodes,), optional
-            See :meth:`prior_counts`.
+            Logarithms of the mixing weights to start from.
         free : float
             ``m``: number of rows in no node.
-
-        Returns
-        -------
-        log_pi : ndarray of shape (k,)
-            Logarithms of the new mixing weights.
         """
         wanted = np.asarray(totals, dtype=np.float64)
         start = np.asarray(log_pi, dtype=np.float64)
-        return self._prior_model(len(wanted), exponent).match(wanted, start, free)
+        return self._prior_model(len(wanted)).match(wanted, start, free)
 
-    def reset(self) -> None:
-        """Forget chains and marginals kept from the last call."""
-        for plan in self._plans.values():
-            for inference in plan:
-                inference.forget()
+    def restarted(self, k: int, rng: np.random.RandomState) -> Self:
+        """The same field with inference state and a generator of its own, for another run of EM.
+
+        Everything that does not change while EM runs with ``k`` labels is shared.
+        """
+        self._prior_model(k)
+        other = copy.copy(self)
+        other._plans = {k: [inference.restarted(rng) for inference in self._plan(k)]}
+        return other
 
     def _infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Marginals, the terms of log Z by node, and the agreement of every canonical edge."""
@@ -263,7 +259,7 @@ class ConstraintField:
             q[nodes], log_z[nodes], agree[inference.edges] = inference.infer(logphi[nodes])
         if np.isneginf(log_z).any():
             raise InfeasibleConstraints(
-                f"No labelling with {logphi.shape[1]} components satisfies the cannot-links with "
+                f"No labeling with {logphi.shape[1]} components satisfies the cannot-links with "
                 "the components that are allowed to each row.",
                 k=logphi.shape[1],
                 sufficient_k=None,
@@ -281,12 +277,12 @@ class ConstraintField:
             self._plans[k] = make_plan(self._links, k, self._choice)
         return self._plans[k]
 
-    def _prior_model(self, k: int, exponent: npt.ArrayLike | None) -> PriorModel:
-        powers = self.size if exponent is None else np.asarray(exponent, dtype=np.float64)
-        if self._prior is None or not self._prior.fits(k, powers):
+    def _prior_model(self, k: int) -> PriorModel:
+        if k not in self._priors:
             exact = exact_edges(self._links, self._plan(k))
-            self._prior = PriorModel(self._links, exact, k, powers, self.weight, self._choice)
-        return self._prior
+            prior = PriorModel(self._links, exact, k, self.size, self.weight, self._choice)
+            self._priors[k] = prior
+        return self._priors[k]
 
 
 def _check(logphi: npt.ArrayLike, n_nodes: int) -> FloatArray:
@@ -296,3 +292,257 @@ def _check(logphi: npt.ArrayLike, n_nodes: int) -> FloatArray:
             f"logphi must have shape ({n_nodes}, number of components), got {values.shape}."
         )
     return values
+
+
+@dataclass(frozen=True)
+class Links:
+    """The edges of a field, each pair of nodes once, with couplings and lengths."""
+
+    n_nodes: int
+    edges: IntArray
+    coupling: FloatArray
+    length: FloatArray
+
+    def region(self, nodes: IntArray, edges: IntArray) -> Region:
+        """Some nodes (ascending) and some edges among them (ascending)."""
+        position = np.full(self.n_nodes, -1, np.int64)
+        position[nodes] = np.arange(len(nodes))
+        graph = make_graph(len(nodes), position[self.edges[edges]])
+        part = connected_parts(len(nodes), graph.edges)[1]
+        return Region(graph, self.coupling[edges], part, nodes, edges)
+
+
+def canonical_links(
+    n_nodes: int, edges: IntArray, coupling: FloatArray, length: FloatArray | None
+) -> tuple[Links, IntArray, float]:
+    """Each pair of nodes once; where every edge went (-1: a node with itself); and a constant.
+
+    Couplings of repeated pairs add up. A node always agrees with itself: such couplings are the
+    constant.
+    """
+    if len(coupling) != len(edges):
+        raise SidelightError(f"{len(edges)} edges need as many couplings, got {len(coupling)}.")
+    if np.isnan(coupling).any() or np.isposinf(coupling).any():
+        raise SidelightError(
+            "Couplings must be numbers or -inf; contract the ends of a hard must-link instead."
+        )
+    low, high = np.minimum(edges[:, 0], edges[:, 1]), np.maximum(edges[:, 0], edges[:, 1])
+    if len(edges) and (low.min() < 0 or high.max() >= n_nodes):
+        raise SidelightError(f"Edges must name nodes 0 to {n_nodes - 1}.")
+    loop = low == high
+    if np.isneginf(coupling[loop]).any():
+        raise SidelightError("A node cannot be apart from itself.")
+    keys, number = np.unique(low[~loop] * n_nodes + high[~loop], return_inverse=True)
+    total = np.zeros(len(keys))
+    np.add.at(total, number, coupling[~loop])
+    if length is None:
+        lengths = -np.abs(total)
+    else:
+        lengths = np.full(len(keys), np.inf)
+        np.minimum.at(lengths, number, length[~loop])
+    pairs = np.column_stack(np.divmod(keys, max(n_nodes, 1))).astype(np.int64)
+    where = np.full(len(edges), -1, np.int64)
+    where[~loop] = number
+    return Links(n_nodes, pairs, total, lengths), where, float(coupling[loop].sum())
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How the parts of a field are to be solved."""
+
+    inference: str
+    budget: float
+    n_sweeps: int
+    random_state: np.random.RandomState
+
+
+def check_feasible(links: Links, k: int) -> None:
+    """Raise where hard edges need more than ``k`` labels."""
+    result = check_coloring(links.n_nodes, links.edges[np.isneginf(links.coupling)], k)
+    if result.answer == "no":
+        raise infeasible(result)
+
+
+def make_plan(links: Links, k: int, choice: Choice) -> list[Inference]:
+    """Choose a method for every connected part; together they answer for every node once."""
+    n_parts, part = connected_parts(links.n_nodes, links.edges)
+    part_of_edge = part[links.edges[:, 0]]
+    size = np.bincount(part, minlength=n_parts)
+    n_edges = np.bincount(part_of_edge, minlength=n_parts)
+    all_hard = np.ones(n_parts, dtype=bool)
+    all_hard[part_of_edge[np.isfinite(links.coupling)]] = False
+
+    def take(some: npt.NDArray[np.bool_]) -> Region:
+        return links.region(np.flatnonzero(some[part]), np.flatnonzero(some[part_of_edge]))
+
+    none = np.zeros(n_parts, dtype=bool)
+    two, clique, approximate = none, none, none
+    if choice.inference == "forest":
+        approximate = n_edges >= size
+    elif choice.inference in ("gibbs", "mean-field"):
+        approximate = n_edges > 0
+    elif k == 2:
+        two = all_hard & (n_edges >= size)
+    else:
+        is_clique = all_hard & (2 * n_edges == size * (size - 1))
+        clique = is_clique & fewer_sets(size, k, choice.budget)
+    rest = take(~(two | clique | approximate))
+    plan, wide = eliminate(rest, k, choice.budget)
+    if two.any():
+        plan.append(two_labelings(take(two)))
+    if clique.any():
+        plan.append(Cliques(take(clique)))
+    if approximate.any():
+        plan.append(_approximate(take(approximate), links, k, choice.inference, choice))
+    return plan + _approximate_wide_parts(links, rest, wide, k, choice)
+
+
+def _approximate_wide_parts(
+    links: Links, region: Region, wide: IntArray, k: int, choice: Choice
+) -> list[Inference]:
+    """Approximate the parts that exact inference cannot handle, or refuse to."""
+    if len(wide) == 0:
+        return []
+    sizes = np.bincount(region.part)[wide]
+    trouble = (
+        f"{len(wide)} connected part(s) of the constraints, the largest of {sizes.max():,} rows or "
+        f"must-link components, cannot be summed over exactly with {k} components: a table would "
+        f"have more than {choice.budget:,.0f} entries"
+    )
+    if choice.inference == "exact":
+        raise SidelightError(
+            f"{trouble}. Choose inference='mean-field', 'gibbs' or 'forest', or drop constraints."
+        )
+    of_edge = region.part[region.graph.edges[:, 0]]
+    is_hard = np.zeros(int(region.part.max()) + 1, dtype=bool)
+    is_hard[of_edge[np.isneginf(region.coupling)]] = True
+    too_wide = np.zeros_like(is_hard)
+    too_wide[wide] = True
+    plan: list[Inference] = []
+    for chosen, how in ((too_wide & is_hard, "forest"), (too_wide & ~is_hard, "mean-field")):
+        if chosen.any():
+            nodes, edges = region.nodes[chosen[region.part]], region.edges[chosen[of_edge]]
+            plan.append(_approximate(links.region(nodes, edges), links, k, how, choice))
+    used = " and ".join(repr(inference.name) for inference in plan)
+    warnings.warn(
+        f"{trouble}. They were approximated by {used}; choose inference='forest', 'gibbs' "
+        "or 'mean-field' to say how, or drop constraints.",
+        ConstraintWarning,
+        stacklevel=4,
+    )
+    return plan
+
+
+def _approximate(region: Region, links: Links, k: int, inference: str, choice: Choice) -> Inference:
+    if inference == "forest":
+        kept = spanning_forest(region.graph.n_nodes, region.graph.edges, links.length[region.edges])
+        tree = links.region(region.nodes, region.edges[kept])
+        (forest,), _ = eliminate(tree, k, choice.budget)
+        return SpanningForest(region, forest, choice.n_sweeps, choice.random_state)
+    kind = GibbsChains if inference == "gibbs" else MeanField
+    return kind(region, choice.n_sweeps, choice.random_state)
+
+
+def exact_edges(links: Links, plan: list[Inference]) -> npt.NDArray[np.bool_]:
+    """Edges that inference sums over exactly."""
+    exact = np.zeros(len(links.edges), dtype=bool)
+    for inference in plan:
+        if inference.exact:
+            exact[inference.edges] = True
+    return exact
+
+
+class PriorModel:
+    """Prior of the labels under the edges that are summed over exactly.
+
+    Without data, single nodes of one exponent are all alike, and so are pairs: each kind is kept
+    once with its number. Larger parts are kept as they are.
+    """
+
+    def __init__(
+        self,
+        links: Links,
+        exact: npt.NDArray[np.bool_],
+        k: int,
+        exponent: FloatArray,
+        weight: FloatArray,
+        choice: Choice,
+    ) -> None:
+        self.k = k
+        edges, coupling = links.edges[exact], links.coupling[exact]
+        n_parts, part = connected_parts(links.n_nodes, edges)
+        sizes = np.bincount(part, minlength=n_parts)[part]
+        single = _kinds(exponent[sizes == 1][:, None], weight[sizes == 1])
+        inside = sizes[edges[:, 0]]
+        of_pair = edges[inside == 2]
+        pair = _kinds(_signatures(exponent[of_pair], coupling[inside == 2]), weight[of_pair[:, 0]])
+        larger = np.flatnonzero(sizes > 2)
+
+        n_single, n_pairs = len(single[1]), len(pair[1])
+        self.exponent = np.concatenate([single[0][:, 0], pair[0][:, :2].ravel(), exponent[larger]])
+        self.number = np.concatenate([single[1], np.repeat(pair[1], 2), weight[larger]])
+        where = np.full(links.n_nodes, -1, np.int64)
+        where[larger] = n_single + 2 * n_pairs + np.arange(len(larger))
+        pairs = n_single + np.arange(2 * n_pairs).reshape(-1, 2)
+        self.edges = np.concatenate([pairs, where[edges[inside > 2]]]).astype(np.int64)
+        all_coupling = np.concatenate([pair[0][:, 2], coupling[inside > 2]])
+        kept = Links(len(self.exponent), self.edges, all_coupling, np.zeros(len(self.edges)))
+        exactly = dataclasses.replace(choice, inference="exact")
+        self._plan: list[Inference] = make_plan(kept, k, exactly)
+
+    def counts(self, log_pi: FloatArray) -> tuple[FloatArray, float]:
+        """Return ``E[Σ_i s_i [y_i = l]]`` and ``log Z``."""
+        logphi = self.exponent[:, None] * log_pi
+        counts, log_z = np.zeros(self.k), 0.0
+        for inference in self._plan:
+            nodes = inference.nodes
+            q, terms, _ = inference.infer(logphi[nodes])
+            counts += (self.number * self.exponent)[nodes] @ q
+            log_z += float(self.number[nodes] @ terms)
+        return counts, log_z
+
+    def match(self, totals: FloatArray, log_pi: FloatArray, free: float) -> FloatArray:
+        """Mixing weights (logarithms) under which the prior expects the totals."""
+        share = np.maximum(totals / totals.sum(), _LEAST_WEIGHT)
+        powers = np.unique(np.append(self.exponent, 1.0) if free > 0 else self.exponent)
+        if len(self.edges) == 0 and len(powers) <= 1:
+            # Independent draws, all of one exponent: pi^s is the share.
+            return _normalized(np.log(share) / (powers[0] if len(powers) else 1.0))
+        n = totals.sum()
+
+        def loss(eta: FloatArray) -> tuple[float, FloatArray]:
+            pi = _normalized(eta)
+            counts, log_z = self.counts(pi)
+            slope = counts + free * np.exp(pi) - totals
+            # The weights are normalized on the way: only what keeps their sum matters.
+            return (log_z - totals @ pi) / n, (slope - np.exp(pi) * slope.sum()) / n
+
+        found = minimize(
+            loss,
+            _normalized(log_pi),
+            jac=True,
+            method="L-BFGS-B",
+            options={"gtol": _TOL, "ftol": 0.0, "maxiter": _MAX_STEPS},
+        )
+        return np.maximum(_normalized(found.x), np.log(_LEAST_WEIGHT))
+
+
+def _normalized(eta: FloatArray) -> FloatArray:
+    # Hundreds of times per step on a handful of numbers: SciPy's function is mostly overhead there.
+    largest = eta.max()
+    normalized: FloatArray = eta - (largest + np.log(np.exp(eta - largest).sum()))
+    return normalized
+
+
+def _signatures(exponents: FloatArray, coupling: FloatArray) -> FloatArray:
+    """What a pair looks like without data: its exponents, the smaller first, and its coupling."""
+    return np.column_stack([np.sort(exponents.reshape(-1, 2), axis=1), coupling])
+
+
+def _kinds(rows: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Distinct rows, and the total weight of each."""
+    if len(rows) == 0:
+        return rows, np.empty(0)
+    kinds, which = np.unique(rows, axis=0, return_inverse=True)
+    totals: FloatArray = np.asarray(np.bincount(which.reshape(-1), weight), dtype=np.float64)
+    return kinds, totals

@@ -22,8 +22,6 @@ from sidelight._kernels.mixture.responsibilities import product_columns
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core import (
-    ConstrainedPosterior,
-    EMResult,
     ExponentialFamily,
     MixtureBase,
     Parameters,
@@ -295,7 +293,7 @@ class GaussianComponents(ExponentialFamily):
         variances = self.covariances if self.kind == "diag" else self.covariances[:, None]
         return np.broadcast_to(variances, (k, d))[:, :, None] * np.eye(d)
 
-    def with_parameters(self, **changes: Array) -> Self:
+    def with_parameters(self, **changes: Any) -> Self:
         """The same components with other means or covariances."""
         return replace(self, **changes)
 
@@ -409,9 +407,13 @@ class GaussianBase(MixtureBase):
         )
 
     def _start_is_given(self) -> bool:
-        """Whether the parameters say where to start, so that one restart is enough."""
+        """Whether the parameters say where to start, so that nothing about the start is random."""
         given = self.means_init is not None and self.precisions_init is not None
         return given or self._last_parameters() is not None
+
+    def _n_restarts(self) -> int:
+        """Number of restarts; a start that is given is run once."""
+        return 1 if self._start_is_given() else self.n_init
 
     def _start(
         self,
@@ -460,26 +462,6 @@ class GaussianBase(MixtureBase):
             ),
             sample_weight,
         )
-
-    def _best_em(
-        self,
-        source: RowSource,
-        whole: Any,
-        sample_weight: Array | None,
-        constrained: ConstrainedPosterior | None,
-        labels: Array,
-        rough: RowSource | None = None,
-    ) -> EMResult:
-        """The best of several restarts of EM from rough clusters.
-
-        ``rough`` are rows to cluster in the place of those of the source.
-        """
-
-        def run(number: int, rng: np.random.RandomState) -> EMResult:
-            start = self._rough_start(source, whole, rng, sample_weight, labels, rough)
-            return self._run_em(source, start, sample_weight, constrained)
-
-        return self._best_restart(1 if self._start_is_given() else self.n_init, run, source)
 
 
 def given_parameters(

@@ -273,7 +273,7 @@ class LowRankComponents:
         offsets = rows[:, None, :] - self.means
         return np.asarray(np.einsum("kdj,nkj->nkd", self.lemma.mean_map, offsets))
 
-    def with_parameters(self, **changes: Array) -> Self:
+    def with_parameters(self, **changes: Any) -> Self:
         """The same components with other means."""
         return replace(self, **changes)
 

@@ -111,7 +111,7 @@ class Incomplete:
         """Number of m-steps on rough clusters."""
         return int(getattr(self.inner, "n_first_steps", 1))
 
-    def with_parameters(self, **changes: Array) -> Self:
+    def with_parameters(self, **changes: Any) -> Self:
         """The same components with other means or covariances."""
         return replace(self, inner=self.inner.with_parameters(**changes))
 

@@ -94,7 +94,7 @@ default="full"
         are run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters to start from; missing values are the means of their columns there.
-    weights_init, means_init, precisions_init : x, default=None
+    weights_init, means_init, precisions_init : array or None, default=None
         Parameters to start from, shaped like the fitted ones; by default they come from the rough
         clusters. Low-rank covariances always do.
     warm_start : bool, default=False
@@ -201,7 +201,13 @@ default="full"
         weights = check_weights(sample_weight, source)
         labels, self.classes_ = known_classes(known, self.n_components)
         whole, rough = self._whole_and_rough(source, weights)
-        best = self._best_em(source, whole, weights, LabelledRows(labels, weights), labels, rough)
+        best = self._best_em(
+            source,
+            weights,
+            LabelledRows(labels, weights),
+            lambda number, rng, _: self._rough_start(source, whole, rng, weights, labels, rough),
+            n_init=self._n_restarts(),
+        )
         components = best.components
         if isinstance(components, Incomplete):
             components = components.inner
