@@ -127,7 +127,7 @@ def test_brute_force_over_a_grid_finds_nothing_better() -> None:
 # ------------------------------------------------------------------ the thesis' illustration
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "newton"])
+@pytest.mark.parametrize("solver", ["lbfgs", "cg", "newton"])
 def test_two_links_turn_the_mixture(clouds: Any, solver: str) -> None:
     settings = {"solver": solver, "n_init": 10, "random_state": 0}
     low = DiscriminativeMixture(2, penalty=50.0, **settings)
@@ -198,7 +198,7 @@ def test_schedule_of_the_source() -> None:
 # ------------------------------------------------------------------ the search
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "newton"])
+@pytest.mark.parametrize("solver", ["lbfgs", "cg", "newton"])
 @pytest.mark.parametrize("cls", BOTH)
 def test_the_path_never_rises(cls: Any, solver: str, blobs: Any) -> None:
     X, y = blobs

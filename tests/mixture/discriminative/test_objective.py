@@ -56,10 +56,10 @@ def problem(kind: str, seed: int = 0) -> tuple[Objective, Any, np.ndarray, np.nd
     rows = WhiteRows(as_rows(X), mean, whitener, weights, statements(knowledge(), K))
     ridge = 0.01 * whitener @ whitener
     model: Any = {
-        "tied": TiedModel(K, D, D),
-        "projected": TiedModel(K, D, 2),
-        "full": FullModel(K, ridge),
-        "diag": DiagonalModel(K, np.diagonal(ridge).copy()),
+        "tied": TiedModel(K, D, D, weights.sum()),
+        "projected": TiedModel(K, D, 2, weights.sum()),
+        "full": FullModel(K, ridge, weights.sum()),
+        "diag": DiagonalModel(K, np.diagonal(ridge).copy(), weights.sum()),
     }[kind]
     beta, m, factor = model.split(model.start(rng.normal(size=(K, D))))
     theta = model.join(beta + rng.normal(size=K), m, factor + 0.2 * rng.normal(size=factor.shape))
@@ -143,7 +143,7 @@ def test_the_derivative_by_log_q_adds_up_to_one_per_row() -> None:
     objective, theta, _, weights = problem("tied")
     objective = replace(objective, inverse_temperature=1.0)
     eta, offset = objective.model.scores(theta)
-    _, totals, _ = objective._likelihood(eta, offset)
+    totals = objective._likelihood(eta, offset)[1].totals
     scores = objective.rows.known_rows @ eta + offset
     slope = violation(scores, objective.rows.known, objective.sharpness).slope
     assert totals.sum() - objective.penalty * slope.sum() == pytest.approx(weights.sum())
@@ -156,10 +156,10 @@ def test_the_derivative_by_log_q_adds_up_to_one_per_row() -> None:
 def natural_gradient(objective: Objective, theta: np.ndarray) -> tuple[np.ndarray, ...]:
     """Gradient by ``ν`` and the common ``Υ``, (5.24) and the collapsed (5.25) of the source."""
     eta, offset = objective.model.scores(theta)
-    _, totals, sums = objective._likelihood(eta, offset)
+    _, sums = objective._likelihood(eta, offset)
     loss = objective._violation(eta, offset)
     assert loss is not None
-    totals, sums = objective._subtract(loss, totals, sums)
+    totals, sums = objective._without(loss, sums)
     _, means, factor = objective.model.moments(theta)
     total = objective.rows.total
     sigma = np.linalg.inv(factor @ factor.T)
@@ -187,7 +187,7 @@ def test_annealed_likelihood() -> None:
     values = [-replace(plain, inverse_temperature=g).value_and_gradient(theta)[0] for g in gammas]
     assert np.all(np.diff(values) <= 0)  # falls with the inverse temperature
     joint = log_joint(objective, theta, X)
-    ridge = objective.model.constant(theta, objective.rows.total) / weights.sum()
+    ridge = objective.model.constant(theta) / weights.sum()
     sharpest = weights @ joint.max(axis=1) / weights.sum() - objective.rows.log_volume + ridge
     assert values[-1] == pytest.approx(sharpest, abs=1e-3)
     hot = replace(plain, inverse_temperature=1e-6)

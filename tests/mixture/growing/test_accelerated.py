@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
@@ -15,13 +15,19 @@ from sidelight._kernels.mixture.cells import dividing_directions, widest_directi
 from sidelight.datasets import make_separated_gaussians
 from sidelight.engine import as_rows, threads
 from sidelight.mixture import AcceleratedMixture, GaussianMixture
-from sidelight.mixture._core import components_of_clusters, data_moments, em, rough_clusters
+from sidelight.mixture._core import (
+    components_of_clusters,
+    data_moments,
+    em,
+    log_joint_blocks,
+    rough_clusters,
+)
 from sidelight.mixture.gaussian._components import (
     COVARIANCE_TYPES,
     GaussianComponents,
     one_gaussian,
 )
-from sidelight.mixture.growing._cell_em import cell_bounds, em_on_cells, measure_slack
+from sidelight.mixture.growing._cell_em import em_on_cells, measure_slack
 from sidelight.mixture.growing._cells import EQUAL, CellGaussians, CellTree
 
 
@@ -39,6 +45,17 @@ def start_of(X: np.ndarray, k: int, kind: str = "full") -> tuple[GaussianCompone
 def tree_of(X: np.ndarray, kind: str = "full", weights: np.ndarray | None = None) -> CellTree:
     full = kind in ("full", "tied")
     return CellTree(X, np.ones(len(X)) if weights is None else weights, full=full)
+
+
+def cell_bounds(
+    tree: CellTree, nodes: np.ndarray, components: CellGaussians, log_weights: np.ndarray
+) -> np.ndarray:
+    """``F_A = |A| log Σ_s π_s exp <log p(x | s)>_A`` of every node: with its best ``q_A``."""
+    cells = as_rows(tree.cells(nodes))
+    values = log_joint_blocks(
+        cells, components, log_weights, lambda joint: logsumexp(joint, axis=1)
+    )
+    return np.asarray(tree.weights[nodes] * values)
 
 
 def rows_of(tree: CellTree, node: int) -> tuple[np.ndarray, np.ndarray]:

@@ -83,7 +83,7 @@ class _DiscriminativeBase(GaussianBase):
     n_components: Count = 2
     _: KW_ONLY
     penalty: FiniteNonNegative | Literal["auto", "validate"] = "auto"
-    solver: Literal["lbfgs", "newton"] = "lbfgs"
+    solver: Literal["lbfgs", "cg", "newton"] = "lbfgs"
     sharpness: Sequence[FinitePositive] = (0.25, 1.0, 4.0)
     inverse_temperature: Sequence[FinitePositive] = (1.0,)
     tol: NonNegative = 1e-4

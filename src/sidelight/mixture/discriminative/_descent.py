@@ -178,6 +178,8 @@ def _minimize(
     if solver == "lbfgs":
         options = {"gtol": tol, "ftol": 0.0, "maxcor": 20, "maxfun": 20 * max_iter}
         settings = {"method": "L-BFGS-B", "options": options}
+    elif solver == "cg":
+        settings = {"method": "CG", "options": {"gtol": tol}}
     else:
         settings = {"method": "Newton-CG", "options": {"xtol": 1e-10}}
         settings["hessp"] = lambda at, p: objective.hessian_products(at, p[None])[0]

@@ -51,9 +51,9 @@ class DiscriminativeMixture(_DiscriminativeBase):
         of thumb that was settled on four UCI sets; where many constraints stay violated, raise it.
         ``"validate"`` raises it from 0 until pairs that the fit does not see are no longer kept
         better, as the source does; that costs about a dozen fits.
-    solver : {"lbfgs", "newton"}, default="lbfgs"
-        Quasi-Newton, or line-search Newton with the exact Hessian (of few parameters; of many, its
-        products are used).
+    solver : {"lbfgs", "cg", "newton"}, default="lbfgs"
+        Quasi-Newton, conjugate gradient, or line-search Newton with the exact Hessian (of few
+        parameters; of many, its products are used).
     sharpness : sequence of float > 0, finite, default=(0.25, 1.0, 4.0)
         ``τ`` of the stages: smooth losses first, because a statement violated deep inside a wrong
         component has no slope when posteriors are sharp.
@@ -150,11 +150,11 @@ class DiscriminativeMixture(_DiscriminativeBase):
     def _model(self, rows: WhiteRows, added: float) -> FactorModel:
         k, d = self.n_components, len(rows.mean)
         if self.covariance_type == "tied":
-            return TiedModel(k, d, d)
+            return TiedModel(k, d, d, rows.total)
         ridge = added * rows.whitener @ rows.whitener
         if self.covariance_type == "full":
-            return FullModel(k, ridge)
-        return DiagonalModel(k, np.diagonal(ridge).copy())
+            return FullModel(k, ridge, rows.total)
+        return DiagonalModel(k, np.diagonal(ridge).copy(), rows.total)
 
     def _is_start_random(self) -> bool:
         return self.means_init is None

@@ -9,7 +9,7 @@ is linear in some features ``T`` of a row, and with the derivative ``c_ij`` of a
 left side of row ``i``, all that its gradient needs are the sums ``Σ_i c_ij`` and
 ``Σ_i c_ij T(y_i)``. Each model says how ``η`` and ``b`` depend on its numbers, and gives the
 gradient and products of the Hessian with any number ``p`` of directions from the sums. Objectives
-are sums over rows; ``total`` is the weight of all rows.
+are sums over rows of the weight ``n``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,21 @@ from sidelight._kernels.mixture.responsibilities import centred_products
 from sidelight._typing import Array
 
 LOG_TWO_PI = math.log(2 * math.pi)
+
+
+class Sums(NamedTuple):
+    """Sums over the rows, or stacks of their changes.
+
+    Attributes
+    ----------
+    totals : ndarray of shape (k,)
+        ``Σ_i c_ij``.
+    features : ndarray of shape (k, F)
+        ``Σ_i c_ij T_i``.
+    """
+
+    totals: Array
+    features: Array
 
 
 class FactorModel(ABC):
@@ -38,6 +54,8 @@ class FactorModel(ABC):
         Number of features ``d`` of the rows.
     rank : int
         Number of columns of a factor.
+    total : float
+        Weight ``n`` of all rows.
     is_linear : bool
         Whether all components share one factor; then the features ``T`` are the row itself.
     """
@@ -45,6 +63,7 @@ class FactorModel(ABC):
     n_components: int
     n_features: int
     rank: int
+    total: float
     is_linear = False
 
     @property
@@ -66,28 +85,19 @@ class FactorModel(ABC):
         """``η`` of shape (n_statistics, k) and ``b`` of shape (k,)."""
 
     @abstractmethod
-    def constant(self, theta: Array, total: float) -> float:
+    def constant(self, theta: Array) -> float:
         """Return the terms of the objective besides the scores of the rows."""
 
     @abstractmethod
-    def gradient(self, theta: Array, totals: Array, sums: Array, total: float) -> Array:
-        """Gradient from ``Σ_i c_ij`` of shape (k,) and ``Σ_i c_ij T_i`` of shape (k, F)."""
+    def gradient(self, theta: Array, at: Sums) -> Array:
+        """Gradient of the objective."""
 
     @abstractmethod
     def scores_change(self, theta: Array, directions: Array) -> tuple[Array, Array]:
         """Derivatives of ``η``, of shape (F, p, k), and ``b``, of shape (p, k)."""
 
     @abstractmethod
-    def gradient_change(
-        self,
-        theta: Array,
-        directions: Array,
-        totals: Array,
-        sums: Array,
-        totals_change: Array,
-        sums_change: Array,
-        total: float,
-    ) -> Array:
+    def gradient_change(self, theta: Array, directions: Array, at: Sums, change: Sums) -> Array:
         """Hessian times the directions, of shape (p, n_parameters).
 
         The changes of the sums have the shapes (p, k) and (p, k, F).
@@ -183,6 +193,7 @@ class TiedModel(FactorModel):
     n_components: int
     n_features: int
     rank: int
+    total: float
 
     is_linear = True
 
@@ -209,22 +220,23 @@ class TiedModel(FactorModel):
         beta, m, factor = self.split(theta)
         return factor @ m.T, log_softmax(beta) - 0.5 * np.sum(m * m, axis=1)
 
-    def constant(self, theta: Array, total: float) -> float:
+    def constant(self, theta: Array) -> float:
         """Likelihood of the rows beside their scores."""
         factor = self.split(theta)[2]
         sign, log_det = np.linalg.slogdet(factor.T @ factor)
         if sign <= 0:
             return -np.inf
-        return float(0.5 * total * (log_det - np.sum(factor * factor) - self.rank * LOG_TWO_PI))
+        inside = log_det - np.sum(factor * factor) - self.rank * LOG_TWO_PI
+        return float(0.5 * self.total * inside)
 
-    def gradient(self, theta: Array, totals: Array, sums: Array, total: float) -> Array:
+    def gradient(self, theta: Array, at: Sums) -> Array:
         """Gradient, (5.32) and (5.33) in terms of ``m``."""
         beta, m, factor = self.split(theta)
         outward = factor @ np.linalg.inv(factor.T @ factor)
         return self.join(
-            weight_gradient(beta, totals, total),
-            sums @ factor - totals[:, None] * m,
-            total * (outward - factor) + sums.T @ m,
+            weight_gradient(beta, at.totals, self.total),
+            at.features @ factor - at.totals[:, None] * m,
+            self.total * (outward - factor) + at.features.T @ m,
         )
 
     def scores_change(self, theta: Array, directions: Array) -> tuple[Array, Array]:
@@ -234,16 +246,7 @@ class TiedModel(FactorModel):
         offset = log_weight_change(beta, dbeta) - np.sum(m * dm, axis=2)
         return np.moveaxis(eta, 0, 1), offset
 
-    def gradient_change(
-        self,
-        theta: Array,
-        directions: Array,
-        totals: Array,
-        sums: Array,
-        totals_change: Array,
-        sums_change: Array,
-        total: float,
-    ) -> Array:
+    def gradient_change(self, theta: Array, directions: Array, at: Sums, change: Sums) -> Array:
         beta, m, factor = self.split(theta)
         dbeta, dm, dfactor = self.split(directions)
         inverse = np.linalg.inv(factor.T @ factor)
@@ -251,14 +254,15 @@ class TiedModel(FactorModel):
         gram_change = gram_change + np.swapaxes(gram_change, 1, 2)
         outward = (dfactor - factor @ inverse @ gram_change) @ inverse
         of_m = (
-            sums_change @ factor
-            + sums @ dfactor
-            - totals_change[:, :, None] * m
-            - totals[:, None] * dm
+            change.features @ factor
+            + at.features @ dfactor
+            - change.totals[:, :, None] * m
+            - at.totals[:, None] * dm
         )
-        of_factor = total * (outward - dfactor)
-        of_factor += np.swapaxes(sums_change, 1, 2) @ m + sums.T @ dm
-        return self.join(weight_gradient_change(beta, dbeta, totals_change, total), of_m, of_factor)
+        of_factor = self.total * (outward - dfactor)
+        of_factor += np.swapaxes(change.features, 1, 2) @ m + at.features.T @ dm
+        of_beta = weight_gradient_change(beta, dbeta, change.totals, self.total)
+        return self.join(of_beta, of_m, of_factor)
 
     def moments(self, theta: Array) -> tuple[Array, Array, Array]:
         beta, m, factor = self.split(theta)
@@ -280,6 +284,7 @@ class _SeparateModel(FactorModel):
 
     n_components: int
     ridge: Array = field(repr=False)
+    total: float
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
@@ -336,21 +341,21 @@ class _SeparateModel(FactorModel):
         offset = log_softmax(beta) + log_det - 0.5 * np.sum(m * m, axis=1)
         return eta, offset - 0.5 * self.n_features * LOG_TWO_PI
 
-    def constant(self, theta: Array, total: float) -> float:
+    def constant(self, theta: Array) -> float:
         """Ridge."""
         factors = self.split(theta)[2]
         penalty = np.sum(factors * self._times(self.ridge, factors))
-        return float(-0.5 * total / self.n_components * penalty)
+        return float(-0.5 * self.total / self.n_components * penalty)
 
-    def gradient(self, theta: Array, totals: Array, sums: Array, total: float) -> Array:
+    def gradient(self, theta: Array, at: Sums) -> Array:
         beta, m, factors = self.split(theta)
-        rows, products = self._unpack(sums)
-        of_factors = self._scaled(totals, self._turned(self._inverse(factors)))
+        rows, products = self._unpack(at.features)
+        of_factors = self._scaled(at.totals, self._turned(self._inverse(factors)))
         of_factors -= self._times(products, factors)
         of_factors += self._outer(rows, m)
-        of_factors -= total / self.n_components * self._times(self.ridge, factors)
-        of_m = self._applied(self._turned(factors), rows) - totals[:, None] * m
-        return self.join(weight_gradient(beta, totals, total), of_m, of_factors)
+        of_factors -= self.total / self.n_components * self._times(self.ridge, factors)
+        of_m = self._applied(self._turned(factors), rows) - at.totals[:, None] * m
+        return self.join(weight_gradient(beta, at.totals, self.total), of_m, of_factors)
 
     def scores_change(self, theta: Array, directions: Array) -> tuple[Array, Array]:
         beta, m, factors = self.split(theta)
@@ -362,35 +367,25 @@ class _SeparateModel(FactorModel):
         offset = log_weight_change(beta, dbeta) + log_det - np.sum(m * dm, axis=2)
         return self._pack(linear, half + self._turned(half)), offset
 
-    def gradient_change(
-        self,
-        theta: Array,
-        directions: Array,
-        totals: Array,
-        sums: Array,
-        totals_change: Array,
-        sums_change: Array,
-        total: float,
-    ) -> Array:
+    def gradient_change(self, theta: Array, directions: Array, at: Sums, change: Sums) -> Array:
         beta, m, factors = self.split(theta)
         dbeta, dm, dfactors = self.split(directions)
-        rows, products = self._unpack(sums)
-        rows_change, products_change = self._unpack(sums_change)
+        rows, products = self._unpack(at.features)
+        rows_change, products_change = self._unpack(change.features)
         upward = self._turned(self._inverse(factors))
         of_m = (
             self._applied(self._turned(dfactors), rows)
             + self._applied(self._turned(factors), rows_change)
-            - totals_change[:, :, None] * m
-            - totals[:, None] * dm
+            - change.totals[:, :, None] * m
+            - at.totals[:, None] * dm
         )
         turn = self._times(self._times(upward, self._turned(dfactors)), upward)
-        of_factors = self._scaled(totals_change, upward) - self._scaled(totals, turn)
+        of_factors = self._scaled(change.totals, upward) - self._scaled(at.totals, turn)
         of_factors -= self._times(products_change, factors) + self._times(products, dfactors)
         of_factors += self._outer(rows_change, m) + self._outer(rows, dm)
-        of_factors -= total / self.n_components * self._times(self.ridge, dfactors)
-        return self.join(
-            weight_gradient_change(beta, dbeta, totals_change, total), of_m, of_factors
-        )
+        of_factors -= self.total / self.n_components * self._times(self.ridge, dfactors)
+        of_beta = weight_gradient_change(beta, dbeta, change.totals, self.total)
+        return self.join(of_beta, of_m, of_factors)
 
     def moments(self, theta: Array) -> tuple[Array, Array, Array]:
         beta, m, factors = self.split(theta)

@@ -20,7 +20,7 @@ from sidelight._kernels.mixture.responsibilities import posterior_rows
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core import feature_tiles
-from sidelight.mixture.discriminative._factor_models import FactorModel
+from sidelight.mixture.discriminative._factor_models import FactorModel, Sums
 from sidelight.mixture.discriminative._violation_loss import Statements, Violation, violation
 
 #: Numbers that a pass over a tile of rows may hold per direction of a Hessian product, times
@@ -103,23 +103,21 @@ class Objective:
 
     def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
         """``-J/n`` and its gradient."""
-        total = self.rows.total
-        constant = self.model.constant(theta, total)
+        constant = self.model.constant(theta)
         eta, offset = self.model.scores(theta)
         if not (np.isfinite(constant) and np.isfinite(eta).all() and np.isfinite(offset).all()):
             return np.inf, np.zeros_like(theta)
-        likelihood, totals, sums = self._likelihood(eta, offset)
+        likelihood, sums = self._likelihood(eta, offset)
         value = likelihood + constant
         loss = self._violation(eta, offset)
         if loss is not None:
             value -= self.penalty * loss.value
-            totals, sums = self._subtract(loss, totals, sums)
-        gradient = self.model.gradient(theta, totals, sums, total)
-        return -value / total, -gradient / total
+            sums = self._without(loss, sums)
+        return -value / self.rows.total, -self.model.gradient(theta, sums) / self.rows.total
 
     def shares(self, theta: Array) -> Array:
         """Share of every component in the rows, by annealed posteriors."""
-        return self._likelihood(*self.model.scores(theta))[1] / self.rows.total
+        return self._likelihood(*self.model.scores(theta))[1].totals / self.rows.total
 
     def component_scatter(self, theta: Array, component: int) -> Array:
         """Scatter about ``m`` of the rows of a component, by posteriors, in units of its factor."""
@@ -140,31 +138,26 @@ class Objective:
 
     def hessian_products(self, theta: Array, directions: Array) -> Array:
         """Products of the Hessian of ``-J/n`` with directions of shape (p, n_parameters)."""
-        total = self.rows.total
         eta, offset = self.model.scores(theta)
-        _, totals, sums = self._likelihood(eta, offset)
+        _, sums = self._likelihood(eta, offset)
         loss = self._violation(eta, offset)
         if loss is not None:
-            totals, sums = self._subtract(loss, totals, sums)
+            sums = self._without(loss, sums)
         at_once = max(1, DIRECTION_NUMBERS // (4000 * self.model.n_components))
         products = []
         for start in range(0, len(directions), at_once):
             some = directions[start : start + at_once]
             eta_change, offset_change = self.model.scores_change(theta, some)
-            totals_change, sums_change = self._likelihood_change(
-                eta, offset, eta_change, offset_change
-            )
+            change = self._likelihood_change(eta, offset, eta_change, offset_change)
             if loss is not None:
-                change = _product(self.known_features, eta_change) + offset_change
-                slope = self.penalty * loss.slope_change(change)
-                totals_change -= slope.sum(axis=0)
-                sums_change -= _sums(slope, self.known_features)
-            products.append(
-                self.model.gradient_change(
-                    theta, some, totals, sums, totals_change, sums_change, total
+                of_scores = _product(self.known_features, eta_change) + offset_change
+                slope = self.penalty * loss.slope_change(of_scores)
+                change = Sums(
+                    change.totals - slope.sum(axis=0),
+                    change.features - _sums(slope, self.known_features),
                 )
-            )
-        return -np.concatenate(products) / total
+            products.append(self.model.gradient_change(theta, some, sums, change))
+        return -np.concatenate(products) / self.rows.total
 
     def hessian(self, theta: Array) -> Array:
         """Return the whole Hessian of ``-J/n``."""
@@ -178,11 +171,13 @@ class Objective:
         scores += offset
         return violation(scores, self.rows.known, self.sharpness)
 
-    def _subtract(self, loss: Violation, totals: Array, sums: Array) -> tuple[Array, Array]:
+    def _without(self, loss: Violation, sums: Sums) -> Sums:
+        """Subtract the part of the loss."""
         slope = self.penalty * loss.slope
-        return totals - slope.sum(axis=0), sums - slope.T @ self.known_features
+        features = sums.features - slope.T @ self.known_features
+        return Sums(sums.totals - slope.sum(axis=0), features)
 
-    def _likelihood(self, eta: Array, offset: Array) -> tuple[float, Array, Array]:
+    def _likelihood(self, eta: Array, offset: Array) -> tuple[float, Sums]:
         """Annealed log-likelihood, and sums of posteriors and of the features by them."""
         gamma = self.inverse_temperature
 
@@ -194,12 +189,12 @@ class Objective:
             likelihood = posterior_rows(joint, weights)
             return likelihood, joint.sum(axis=0), joint.T @ features
 
-        likelihood, totals, sums = self._add_up(of_tile, eta)
-        return float(likelihood) / gamma, totals, sums
+        likelihood, *sums = self._add_up(of_tile, eta)
+        return float(likelihood) / gamma, Sums(*sums)
 
     def _likelihood_change(
         self, eta: Array, offset: Array, eta_change: Array, offset_change: Array
-    ) -> tuple[Array, Array]:
+    ) -> Sums:
         """Directional derivatives of the sums of posteriors."""
         gamma = self.inverse_temperature
         shape = eta_change.shape
@@ -215,8 +210,7 @@ class Objective:
             return change.sum(axis=0), _sums(change, features)
 
         together = np.hstack((eta, eta_change.reshape(len(eta), -1)))
-        totals, sums = self._add_up(of_tile, together)
-        return totals, sums
+        return Sums(*self._add_up(of_tile, together))
 
     def _add_up(self, of_tile: Callable[..., tuple[Any, ...]], eta: Array) -> tuple[Any, ...]:
         """Add what a function of features, weights and ``η`` gives for all tiles of rows.

@@ -45,8 +45,8 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
     penalty : float >= 0, finite or {"auto", "validate"}, default="auto"
         ``λ``: log-likelihood (in nats) paid for a violated statement of weight 1; see
         :class:`DiscriminativeMixture`.
-    solver : {"lbfgs", "newton"}, default="lbfgs"
-        Quasi-Newton, or line-search Newton with the exact Hessian.
+    solver : {"lbfgs", "cg", "newton"}, default="lbfgs"
+        Quasi-Newton, conjugate gradient, or line-search Newton with the exact Hessian.
     sharpness : sequence of float > 0, finite, default=(0.25, 1.0, 4.0)
         ``τ`` of the stages, smooth ones first.
     inverse_temperature : sequence of float > 0, finite, default=(1.0,)
@@ -124,7 +124,7 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
 
     def _model(self, rows: WhiteRows, added: float) -> FactorModel:
         d = len(rows.mean)
-        return TiedModel(self.n_components, d, min(self.n_directions, d))
+        return TiedModel(self.n_components, d, min(self.n_directions, d), rows.total)
 
     def _first(self, rows: WhiteRows, model: Any, rng: np.random.RandomState) -> Array:
         means = self._first_means(rows, rng)

@@ -199,15 +199,6 @@ def violation(scores: Array, known: Statements, sharpness: float) -> Violation:
     return Violation(value, slope, known, sharpness, sharp, mixed, terms)
 
 
-def divergences(scores: Array, known: Statements, sharpness: float) -> Array:
-    """Jensen-Shannon divergence of every statement, in nats."""
-    sharp, log_sharp = posteriors(scores, sharpness)
-    mixed = known.incidence @ sharp
-    entropy_of_mean = -np.sum(mixed * np.log(np.maximum(mixed, TINY)), axis=1)
-    mean_of_entropies = -(known.incidence @ np.sum(sharp * log_sharp, axis=1))
-    return np.asarray(entropy_of_mean - mean_of_entropies)
-
-
 def posteriors(scores: Array, sharpness: float) -> tuple[Array, Array]:
     """``s = softmax(τ log q)`` of every row, and its logarithm."""
     logs = sharpness * scores

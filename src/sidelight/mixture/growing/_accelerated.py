@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import islice
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,6 +25,8 @@ from sidelight.mixture.growing._cell_em import CellResult, em_on_cells
 from sidelight.mixture.growing._cells import CellGaussians, CellTree
 from sidelight.mixture.growing._greedy_path import greedy_path
 from sidelight.tags import MethodTags
+
+CellStart: TypeAlias = Literal["kmeans", "k-means++", "random_from_data", "random", "greedy"]
 
 #: With fewer cells several components would own the same ones and become the same.
 CELLS_PER_COMPONENT = 8
@@ -146,7 +148,7 @@ class AcceleratedMixture(GaussianBase):
     reg_covar: NonNegative = 1e-6
     max_iter: Count = 500
     n_init: Count = 1
-    init_params: Literal["kmeans", "k-means++", "random_from_data", "random", "greedy"] = "kmeans"
+    init_params: CellStart = "kmeans"  # type: ignore[assignment]
     weights_init: ArrayLike | None = None
     means_init: ArrayLike | None = None
     precisions_init: ArrayLike | None = None

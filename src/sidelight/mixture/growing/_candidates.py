@@ -13,7 +13,7 @@ component at the price of ``m`` components.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -161,18 +161,12 @@ class _PartialPass:
             components = group.components
             gains = np.zeros(len(group))
             of_group = no_statistics(components, block)
-            rows = members.of(group.owner)
-            for start, stop in feature_tiles(components, rows):
-                tile = rows[start:stop]
-                features = components.features(block[tile])
+            for tile, features in feature_rows(components, block, members.of(group.owner)):
                 odds = components.log_density(features)
                 odds += log_odds
                 odds -= log_density[tile, None]
                 join_rows(odds, weights[tile], gains)
-                for total, more in zip(
-                    of_group, components.statistics(features, odds), strict=True
-                ):
-                    total += more
+                add_to(of_group, components.statistics(features, odds))
             sums += [gains, *of_group]
             sums += [np.zeros(0)] * (3 - len(of_group))  # so that all groups take the same space
         return tuple(sums), ()
@@ -196,6 +190,20 @@ def no_statistics(components: GaussianComponents, block: Any) -> list[Array]:
     features = components.features(block[:0])
     resp = np.zeros((0, components.n_components))
     return [np.array(sums, dtype=np.float64) for sums in components.statistics(features, resp)]
+
+
+def add_to(sums: list[Array], parts: Statistics) -> None:
+    """Add statistics to others, in place."""
+    for total, part in zip(sums, parts, strict=True):
+        total += part
+
+
+def feature_rows(
+    components: GaussianComponents, block: Any, rows: Array
+) -> Iterator[tuple[Array, Array]]:
+    """Some rows of a block and their features, in tiles that fit the cache."""
+    for start, stop in feature_tiles(components, rows):
+        yield rows[start:stop], components.features(block[rows[start:stop]])
 
 
 def partial_em(
@@ -304,18 +312,11 @@ def _halves(
         for (i, _), (normals, heights), components in zip(splits, cuts, copies, strict=True):
             of_split = no_statistics(components, block)
             counts = np.zeros(components.n_components)
-            rows = members.of(i)
-            for start, stop in feature_tiles(components, rows):
-                tile = block[rows[start:stop]]
-                nearer = ((tile[:, :d] - whole.origin) @ normals > heights).astype(np.float64)
-                inside = np.stack((nearer, 1.0 - nearer), axis=2).reshape(len(tile), -1)
+            for tile, features in feature_rows(components, block, members.of(i)):
+                nearer = (block[tile][:, :d] - whole.origin) @ normals > heights
+                inside = np.stack((nearer, ~nearer), axis=2).reshape(len(tile), -1)
                 counts += inside.sum(axis=0)
-                inside *= weights[rows[start:stop], None]
-                features = components.features(tile)
-                for total, more in zip(
-                    of_split, components.statistics(features, inside), strict=True
-                ):
-                    total += more
+                add_to(of_split, components.statistics(features, inside * weights[tile, None]))
             sums += [counts, *of_split]
         return tuple(sums), ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax
 
 from sidelight._kernels.mixture.cells import dividing_directions
 from sidelight._typing import Array
@@ -49,17 +49,6 @@ class CellResult(EMResult):
     def gap(self) -> float:
         """``L - F`` per unit of weight at the end."""
         return self.partitions[-1][2]
-
-
-def cell_bounds(
-    tree: CellTree, nodes: Array, components: CellGaussians, log_weights: Array
-) -> Array:
-    """``F_A = |A| log Σ_s π_s exp <log p(x | s)>_A`` of every node: with its best ``q_A``."""
-    cells = as_rows(tree.cells(nodes))
-    values = log_joint_blocks(
-        cells, components, log_weights, lambda joint: logsumexp(joint, axis=1)
-    )
-    return np.asarray(tree.weights[nodes] * values)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ class KernelComponents:
         ``log c``.
     n_neighbors : int or None
         A row is measured by so many nearest kernels; None for all.
+    labels : ndarray of int32, shape (n,)
+        Component of every fitted row by its leave-one-out density.
     """
 
     rows: Any
@@ -40,6 +42,7 @@ class KernelComponents:
     profiles: Array
     log_columns: Array
     n_neighbors: int | None
+    labels: Array
 
     def __getstate__(self) -> dict[str, Any]:
         # Saved models hold plain arrays; what is cached, such as search trees, can be made again.
@@ -79,6 +82,10 @@ class KernelComponents:
         assert self.n_neighbors is not None
         k = min(self.n_neighbors, self.rows.shape[0])
         return NearestNeighbors(n_neighbors=k).fit(self.rows)
+
+    def attributes(self, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Fitted attributes of the mixture."""
+        return {"profiles_": self.profiles.astype(dtype)}
 
     def as_density(self) -> Self:
         """Return the density ``Σ_j Q_js N(x; x_j, σ² I)``, whose integral is 1."""

@@ -25,8 +25,15 @@ from sidelight._fit.parameters import (
 from sidelight._fit.restarts import best_of
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core import MixtureBase, log_joint_blocks, normalized_log
+from sidelight.mixture._core import (
+    ConstrainedPosterior,
+    EMResult,
+    MixtureBase,
+    log_joint_blocks,
+    normalized_log,
+)
 from sidelight.mixture.kernel._bandwidths import CANDIDATES, choose, distance_percentiles
 from sidelight.mixture.kernel._components import KernelComponents
 from sidelight.mixture.kernel._profiles import (
@@ -218,7 +225,7 @@ class NonparametricMixture(MixtureBase):
         log_columns, fits = candidates[chosen]
         self.bandwidth_ = None if self.kernel_ == "precomputed" else bandwidths[chosen]
         self.start_objectives_ = np.array([fit.objective for fit in fits])
-        return self._keep_profiles(best_of(fits), rows, log_columns, known)
+        return self._set_profiles(best_of(fits), source, log_columns, known)
 
     def _choose_kernel(self, rows: Any) -> str:
         n = rows.shape[0]
@@ -297,48 +304,43 @@ class NonparametricMixture(MixtureBase):
                 break
         return fits
 
-    def _keep_profiles(
-        self, fit: ProfileFit, rows: Any, log_columns: Array, known: Constraints
+    def _set_profiles(
+        self, fit: ProfileFit, source: RowSource, log_columns: Array, known: Constraints
     ) -> Self:
         """Set the fitted attributes."""
-        given = self.kernel_ == "precomputed"
-        self._components = KernelComponents(
-            rows=None if given else rows,
+        k = self.n_components
+        sizes = np.bincount(fit.labels, minlength=k)
+        components = KernelComponents(
+            rows=None if self.kernel_ == "precomputed" else source.to_memory(),
             bandwidth=self.bandwidth_,
             profiles=fit.profiles,
             log_columns=log_columns,
             n_neighbors=self.n_neighbors if self.kernel_ == "knn" else None,
+            labels=fit.labels,
         )
-        k = fit.profiles.shape[1]
-        sizes = np.bincount(fit.labels, minlength=k)
-        self._log_weights = normalized_log(sizes)
-        self.profiles_ = fit.profiles.astype(rows.dtype)
-        self.weights_ = (sizes / sizes.sum()).astype(rows.dtype)
-        self.labels_ = fit.labels
-        self.objective_ = fit.objective
-        self.history_ = -fit.history
-        self.n_iter_ = len(fit.history)
-        self.converged_ = fit.converged and not fit.interrupted
-        self.n_violations_ = known.violations(self.labels_).n
-        self._n_features_out = k
-        self._warn_of_the_end(fit, int(np.sum(sizes > 0)), k)
-        return self
-
-    def _warn_of_the_end(self, fit: ProfileFit, n_found: int, k: int) -> None:
+        result = EMResult(
+            components=components,
+            log_weights=normalized_log(sizes),
+            history=-fit.history,
+            n_iter=len(fit.history),
+            converged=fit.converged and not fit.interrupted,
+            interrupted=fit.interrupted,
+        )
+        self._set_fitted_attributes(result, source, known)
+        self.weights_ = (sizes / sizes.sum()).astype(source.dtype)
+        n_found = int(np.sum(sizes > 0))
         if n_found < k:
             warnings.warn(
                 f"Only {n_found} of n_components={k} components have rows; the profiles of the "
                 "others are even, a background that no row belongs to.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-        if not fit.converged and not fit.interrupted:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={self.max_iter} "
-                "iterations; allow more, or a larger tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        return self
+
+    def _labels(self, source: RowSource, constrained: ConstrainedPosterior | None) -> Array:
+        labels: Array = self._components.labels
+        return labels
 
     def score_samples(self, X: Any) -> Array:
         """Return ``log Σ_s π_s Σ_j Q_js N(x; x_j, σ² I)`` of every row.
