@@ -14,10 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
+from sidelight._fit.parameters import declared
 from sidelight.base import ConstrainedEstimator
 from sidelight.exceptions import SidelightError
-from sidelight.tags import KNOWLEDGE, MethodTags
+from sidelight.tags import KINDS, KNOWLEDGE, Kind, MethodTags
 
+#: Parameters that set the number of clusters, dimensions or features.
+SIZES = ("n_clusters", "n_components", "n_features_to_select")
 FAMILIES = ("cluster", "feature_selection", "manifold", "metric", "mixture")
 
 
@@ -41,6 +44,16 @@ class Method:
     family: str
     cls: type[ConstrainedEstimator]
     tags: MethodTags
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of estimator."""
+        return KINDS[self.tags.kind]
+
+    @property
+    def size_parameter(self) -> str | None:
+        """Parameter that sets the number of clusters, dimensions or features, if there is one."""
+        return next((name for name in SIZES if name in declared(self.cls)), None)
 
 
 def methods(

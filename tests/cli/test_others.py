@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sidelight import Constraints, catalog
+from sidelight._fit.parameters import declared
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.io import read_table, write_labels
 
@@ -207,10 +208,14 @@ def test_every_method_tells_its_parameters(run, monkeypatch):
         for parameter in method.cls().get_params(deep=False):
             assert f"{parameter} " in ended.out.replace(",", " "), (method.name, parameter)
         assert f"-m {method.name} --set" in ended.out
-    facts = run("methods", "itml", "--json").json["methods"]
-    assert [(m["name"], m["for"], m["parameters"]["gamma"]["default"]) for m in facts] == [
-        ("itml", "transform", 1.0)
-    ]
+        for parameter in declared(method.cls).values():
+            assert parameter.type_text in ended.out
+            assert " ".join(parameter.help.replace("``", "").split()) in ended.out
+    (facts,) = run("methods", "itml", "--json").json["methods"]
+    assert (facts["name"], facts["for"]) == ("itml", "transform")
+    told = facts["parameters"]["max_iter"]
+    assert (told["type"], told["default"]) == ("int >= 1", 1000)
+    assert told["help"].endswith(".")
     assert "itml" in run("methods", "itmll").err
 
 

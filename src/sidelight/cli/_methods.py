@@ -8,7 +8,7 @@ from typing import Any
 from sidelight import catalog
 from sidelight._fit.parameters import declared
 from sidelight.cli._screen import Screen, plain_text, table
-from sidelight.tags import KINDS, KNOWLEDGE
+from sidelight.tags import KINDS, KNOWLEDGE, Kind
 
 
 def run(name: str | None, *, knowledge: str | None, hard: bool | None, screen: Screen) -> None:
@@ -29,7 +29,7 @@ def _facts(method: catalog.Method) -> dict[str, Any]:
         "family": method.family,
         **asdict(method.tags),
         "class": method.cls.__name__,
-        "for": KINDS[method.tags.kind].command,
+        "for": method.kind.command,
         "parameters": {
             name: {
                 "type": parameter.type_text,
@@ -51,15 +51,15 @@ def _lists(found: tuple[catalog.Method, ...]) -> list[object]:
             if method.tags.kind == kind.name
         ]
         if rows:
-            title = f"{kind.title}: {_usage(kind.name, 'NAME')}"
+            title = f"{kind.title}: {_usage(kind, 'NAME', f'{kind.option} N ')}"
             headers = ("Name", "What it does", "Uses", "How")
             parts.append(table(*headers, rows=rows, title=title, justify=("left",)))
     letters = ", ".join(f"{kind.letter} {kind.name}" for kind in KNOWLEDGE.values())
     return [*parts, f"Uses: {letters}. `sidelight methods NAME` tells the parameters of one."]
 
 
-def _usage(kind: str, name: str) -> str:
-    return f"sidelight {KINDS[kind].command} DATA {KINDS[kind].option} N -m {name}"
+def _usage(kind: Kind, name: str, option: str) -> str:
+    return f"sidelight {kind.command} DATA {option}-m {name}"
 
 
 def _uses(method: catalog.Method) -> str:
@@ -80,6 +80,7 @@ def _about(method: catalog.Method) -> list[object]:
         "missing": "missing values",
     }
     takes = [text for name, text in abilities.items() if getattr(tags, name)]
+    option = f"{method.kind.option} N " if method.size_parameter else ""
     lines = [
         f"[bold]{method.name}[/] (sidelight.{method.family}.{method.cls.__name__}): "
         f"{plain_text(tags.summary)}",
@@ -88,7 +89,7 @@ def _about(method: catalog.Method) -> list[object]:
         + (f"; takes {', '.join(takes)}." if takes else "."),
         f"Source: {plain_text(tags.source)}. Cost: {plain_text(tags.complexity)}.",
         "",
-        plain_text(f"{_usage(tags.kind, method.name)} --set PARAMETER=VALUE"),
+        plain_text(f"{_usage(method.kind, method.name, option)} --set PARAMETER=VALUE"),
         "",
     ]
     for name, parameter in declared(method.cls).items():

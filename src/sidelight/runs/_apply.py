@@ -14,7 +14,7 @@ from sidelight.runs._model import Model
 from sidelight.runs._run import Outcome, names_out
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Applied(Outcome):
     """New rows with what a model makes of them.
 

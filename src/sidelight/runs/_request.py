@@ -21,12 +21,10 @@ from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table, read_pairs, read_table
 from sidelight.runs._run import Prepared, Run
-from sidelight.tags import KINDS, Kind
+from sidelight.tags import KINDS
 
 #: Stands for the file of rows that were given as an array.
 IN_MEMORY = Path("rows in memory")
-#: Parameters that a request sets by its ``k``.
-SIZES = ("n_clusters", "n_components", "n_features_to_select")
 #: Parameters that a request sets by other means.
 RESERVED = {"random_state": "--seed (seed=)", "verbose": "sidelight.progress()"}
 
@@ -175,7 +173,7 @@ def prepare(request: Request) -> Prepared:
     knowledge = read_knowledge(data, request)
     if method is None:
         method = catalog.get("kmeans" if knowledge.is_empty else "pckmeans")
-    request = dataclasses.replace(request, command=_kind(method).command)
+    request = dataclasses.replace(request, command=method.kind.command)
     estimator = _make_estimator(method, request, n_classes=len(knowledge.label_names))
     scaler, X = _standardize(data.X) if request.standardize else (None, data.X)
     notes = (*data.notes, *knowledge.notes, *_ignored(knowledge, method))
@@ -187,19 +185,15 @@ def _named_method(request: Request) -> Method | None:
     if request.method is None:
         if request.command in (None, "cluster"):
             return None
-        names = [m.name for m in catalog.methods() if _kind(m).command == request.command]
+        names = [m.name for m in catalog.methods() if m.kind.command == request.command]
         raise InvalidRequest(f"say how: -m NAME, one of {', '.join(names)}.")
     method = catalog.get(request.method)
-    kind = _kind(method)
+    kind = method.kind
     if request.command not in (None, kind.command):
         raise InvalidRequest(
             f"{method.name} gives {kind.gives}: `sidelight {kind.command} DATA -m {method.name}`."
         )
     return method
-
-
-def _kind(method: Method) -> Kind:
-    return KINDS[method.tags.kind]
 
 
 # --- rows and knowledge -----------------------------------------------------------------------
@@ -295,18 +289,16 @@ def _standardize(X: Any) -> tuple[Any, Any]:
 
 def _make_estimator(method: Method, request: Request, *, n_classes: int) -> Any:
     """Make the estimator as it was asked for."""
-    parameters = declared(method.cls)
-    size = next((name for name in SIZES if name in parameters), None)
-    chosen = _settings(method, request.settings, size) | _size(method, request.k, size, n_classes)
-    if "random_state" in parameters:
+    chosen = _settings(method, request.settings) | _size(method, request.k, n_classes)
+    if "random_state" in declared(method.cls):
         chosen["random_state"] = request.seed
     return method.cls(**chosen)
 
 
-def _settings(method: Method, settings: Mapping[str, Any], size: str | None) -> dict[str, Any]:
+def _settings(method: Method, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Check the settings by their declarations, which also read text."""
     parameters = declared(method.cls)
-    others = RESERVED | ({} if size is None else {size: f"{_kind(method).option} (k=)"})
+    others = {method.size_parameter: f"{method.kind.option} (k=)", **RESERVED}
     free = sorted(set(parameters) - set(others))
     chosen = {}
     for name, value in settings.items():
@@ -321,14 +313,14 @@ def _settings(method: Method, settings: Mapping[str, Any], size: str | None) -> 
     return chosen
 
 
-def _size(method: Method, k: int | None, size: str | None, n_classes: int) -> dict[str, Any]:
+def _size(method: Method, k: int | None, n_classes: int) -> dict[str, Any]:
     """The parameter that ``k`` sets; clusterers that can do without find the number themselves."""
-    clusters = method.tags.kind == "clusterer"
+    size, clusters = method.size_parameter, method.tags.kind == "clusterer"
     if k is not None and size is not None:
         return {size: k}
     if k is not None:
         raise InvalidRequest(
-            f"{method.cls.__name__} has no number to choose by {_kind(method).option} (k=)."
+            f"{method.cls.__name__} has no number to choose by {method.kind.option} (k=)."
         )
     if clusters and method.tags.needs_n_clusters:
         hint = f" (the labels know {n_classes} classes)" if n_classes else ""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sidelight._words import counted
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
 from sidelight.exceptions import SidelightError
@@ -96,6 +97,11 @@ class Outcome:
     feature_names: list[str]
     seconds: float
 
+    def __repr__(self) -> str:
+        rows = counted(self.data.n_rows, "row")
+        name = type(self.estimator).__name__
+        return f"<{type(self).__name__}: {name} on {self.data.path.name}, {rows}>"
+
     @property
     def sizes(self) -> dict[str, int]:
         """Number of rows of every cluster, by the name of the cluster."""
@@ -152,8 +158,8 @@ class Outcome:
         fill_table(path, self.features, self.feature_names, ids=data.row_ids, others=others)
 
 
-@dataclass(frozen=True, eq=False)
-class Run(Prepared, Outcome):
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Outcome, Prepared):
     """A fitted estimator with all that it was given; made by :func:`sidelight.runs.run`.
 
     Attributes
