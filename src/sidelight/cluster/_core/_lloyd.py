@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -28,7 +28,7 @@ from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
-from sidelight.base import Clusterer
+from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster._core._distances import (
     BoundedPass,
     center_distances,
@@ -424,6 +424,16 @@ class _KMeansBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     :meth:`_set_fitted_attributes`.
     """
 
+    _common_parameters: ClassVar[Mapping[str, str]] = {
+        "tol": "Stop when the squared move of the centers is at most ``tol`` times the mean "
+        "variance of the features. Unchanged labels always stop the loop.",
+    }
+    _common_attributes: ClassVar[Mapping[str, str]] = {
+        "cluster_centers_ : ndarray of shape (n_clusters, n_features)": "Centers, in the element "
+        "type of the rows.",
+        "inertia_ : float": "Sum of squared distances of the rows to their centers.",
+        **CLUSTERER_ATTRIBUTES,
+    }
     n_clusters: int
     init: Any
     n_init: int

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Positive, Seed, Verbosity
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Count,
+    NonNegative,
+    Positive,
+    Seed,
+    Verbosity,
+    estimator,
+)
 from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, lloyd
 from sidelight.cluster._core._starts import Starts
 from sidelight.cluster.kmeans._hard_assignment import DeadEnd, hard_constrained_rows
@@ -17,6 +25,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
 
 
+@estimator
 class COPKMeans(_KMeansBase):
     """Constrained k-means: every must-link, cannot-link, label and group holds, or the fit raises.
 
@@ -31,8 +40,6 @@ class COPKMeans(_KMeansBase):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
     variant : {"auto", "exact", "published"}, default="auto"
         Assignment of components with cannot-links at given centers.
 
@@ -47,24 +54,11 @@ class COPKMeans(_KMeansBase):
         Initial centers: the means of must-link components that are known to be apart, greedy D²
         sampling, random rows, or an array of shape (n_clusters, n_features). ``"auto"`` starts once
         from the neighborhoods and otherwise with k-means++.
-    n_init : int >= 1, default=10
-        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
-    max_iter : int >= 1, default=300
-        Largest number of iterations of a restart.
-    tol : float >= 0, default=0.0001
-        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
-        features. Unchanged labels always stop the loop.
     time_limit : float > 0, default=60.0
         Seconds for one exact assignment.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers, in the element type of the rows.
     inertia_ : float
         ``V`` at the end; equals ``objective_``.
     history_ : ndarray
@@ -96,28 +90,16 @@ class COPKMeans(_KMeansBase):
     True
     """
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        variant: Literal["auto", "exact", "published"] = "auto",
-        init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto",
-        n_init: Count = 10,
-        max_iter: Count = 300,
-        tol: NonNegative = 1e-4,
-        time_limit: Positive = 60.0,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.variant = variant
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    variant: Literal["auto", "exact", "published"] = "auto"
+    init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto"
+    n_init: Count = 10
+    max_iter: Count = 300
+    tol: NonNegative = 1e-4
+    time_limit: Positive = 60.0
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -26,19 +26,12 @@ class KMeans(_KMeansBase):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
     init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
         Initial centers: greedy D² sampling, rows far from each other, random rows, or an array of
         shape (n_clusters, n_features).
-    tol : float >= 0, default=0.0001
-        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
-        features. Unchanged labels always stop the loop.
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers, in the element type of the rows.
     inertia_ : float
         Sum of squared distances of the rows to their centers; equals ``objective_``.
 

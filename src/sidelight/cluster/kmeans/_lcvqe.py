@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -18,6 +18,7 @@ from sidelight._fit.parameters import (
     NonNegative,
     Seed,
     Verbosity,
+    estimator,
 )
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
@@ -39,6 +40,7 @@ from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
 
 
+@estimator
 class LCVQE(_KMeansBase):
     """Linear constrained vector quantization error: violated pairs pull centers towards their rows.
 
@@ -58,8 +60,6 @@ class LCVQE(_KMeansBase):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
     penalty : float >= 0, finite or "auto", default="auto"
         Factor on the weights of all pairs, without unit: prices are distances already. ``"auto"``
         is 1, the published method.
@@ -67,25 +67,13 @@ class LCVQE(_KMeansBase):
         Initial centers: the means of must-link components, some iterations of k-means, greedy D²
         sampling, random rows, or an array of shape (n_clusters, n_features). ``"auto"`` starts once
         from the neighborhoods and otherwise with k-means.
-    n_init : int >= 1, default=10
-        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
-    max_iter : int >= 1, default=300
-        Largest number of iterations of a restart.
     tol : float >= 0, default=1e-06
         Stop when no label changes and ``J`` falls by less than this share of its size.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers, in the element type of the rows.
     penalty_ : float
         The penalty that was used.
-    inertia_ : float
-        Sum of squared distances of the rows to the centers of their clusters.
 
     See Also
     --------
@@ -115,27 +103,15 @@ class LCVQE(_KMeansBase):
     (True, 0)
     """
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        penalty: FiniteNonNegative | Auto = "auto",
-        init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"]
-        | ArrayLike = "auto",
-        n_init: Count = 10,
-        max_iter: Count = 300,
-        tol: NonNegative = 1e-6,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.penalty = penalty
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    penalty: FiniteNonNegative | Auto = "auto"
+    init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"] | ArrayLike = "auto"
+    n_init: Count = 10
+    max_iter: Count = 300
+    tol: NonNegative = 1e-6
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from sidelight._fit.parameters import (
     NonNegative,
     Seed,
     Verbosity,
+    estimator,
 )
 from sidelight._typing import Array, IntArray
 from sidelight.cluster._core._distances import PointCosts
@@ -26,6 +28,7 @@ from sidelight.exceptions import ConstraintWarning
 from sidelight.tags import MethodTags
 
 
+@estimator
 class PCKMeans(_KMeansBase):
     """Pairwise constrained k-means: side information is a preference with a price.
 
@@ -43,8 +46,6 @@ class PCKMeans(_KMeansBase):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
     penalty : float >= 0, finite or "auto", default="auto"
         Price of violating a constraint of weight 1, in the units of ``J``: squared distance.
         ``"auto"`` is the mean squared distance of the rows to their mean, so that the result does
@@ -61,26 +62,11 @@ class PCKMeans(_KMeansBase):
         Start from neighborhoods. ``"published"`` takes the largest ones, whatever
         ``neighborhoods`` says, and puts missing centers near the global mean; ``"auto"`` finds
         missing centers by D² sampling given the others.
-    n_init : int >= 1, default=10
-        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
-    max_iter : int >= 1, default=300
-        Largest number of iterations of a restart.
-    tol : float >= 0, default=0.0001
-        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
-        features. Unchanged labels always stop the loop.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers, in the element type of the rows.
     penalty_ : float
         The penalty that was used.
-    inertia_ : float
-        Sum of squared distances of the rows to the centers of their clusters.
 
     See Also
     --------
@@ -105,30 +91,17 @@ class PCKMeans(_KMeansBase):
     (True, 0)
     """
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        penalty: FiniteNonNegative | Auto = "auto",
-        init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto",
-        neighborhoods: Literal["farthest-first", "largest", "clique"] = "farthest-first",
-        variant: Literal["auto", "published"] = "auto",
-        n_init: Count = 10,
-        max_iter: Count = 300,
-        tol: NonNegative = 1e-4,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.penalty = penalty
-        self.init = init
-        self.neighborhoods = neighborhoods
-        self.variant = variant
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    penalty: FiniteNonNegative | Auto = "auto"
+    init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto"
+    neighborhoods: Literal["farthest-first", "largest", "clique"] = "farthest-first"
+    variant: Literal["auto", "published"] = "auto"
+    n_init: Count = 10
+    max_iter: Count = 300
+    tol: NonNegative = 1e-4
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

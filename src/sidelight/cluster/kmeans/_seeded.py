@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 
 from sidelight._fit.checks import check_weights
-from sidelight._fit.parameters import ArrayLike, Auto, Count, NonNegative, Seed, Verbosity
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    Count,
+    NonNegative,
+    Seed,
+    Verbosity,
+    estimator,
+)
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, _KMeansBase, lloyd
@@ -31,6 +39,7 @@ class _Seeds:
     classes: Array
 
 
+@estimator
 class SeededKMeans(_KMeansBase):
     """k-means that starts at the means of labelled rows.
 
@@ -53,24 +62,11 @@ class SeededKMeans(_KMeansBase):
     n_init : int >= 1, default=5
         Number of restarts with different seeds; the best is kept. One is run when ``init`` is an
         array or when every cluster has seeds.
-    max_iter : int >= 1, default=300
-        Largest number of iterations of a restart.
-    tol : float >= 0, default=0.0001
-        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
-        features. Unchanged labels always stop the loop.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers, in the element type of the rows.
     seed_classes_ : ndarray of shape (n_classes,)
         Names of the classes that the first clusters stand for.
-    inertia_ : float
-        Sum of squared distances of the rows to their centers.
 
     Examples
     --------
@@ -84,24 +80,14 @@ class SeededKMeans(_KMeansBase):
     array([3, 7])
     """
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        init: Literal["k-means++", "random"] | ArrayLike = "k-means++",
-        n_init: Count = 5,
-        max_iter: Count = 300,
-        tol: NonNegative = 1e-4,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    init: Literal["k-means++", "random"] | ArrayLike = "k-means++"
+    n_init: Count = 5
+    max_iter: Count = 300
+    tol: NonNegative = 1e-4
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -215,6 +201,7 @@ class SeededKMeans(_KMeansBase):
         return np.concatenate([given, others])
 
 
+@estimator
 class ConstrainedKMeans(SeededKMeans):
     """k-means in which labelled rows keep their cluster, or pay for leaving it.
 
@@ -246,24 +233,11 @@ class ConstrainedKMeans(SeededKMeans):
     n_init : int >= 1, default=5
         Number of restarts with different seeds; the best is kept. One is run when ``init`` is an
         array or when every cluster has seeds.
-    max_iter : int >= 1, default=300
-        Largest number of iterations of a restart.
-    tol : float >= 0, default=0.0001
-        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
-        features. Unchanged labels always stop the loop.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers, in the element type of the rows.
     seed_classes_ : ndarray of shape (n_classes,)
         Names of the classes that the first clusters stand for.
-    inertia_ : float
-        Sum of squared distances of the rows to their centers.
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of every row; the nearest center except for seeds.
     penalty_ : float
@@ -281,28 +255,8 @@ class ConstrainedKMeans(SeededKMeans):
     array([0, 0, 0, 1, 1], dtype=int32)
     """
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        penalty: NonNegative | Auto = np.inf,
-        init: Literal["k-means++", "random"] | ArrayLike = "k-means++",
-        n_init: Count = 5,
-        max_iter: Count = 300,
-        tol: NonNegative = 1e-4,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.penalty = penalty
+    _: KW_ONLY
+    penalty: NonNegative | Auto = np.inf
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

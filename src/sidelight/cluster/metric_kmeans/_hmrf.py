@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -16,6 +17,7 @@ from sidelight._fit.parameters import (
     NonNegative,
     Seed,
     Verbosity,
+    estimator,
 )
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import (
@@ -40,6 +42,7 @@ from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
 
 
+@estimator
 class HMRFKMeans(_LearnedDistanceBase):
     """k-means on a hidden Markov random field: learns divergences of rows from pairs.
 
@@ -62,8 +65,6 @@ class HMRFKMeans(_LearnedDistanceBase):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
     divergence : {"euclidean", "cosine", "kl"}, default="euclidean"
         How far a row is from a center. Rows of zeros have no direction and are refused with
         ``"cosine"``, as negative values are with ``"kl"``.
@@ -77,16 +78,6 @@ class HMRFKMeans(_LearnedDistanceBase):
         Initial centers: the means of must-link components, some iterations of k-means with this
         divergence, greedy D² sampling, random rows, or an array of shape (n_clusters, n_features).
         ``"auto"`` starts once from the neighborhoods and otherwise with k-means.
-    n_init : int >= 1, default=10
-        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
-    max_iter : int >= 1, default=100
-        Largest number of iterations of a restart.
-    tol : float >= 0, default=1e-06
-        Stop when no label changes and ``J`` falls by less than this share of its size.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -132,31 +123,17 @@ class HMRFKMeans(_LearnedDistanceBase):
     True
     """
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        divergence: Literal["euclidean", "cosine", "kl"] = "euclidean",
-        penalty: FiniteNonNegative | Auto = "auto",
-        prior: FinitePositive = 1.0,
-        init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"]
-        | ArrayLike = "auto",
-        n_init: Count = 10,
-        max_iter: Count = 100,
-        tol: NonNegative = 1e-6,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.divergence = divergence
-        self.penalty = penalty
-        self.prior = prior
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    divergence: Literal["euclidean", "cosine", "kl"] = "euclidean"
+    penalty: FiniteNonNegative | Auto = "auto"
+    prior: FinitePositive = 1.0
+    init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"] | ArrayLike = "auto"
+    n_init: Count = 10
+    max_iter: Count = 100
+    tol: NonNegative = 1e-6
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

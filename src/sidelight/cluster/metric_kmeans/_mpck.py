@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +17,7 @@ from sidelight._fit.parameters import (
     NonNegative,
     Seed,
     Verbosity,
+    estimator,
 )
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, short_kmeans
@@ -45,6 +48,10 @@ class Distances(Protocol):
 class _LearnedDistanceBase(_KMeansBase):
     """k-means whose distance is learned; ``_distances`` is the fitted one."""
 
+    _common_parameters: ClassVar[Mapping[str, str]] = {
+        "tol": "Stop when no label changes and ``J`` falls by less than this share of its size."
+    }
+
     def _distances(self) -> Distances:
         raise NotImplementedError
 
@@ -60,6 +67,7 @@ class _LearnedDistanceBase(_KMeansBase):
         return self._distances().costs(source)
 
 
+@estimator
 class MPCKMeans(_LearnedDistanceBase):
     """Metric pairwise constrained k-means: learns the distance from violated pairs.
 
@@ -79,8 +87,6 @@ class MPCKMeans(_LearnedDistanceBase):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
     metric : {"shared", "per-cluster"}, default="shared"
         One metric for all clusters, or one each. Metrics of clusters need about ``5 d`` rows per
         cluster and are drawn towards their mean.
@@ -100,21 +106,9 @@ class MPCKMeans(_LearnedDistanceBase):
         sampling, random rows, or an array of shape (n_clusters, n_features). ``"auto"`` starts once
         from the neighborhoods and otherwise with k-means: metrics that are learned from seeds alone
         mislead.
-    n_init : int >= 1, default=10
-        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
-    max_iter : int >= 1, default=100
-        Largest number of iterations of a restart.
-    tol : float >= 0, default=1e-06
-        Stop when no label changes and ``J`` falls by less than this share of its size.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers, in the element type of the rows.
     metrics_ : ndarray of float64
         The metric: shape (d, d) or (d,) when shared, with the number of clusters in front
         otherwise.
@@ -157,33 +151,18 @@ class MPCKMeans(_LearnedDistanceBase):
     (True, 0)
     """
 
-    def __init__(
-        self,
-        n_clusters: Count = 8,
-        *,
-        metric: Literal["shared", "per-cluster"] = "shared",
-        shape: Literal["auto", "full", "diagonal"] = "auto",
-        max_distance: Literal["bound", "sweep", "exact"] = "bound",
-        penalty: FiniteNonNegative | Auto = "auto",
-        init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"]
-        | ArrayLike = "auto",
-        n_init: Count = 10,
-        max_iter: Count = 100,
-        tol: NonNegative = 1e-6,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.shape = shape
-        self.max_distance = max_distance
-        self.penalty = penalty
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: Count = 8
+    _: KW_ONLY
+    metric: Literal["shared", "per-cluster"] = "shared"
+    shape: Literal["auto", "full", "diagonal"] = "auto"
+    max_distance: Literal["bound", "sweep", "exact"] = "bound"
+    penalty: FiniteNonNegative | Auto = "auto"
+    init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"] | ArrayLike = "auto"
+    n_init: Count = 10
+    max_iter: Count = 100
+    tol: NonNegative = 1e-6
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
