@@ -254,7 +254,7 @@ CLUSTERER_ATTRIBUTES = {
 class Clusterer(ClusterMixin, ConstrainedEstimator):
     """An estimator that gives every row a cluster, in ``labels_``."""
 
-    _common_attributes = CLUSTERER_ATTRIBUTES
+    _common_attributes: ClassVar[Mapping[str, str]] = CLUSTERER_ATTRIBUTES
     labels_: Array
 
     @property

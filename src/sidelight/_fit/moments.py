@@ -102,9 +102,9 @@ def moments(
             second += _products(rows, w) if full else _squares(rows, w)
         return (first, second), ()
 
-    aligned = () if sample_weight is None else (np.asarray(sample_weight),)
+    aligned = [] if sample_weight is None else [np.asarray(sample_weight)]
     (first, second), _ = source.map_reduce(add, aligned=aligned)
-    mass = float(source.n_rows if sample_weight is None else np.sum(aligned[0], dtype=np.float64))
+    mass = float(np.sum(aligned[0], dtype=np.float64)) if aligned else float(source.n_rows)
     shift = first / mass
     outer = np.outer(shift, shift) if full else shift**2
     return Moments(mass, point + shift, _without_rounding(second, mass, outer, point + shift))

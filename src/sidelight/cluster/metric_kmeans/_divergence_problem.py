@@ -71,11 +71,11 @@ class DivergenceProblem:
         self._source, self._divergence = source, divergence
         points = source.take(constraints.mentioned).astype(np.float64)
         kind = DirectionWeightStep if isinstance(divergence, Cosine) else CountWeightStep
-        pairs = tuple(
-            np.searchsorted(constraints.mentioned, kind)
-            for kind in (constraints.must_link, constraints.cannot_link)
+        must_link, cannot_link = (
+            np.searchsorted(constraints.mentioned, pairs)
+            for pairs in (constraints.must_link, constraints.cannot_link)
         )
-        self.step: FeatureWeightStep = kind(source, points, *pairs, prior)
+        self.step: FeatureWeightStep = kind(source, points, must_link, cannot_link, prior)
         self.pairs = Penalties(constraints, penalty, penalty * self.step.largest)
         self._points = points
         self._learn = learn and self.step.kappa > 0
