@@ -16,8 +16,8 @@ from tests.cluster.kmeans.test_pck import random_knowledge
 
 from sidelight import Constraints, engine
 from sidelight.cluster import LCVQE, KMeans
-from sidelight.cluster._core._lloyd import alternate_labels
 from sidelight.cluster.kmeans._lcvqe import LCVQEProblem
+from sidelight.cluster.pairs._penalties import alternate_labels
 from sidelight.exceptions import ConstraintWarning
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -17,10 +17,10 @@ from tests.cluster.kmeans.test_pck import random_knowledge
 
 from sidelight import Constraints, engine
 from sidelight.cluster import HMRFKMeans, KMeans, MPCKMeans, SphericalKMeans
-from sidelight.cluster._core._lloyd import alternate_labels
 from sidelight.cluster.metric_kmeans._divergence_problem import DivergenceProblem
 from sidelight.cluster.metric_kmeans._divergences import Cosine, KullbackLeibler, mean_divergences
 from sidelight.cluster.metric_kmeans._feature_weights import ViolationSums, best_weights
+from sidelight.cluster.pairs._penalties import alternate_labels
 from sidelight.datasets import make_two_factor_documents
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import SidelightError

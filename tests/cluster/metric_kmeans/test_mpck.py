@@ -16,10 +16,9 @@ from tests.cluster.kmeans.test_pck import random_knowledge
 from sidelight import Constraints, engine
 from sidelight._fit.moments import moments
 from sidelight.cluster import KMeans, MPCKMeans, PCKMeans
-from sidelight.cluster._core._lloyd import alternate_labels
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem, best_metric, objectives
 from sidelight.cluster.metric_kmeans._metrics import Metrics, farthest_pair, squared_to_centers
-from sidelight.cluster.pairs._penalties import Penalties
+from sidelight.cluster.pairs._penalties import Penalties, alternate_labels
 from sidelight.evaluation import adjusted_rand_index
 
 SEEDS = st.integers(0, 2**32 - 1)

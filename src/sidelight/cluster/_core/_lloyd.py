@@ -15,8 +15,7 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -40,10 +39,9 @@ from sidelight.cluster._core._distances import (
     one_pass,
     pass_arguments,
 )
-from sidelight.cluster._core._starts import Starts, initial_centers
+from sidelight.cluster._core._starts import initial_centers
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.engine._threads import one_thread_blas
 
 Project = Callable[[Array, Array], Array]
 Parameters = TypeVar("Parameters")
@@ -51,12 +49,6 @@ Parameters = TypeVar("Parameters")
 #: Bounds pay once few rows change their label, and when there is enough to skip.
 CALM = 0.01
 WORTH_BOUNDS = 2e7
-
-#: Iterations of k-means for a start: a labelling that makes sense, not the best of k-means.
-SHORT = 20
-
-#: A relative fall of the objective below this is rounding.
-STANDSTILL = 1e-12
 
 
 class ConstrainedRows:
@@ -232,64 +224,6 @@ def lloyd(
     return result
 
 
-def short_kmeans(source: RowSource, centers: Array) -> Array:
-    """Return the centers after some iterations of k-means."""
-    return lloyd(source, centers, max_iter=SHORT).centers
-
-
-class Problem(Protocol[Parameters]):
-    """The two halves of an iteration; neither may raise the objective, and nothing is changed."""
-
-    def start(self, centers: Array) -> Parameters:
-        """Return the parameters to begin with at these centers."""
-
-    def evaluate(
-        self,
-        random_state: np.random.RandomState,
-        parameters: Parameters,
-        before: Labelling[Parameters] | None,
-    ) -> Labelling[Parameters]:
-        """Label the rows at these parameters, starting from the labels before."""
-
-    def update(self, now: Labelling[Parameters]) -> Parameters:
-        """Improve the parameters for these labels."""
-
-
-def alternate_labels(
-    problem: Problem[Parameters],
-    parameters: Parameters,
-    random_state: np.random.RandomState,
-    *,
-    max_iter: int,
-    tol: float,
-    description: str,
-    verbose: int,
-) -> LloydResult:
-    """Alternate between labels and parameters that are more than centers.
-
-    Ends when no label changes and the objective falls by at most ``tol`` times its size (at least
-    by rounding).
-    """
-
-    def stop(before: Labelling[Any], now: Labelling[Any], history: list[float]) -> bool:
-        size = abs(now.objective) + abs(now.inertia)
-        fall = before.objective - now.objective
-        return now.n_changed == 0 and fall <= max(tol, STANDSTILL) * size
-
-    # Between the passes there are only small matrices, on which more threads lose time.
-    with one_thread_blas:
-        end = alternate(
-            parameters,
-            partial(problem.evaluate, random_state),
-            problem.update,
-            stop=stop,
-            max_iter=max_iter,
-            description=description,
-            verbose=verbose,
-        )
-    return finished(end)
-
-
 def finished(end: Alternation[Labelling[Any]]) -> LloydResult:
     """Return the end of an alternation as the k-means family keeps it."""
     parameters = end.last.parameters
@@ -435,8 +369,6 @@ class _KMeansBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         **CLUSTERER_ATTRIBUTES,
     }
     n_clusters: int
-    init: Any
-    n_init: int
     max_iter: int
     tol: float
 
@@ -451,29 +383,6 @@ class _KMeansBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         return initial_centers(
             source, self.n_clusters, init, random_state, sample_weight=sample_weight
         )
-
-    def _best_alternation(
-        self,
-        problem: Problem[Parameters],
-        source: RowSource,
-        constraints: Constraints,
-        polish: Callable[[Array], Array],
-    ) -> LloydResult:
-        """Return the best restart of an alternation with more parameters than centers."""
-        starts = Starts(source, self.n_clusters, self.init, self.n_init, constraints, polish=polish)
-
-        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
-            return alternate_labels(
-                problem,
-                problem.start(starts.centers(number, random_state)),
-                random_state,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                description=type(self).__name__,
-                verbose=self.verbose,
-            )
-
-        return self._best_restart(starts.n_starts, run, source)
 
     def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
         """Set the fitted attributes."""

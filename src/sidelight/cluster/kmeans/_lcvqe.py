@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
 from sidelight._fit.moments import moments
 from sidelight._fit.parameters import (
-    ArrayLike,
-    Auto,
     Count,
-    FiniteNonNegative,
-    NonNegative,
-    Seed,
-    Verbosity,
     estimator,
 )
 from sidelight._fit.tiles import EqualWeights
@@ -30,18 +23,16 @@ from sidelight.cluster._core._distances import (
 )
 from sidelight.cluster._core._lloyd import (
     Labelling,
-    _KMeansBase,
     farthest_points,
-    short_kmeans,
 )
-from sidelight.cluster.pairs._penalties import Penalties
+from sidelight.cluster.pairs._penalties import Penalties, _MovingPricesBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
 
 
 @estimator
-class LCVQE(_KMeansBase):
+class LCVQE(_MovingPricesBase):
     """Linear constrained vector quantization error: violated pairs pull centers towards their rows.
 
     Minimizes over labels ``l`` and centers ``μ``, with ``D_ih = ‖x_i - μ_h‖²``::
@@ -63,17 +54,11 @@ class LCVQE(_KMeansBase):
     penalty : float >= 0, finite or "auto", default="auto"
         Factor on the weights of all pairs, without unit: prices are distances already. ``"auto"``
         is 1, the published method.
-    init : {"auto", "neighborhoods", "k-means", "k-means++", "random"} or array, default="auto"
-        Initial centers: the means of must-link components, some iterations of k-means, greedy D²
-        sampling, random rows, or an array of shape (n_clusters, n_features). ``"auto"`` starts once
-        from the neighborhoods and otherwise with k-means.
-    tol : float >= 0, default=1e-06
-        Stop when no label changes and ``J`` falls by less than this share of its size.
 
     Attributes
     ----------
-    penalty_ : float
-        The penalty that was used.
+    inertia_ : float
+        Sum of squared distances of the rows to the centers of their clusters.
 
     See Also
     --------
@@ -103,15 +88,8 @@ class LCVQE(_KMeansBase):
     (True, 0)
     """
 
-    n_clusters: Count = 8
     _: KW_ONLY
-    penalty: FiniteNonNegative | Auto = "auto"
-    init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"] | ArrayLike = "auto"
-    n_init: Count = 10
     max_iter: Count = 300
-    tol: NonNegative = 1e-6
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -127,10 +105,8 @@ class LCVQE(_KMeansBase):
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         source, known = self._validate_fit(X, y, constraints)
-        self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
-        problem = LCVQEProblem(source, known, self.penalty_)
-        best = self._best_alternation(problem, source, known, partial(short_kmeans, source))
-        return self._set_fitted_attributes(best, known)
+        self.penalty_ = self._factor
+        return self._fit_problem(LCVQEProblem(source, known, self.penalty_), source, known)
 
 
 @dataclass(frozen=True)

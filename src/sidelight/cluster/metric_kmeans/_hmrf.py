@@ -9,24 +9,11 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from sidelight._fit.parameters import (
-    ArrayLike,
-    Auto,
-    Count,
-    FiniteNonNegative,
     FinitePositive,
-    NonNegative,
-    Seed,
-    Verbosity,
     estimator,
 )
 from sidelight._typing import Array
-from sidelight.cluster._core._lloyd import (
-    SHORT,
-    LloydResult,
-    Problem,
-    alternate_labels,
-    short_kmeans,
-)
+from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.metric_kmeans._divergence_problem import DivergenceProblem
 from sidelight.cluster.metric_kmeans._divergences import (
     Cosine,
@@ -37,6 +24,7 @@ from sidelight.cluster.metric_kmeans._divergences import (
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem
 from sidelight.cluster.metric_kmeans._metrics import MetricDistances
 from sidelight.cluster.metric_kmeans._mpck import Distances, _LearnedDistanceBase, full_metric
+from sidelight.cluster.pairs._penalties import SHORT, alternate_labels
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
@@ -68,16 +56,9 @@ class HMRFKMeans(_LearnedDistanceBase):
     divergence : {"euclidean", "cosine", "kl"}, default="euclidean"
         How far a row is from a center. Rows of zeros have no direction and are refused with
         ``"cosine"``, as negative values are with ``"kl"``.
-    penalty : float >= 0, finite or "auto", default="auto"
-        Factor on the weights of all pairs, without unit: prices are divergences already.
-        ``"auto"`` is 1, the published method.
     prior : float > 0, finite, default=1.0
         Strength of the prior that keeps the weights of the features near each other (``"cosine"``
         and ``"kl"``; see the notes).
-    init : {"auto", "neighborhoods", "k-means", "k-means++", "random"} or array, default="auto"
-        Initial centers: the means of must-link components, some iterations of k-means with this
-        divergence, greedy D² sampling, random rows, or an array of shape (n_clusters, n_features).
-        ``"auto"`` starts once from the neighborhoods and otherwise with k-means.
 
     Attributes
     ----------
@@ -85,8 +66,6 @@ class HMRFKMeans(_LearnedDistanceBase):
         Centers, in the element type of the rows; of unit length for the cosine.
     metrics_ : ndarray of shape (d,) or (d, d)
         Weights of the features; a matrix for ``"euclidean"`` with more than 10 rows per feature.
-    penalty_ : float
-        The penalty that was used.
     inertia_ : float
         Sum of the divergences of the rows from the centers of their clusters.
 
@@ -123,17 +102,9 @@ class HMRFKMeans(_LearnedDistanceBase):
     True
     """
 
-    n_clusters: Count = 8
     _: KW_ONLY
     divergence: Literal["euclidean", "cosine", "kl"] = "euclidean"
-    penalty: FiniteNonNegative | Auto = "auto"
     prior: FinitePositive = 1.0
-    init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"] | ArrayLike = "auto"
-    n_init: Count = 10
-    max_iter: Count = 100
-    tol: NonNegative = 1e-6
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -150,18 +121,14 @@ class HMRFKMeans(_LearnedDistanceBase):
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         source, known = self._validate_fit(X, y, constraints)
-        self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
+        self.penalty_ = self._factor
         divergence = self._divergence()
         if divergence is None:
-            problem: Problem[Any] = self._euclidean_problem(source, known)
-            polish = partial(short_kmeans, source)
-        else:
-            source = divergence.prepare(source, known.name_rows)
-            problem = self._problem(source, known, divergence)
-            nothing = Constraints(n_samples=source.n_rows)
-            polish = partial(self._polish, self._problem(source, nothing, divergence))
-        best = self._best_alternation(problem, source, known, polish)
-        return self._set_fitted_attributes(best, known)
+            return self._fit_problem(self._euclidean_problem(source, known), source, known)
+        source = divergence.prepare(source, known.name_rows)
+        nothing = Constraints(n_samples=source.n_rows)
+        polish = partial(self._polish, self._problem(source, nothing, divergence))
+        return self._fit_problem(self._problem(source, known, divergence), source, known, polish)
 
     def _divergence(self) -> Divergence | None:
         """Return the divergence; squared distances in a metric are not one of them."""

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from functools import partial
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
-    ArrayLike,
-    Auto,
-    Count,
-    FiniteNonNegative,
-    NonNegative,
-    Seed,
-    Verbosity,
     estimator,
 )
 from sidelight._typing import Array
-from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, short_kmeans
+from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem
 from sidelight.cluster.metric_kmeans._metrics import MetricDistances
+from sidelight.cluster.pairs._penalties import _MovingPricesBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
@@ -45,12 +37,8 @@ class Distances(Protocol):
         """Return the cost of every row at its nearest center (float64)."""
 
 
-class _LearnedDistanceBase(_KMeansBase):
+class _LearnedDistanceBase(_MovingPricesBase):
     """k-means whose distance is learned; ``_distances`` is the fitted one."""
-
-    _common_parameters: ClassVar[Mapping[str, str]] = {
-        "tol": "Stop when no label changes and ``J`` falls by less than this share of its size."
-    }
 
     def _distances(self) -> Distances:
         raise NotImplementedError
@@ -98,22 +86,12 @@ class MPCKMeans(_LearnedDistanceBase):
         step is exact (its price is scaled once to that of the farthest pair); a far pair found by
         jumps from row to farthest row, O(n d); or the farthest pair, O(n² d) at worst. The last two
         accept a metric only where ``J`` falls with the pair chosen anew.
-    penalty : float >= 0, finite or "auto", default="auto"
-        Factor on the weights of all pairs, without unit: distances are measured in the learned
-        metric. ``"auto"`` is 1, the published method.
-    init : {"auto", "neighborhoods", "k-means", "k-means++", "random"} or array, default="auto"
-        Initial centers: the means of must-link components, some iterations of k-means, greedy D²
-        sampling, random rows, or an array of shape (n_clusters, n_features). ``"auto"`` starts once
-        from the neighborhoods and otherwise with k-means: metrics that are learned from seeds alone
-        mislead.
 
     Attributes
     ----------
     metrics_ : ndarray of float64
         The metric: shape (d, d) or (d,) when shared, with the number of clusters in front
         otherwise.
-    penalty_ : float
-        The penalty that was used.
     inertia_ : float
         Sum of the squared distances of the rows to the centers of their clusters, in their metrics.
     objective_ : float
@@ -151,18 +129,10 @@ class MPCKMeans(_LearnedDistanceBase):
     (True, 0)
     """
 
-    n_clusters: Count = 8
     _: KW_ONLY
     metric: Literal["shared", "per-cluster"] = "shared"
     shape: Literal["auto", "full", "diagonal"] = "auto"
     max_distance: Literal["bound", "sweep", "exact"] = "bound"
-    penalty: FiniteNonNegative | Auto = "auto"
-    init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"] | ArrayLike = "auto"
-    n_init: Count = 10
-    max_iter: Count = 100
-    tol: NonNegative = 1e-6
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -179,7 +149,7 @@ class MPCKMeans(_LearnedDistanceBase):
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         source, known = self._validate_fit(X, y, constraints)
-        self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
+        self.penalty_ = self._factor
         problem = MetricProblem(
             source,
             known,
@@ -189,8 +159,7 @@ class MPCKMeans(_LearnedDistanceBase):
             full=full_metric(source) if self.shape == "auto" else self.shape == "full",
             max_distance=self.max_distance,
         )
-        best = self._best_alternation(problem, source, known, partial(short_kmeans, source))
-        return self._set_fitted_attributes(best, known)
+        return self._fit_problem(problem, source, known)
 
     def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
         super()._set_fitted_attributes(result, constraints)

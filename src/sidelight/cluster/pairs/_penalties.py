@@ -1,4 +1,4 @@
-"""What violated side information costs, as couplings between rows.
+"""What violated side information costs, as couplings between rows; k-means with such costs.
 
     P(l) = Σ_ML f_e [l_i ≠ l_j]  +  Σ_CL t_e [l_i = l_j]
          + u · min_t #{labelled rows i : l_i ≠ t(class of i)}  +  u · Σ_groups min_t #{i : l_i ≠ t}
@@ -24,16 +24,27 @@ for the rows they are neighbors like any other.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Self
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
+from sidelight._fit.alternation import alternate
 from sidelight._fit.moments import moments
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    Count,
+    FiniteNonNegative,
+    NonNegative,
+    Seed,
+    Verbosity,
+    estimator,
+)
 from sidelight._kernels.cluster.icm import (
     ROUNDING,
     add_rows,
@@ -44,11 +55,28 @@ from sidelight._kernels.cluster.icm import (
     restless_nodes,
 )
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight.cluster._core._lloyd import (
+    Labelling,
+    LloydResult,
+    _KMeansBase,
+    finished,
+    lloyd,
+)
+from sidelight.cluster._core._starts import Starts
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.engine._threads import one_thread_blas
+
+Parameters = TypeVar("Parameters")
 
 #: Rounds of sweeps, block moves and anchors; each round lowers the objective, few are ever needed.
 MOST_ROUNDS = 50
+
+#: Iterations of k-means for a start: a labeling that makes sense, not the best of k-means.
+SHORT = 20
+
+#: A relative fall of the objective below this is rounding.
+STANDSTILL = 1e-12
 
 #: Rows whose costs without their anchors are in memory together.
 ROWS_AT_ONCE = 8192
@@ -367,6 +395,120 @@ class ClusterPenalties(Penalties):
         price = self._first[not_together, one].sum() + self._second[not_together, other].sum()
         price += self._together[not_apart, labels[self.cannot_link[not_apart, 0]]].sum()
         return float(price)
+
+
+# ------------------------------------------------------------------ k-means with such costs
+
+
+class Problem(Protocol[Parameters]):
+    """The two halves of an iteration; neither may raise the objective, and nothing is changed."""
+
+    def start(self, centers: Array) -> Parameters:
+        """Return the parameters to begin with at these centers."""
+
+    def evaluate(
+        self,
+        random_state: np.random.RandomState,
+        parameters: Parameters,
+        before: Labelling[Parameters] | None,
+    ) -> Labelling[Parameters]:
+        """Label the rows at these parameters, starting from the labels before."""
+
+    def update(self, now: Labelling[Parameters]) -> Parameters:
+        """Improve the parameters for these labels."""
+
+
+def alternate_labels(
+    problem: Problem[Parameters],
+    parameters: Parameters,
+    random_state: np.random.RandomState,
+    *,
+    max_iter: int,
+    tol: float,
+    description: str,
+    verbose: int,
+) -> LloydResult:
+    """Alternate between labels and parameters that are more than centers.
+
+    Ends when no label changes and the objective falls by at most ``tol`` times its size (at least
+    by rounding).
+    """
+
+    def stop(before: Labelling[Any], now: Labelling[Any], history: list[float]) -> bool:
+        size = abs(now.objective) + abs(now.inertia)
+        fall = before.objective - now.objective
+        return now.n_changed == 0 and fall <= max(tol, STANDSTILL) * size
+
+    # Between the passes there are only small matrices, on which more threads lose time.
+    with one_thread_blas:
+        end = alternate(
+            parameters,
+            partial(problem.evaluate, random_state),
+            problem.update,
+            stop=stop,
+            max_iter=max_iter,
+            description=description,
+            verbose=verbose,
+        )
+    return finished(end)
+
+
+@estimator
+class _MovingPricesBase(_KMeansBase):
+    """k-means in which prices of pairs move with the centers and what else is fitted."""
+
+    _common_parameters: ClassVar[Mapping[str, str]] = {
+        "penalty": "Factor on the weights of all pairs, without unit: violated pairs cost "
+        'distances already. ``"auto"`` is 1, the published method.',
+        "init": "Initial centers: the means of must-link components, some iterations of k-means, "
+        "greedy D² sampling, random rows, or an array of shape (n_clusters, n_features). "
+        '``"auto"`` starts once from the neighborhoods and otherwise with k-means: what is learned '
+        "from seeds alone misleads.",
+        "tol": "Stop when no label changes and ``J`` falls by less than this share of its size.",
+    }
+    _common_attributes: ClassVar[Mapping[str, str]] = {
+        "penalty_ : float": "The penalty that was used.",
+        **_KMeansBase._common_attributes,
+    }
+
+    n_clusters: Count = 8
+    _: KW_ONLY
+    penalty: FiniteNonNegative | Auto = "auto"
+    init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"] | ArrayLike = "auto"
+    n_init: Count = 10
+    max_iter: Count = 100
+    tol: NonNegative = 1e-6
+    random_state: Seed = None
+    verbose: Verbosity = 0
+
+    def _fit_problem(
+        self,
+        problem: Problem[Any],
+        source: RowSource,
+        constraints: Constraints,
+        polish: Callable[[Array], Array] | None = None,
+    ) -> Self:
+        """Keep the best restart; ``polish`` is some k-means from seeds, Lloyd's by default."""
+        polish = polish or (lambda seeds: lloyd(source, seeds, max_iter=SHORT).centers)
+        starts = Starts(source, self.n_clusters, self.init, self.n_init, constraints, polish=polish)
+
+        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
+            return alternate_labels(
+                problem,
+                problem.start(starts.centers(number, random_state)),
+                random_state,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                description=type(self).__name__,
+                verbose=self.verbose,
+            )
+
+        best = self._best_restart(starts.n_starts, run, source)
+        return self._set_fitted_attributes(best, constraints)
+
+    @property
+    def _factor(self) -> float:
+        return 1.0 if self.penalty == "auto" else float(self.penalty)
 
 
 def _total(gain: FloatArray, anchors: Array) -> float:
