@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -100,3 +101,12 @@ def pair_set(matrix: np.ndarray) -> set[tuple[int, int]]:
 
 def as_set(pairs: np.ndarray) -> set[tuple[int, int]]:
     return set(map(tuple, pairs.tolist()))
+
+
+def random_knowledge(rng: np.random.Generator, n: int, k: int, m: int) -> Constraints:
+    """Pairs that some random clustering into k satisfies."""
+    y = rng.integers(0, k, size=n)
+    pairs = np.array(list(itertools.combinations(range(n), 2)))
+    chosen = pairs[rng.permutation(len(pairs))[:m]]
+    same = y[chosen[:, 0]] == y[chosen[:, 1]]
+    return Constraints(chosen[same], chosen[~same], n_samples=n)

@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_iris
+from tests.constraints.strategies import random_knowledge
 
 from sidelight import Constraints
 from sidelight._kernels.cluster.nn_chain import shorten_through
@@ -29,15 +30,6 @@ from sidelight.exceptions import (
 SEEDS = st.integers(0, 2**32 - 1)
 LINKAGES = ["single", "complete", "average"]
 by_linkage = pytest.mark.parametrize("method", LINKAGES)
-
-
-def random_knowledge(rng: np.random.Generator, n: int, k: int, m: int) -> Constraints:
-    """Pairs that some random clustering into k satisfies."""
-    y = rng.integers(0, k, size=n)
-    pairs = np.array(list(itertools.combinations(range(n), 2)))
-    chosen = pairs[rng.permutation(len(pairs))[:m]]
-    same = y[chosen[:, 0]] == y[chosen[:, 1]]
-    return Constraints(chosen[same], chosen[~same], n_samples=n)
 
 
 def colorable(clusters: list[frozenset[int]], apart: set[tuple[int, int]], k: int) -> bool:

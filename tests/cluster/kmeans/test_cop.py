@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_blobs
+from tests.constraints.strategies import random_knowledge
 
 from sidelight import Constraints, engine
 from sidelight.assignment import assign
@@ -23,15 +24,6 @@ from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints,
 
 SEEDS = st.integers(0, 2**32 - 1)
 VARIANTS = ["auto", "exact"]
-
-
-def random_knowledge(rng: np.random.Generator, n: int, k: int, m: int) -> Constraints:
-    """Pairs that some random clustering into k satisfies."""
-    y = rng.integers(0, k, size=n)
-    pairs = np.array(list(itertools.combinations(range(n), 2)))
-    chosen = pairs[rng.permutation(len(pairs))[:m]]
-    same = y[chosen[:, 0]] == y[chosen[:, 1]]
-    return Constraints(chosen[same], chosen[~same], n_samples=n)
 
 
 def brute_force(X: np.ndarray, known: Constraints, k: int) -> float:

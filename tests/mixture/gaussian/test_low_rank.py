@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.decomposition import PCA, FactorAnalysis
-from sklearn.exceptions import ConvergenceWarning
 
 from sidelight.engine import as_rows
 from sidelight.mixture import GaussianMixture
@@ -32,13 +30,6 @@ from sidelight.mixture.gaussian._low_rank_steps import (
 )
 
 KINDS = pytest.mark.parametrize("kind", LOW_RANK_TYPES)
-
-
-@pytest.fixture(autouse=True)
-def few_iterations_are_enough() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
 
 
 def strips(n: int = 300, d: int = 6, k: int = 2, factors: int = 2, seed: int = 0) -> np.ndarray:

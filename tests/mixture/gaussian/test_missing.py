@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
-from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import engine
 from sidelight.engine import _memory
@@ -28,13 +26,6 @@ from sidelight.mixture.gaussian._missing_rows import FilledRows, patterns_of
 
 KINDS = pytest.mark.parametrize("kind", COVARIANCE_TYPES)
 ALL_KINDS = pytest.mark.parametrize("kind", [*COVARIANCE_TYPES, *LOW_RANK_TYPES])
-
-
-@pytest.fixture(autouse=True)
-def few_iterations_are_enough() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
 
 
 def clouds(n: int = 200, d: int = 4, k: int = 2, seed: int = 0) -> np.ndarray:

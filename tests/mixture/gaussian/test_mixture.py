@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture as Peer
 
 from sidelight import Constraints
@@ -31,13 +29,6 @@ from sidelight.mixture.gaussian._components import (
 )
 
 KINDS = pytest.mark.parametrize("kind", COVARIANCE_TYPES)
-
-
-@pytest.fixture(autouse=True)
-def few_iterations_are_enough() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
 
 
 def clouds(n: int = 300, d: int = 3, k: int = 3, seed: int = 0, gap: float = 3.0) -> np.ndarray:
