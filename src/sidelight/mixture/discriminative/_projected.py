@@ -33,8 +33,8 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
 
     with the smooth count of :class:`DiscriminativeMixture`. The likelihood part looks for
     directions in which the rows are clustered, as discriminant analysis does for known classes; the
-    constraints say which clusters. For clusters of any shape, put kernel PCA in front. Read more in
-    the :doc:`user guide </mixture/discriminative>`.
+    constraints say which clusters. For clusters of any shape, put kernel PCA in front.
+    Read more in the :doc:`user guide </mixture/discriminative>`.
 
     Parameters
     ----------

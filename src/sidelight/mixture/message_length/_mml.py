@@ -33,8 +33,8 @@ class MMLMixture(MessageLengthMixture, GaussianBase):
     ``π_s ∝ max(0, Σ_n q_ns - N/2)``: a component that holds fewer than ``N/2`` rows vanishes.
     Components are updated one at a time, so that the others can take over its rows. When nothing
     vanishes any more the weakest component is removed, down to ``min_components``, and the model
-    with the shortest message is kept. One start from many components is hardly ever stuck. Read
-    more in the :doc:`user guide </mixture/message_length>`.
+    with the shortest message is kept. One start from many components is hardly ever stuck.
+    Read more in the :doc:`user guide </mixture/message_length>`.
 
     Parameters
     ----------
