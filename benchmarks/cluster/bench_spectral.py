@@ -23,7 +23,7 @@ from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_limits
 
 from sidelight import Constraints
-from sidelight.cluster import ConstrainedSpectralClustering, SpectralClustering
+from sidelight.cluster import SignedSpectralClustering, SpectralClustering
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.graphs import cut_values, neighbor_graph
 
@@ -68,10 +68,10 @@ def against_scikit_learn(
 def with_constraints(W: object, y: np.ndarray) -> Row:
     known = Constraints.sample(y, len(y) // 100, random_state=0)
     plain = SpectralClustering(10, graph="precomputed", random_state=0)
-    told = ConstrainedSpectralClustering(10, graph="precomputed", random_state=0)
+    signed = SignedSpectralClustering(10, graph="precomputed", random_state=0)
     return compare(
         f"with {known.n_pairs:,} constraints",
-        lambda: told.fit(W, constraints=known),
+        lambda: signed.fit(W, constraints=known),
         lambda: plain.fit(W),
         peer="ours without",
         limit=1.5,

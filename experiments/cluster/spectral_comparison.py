@@ -24,7 +24,16 @@ from sklearn.preprocessing import StandardScaler
 
 from experiments.harness import Section, Verdict, main, mean_and_error
 from sidelight import Constraints
-from sidelight.cluster import ConstrainedSpectralClustering, KMeans, SpectralClustering
+from sidelight.cluster import (
+    ContractedSpectralClustering,
+    FlexibleSpectralClustering,
+    GroupedSpectralClustering,
+    KMeans,
+    PropagatedSpectralClustering,
+    SignedSpectralClustering,
+    SpectralClustering,
+    SpectralLearning,
+)
 from sidelight.evaluation import adjusted_rand_index, clustering_accuracy
 from sidelight.feature_selection import ConstraintScore
 from sidelight.manifold import ConstrainedLPP, ConstrainedPCA
@@ -38,7 +47,7 @@ VERDICTS = {
 Data = tuple[np.ndarray, np.ndarray]
 Method = Callable[[np.ndarray, int, Constraints, int], np.ndarray]
 
-#: Accuracy by the prototypes: K-means, NJW, and gamma .1, .3, .5 at n/4, n/2, n pairs.
+#: Accuracy by the prototypes: K-means, NJW, and penalty .1, .3, .5 at n/4, n/2, n pairs.
 ACCURACY_BEFORE = {
     "iris": (".833", ".540", (".595 .741 .755", ".801 .899 .927", ".807 .919 .969")),
     "wine": (".966", ".978", (".980 .984 .988", ".979 .987 .994", ".981 .983 .991")),
@@ -106,10 +115,9 @@ def spectral(**parameters: Any) -> Method:
     return fit
 
 
-def told(method: str, **parameters: Any) -> Method:
+def constrained(cls: Any, **parameters: Any) -> Method:
     def fit(X: np.ndarray, k: int, known: Constraints, seed: int) -> np.ndarray:
-        model = ConstrainedSpectralClustering(k, method=method, random_state=seed, **parameters)
-        return model.fit(X, constraints=known).labels_
+        return cls(k, random_state=seed, **parameters).fit(X, constraints=known).labels_
 
     return fit
 
@@ -133,16 +141,16 @@ COMPARED: dict[str, Method] = {
     "neighbours": spectral(),
     "neighbours, rotation": spectral(assign="rotation"),
     "neighbours, recursive": spectral(partition="recursive"),
-    "edit": told("edit"),
-    "spectral learning": told("spectral-learning"),
-    "propagate": told("propagate"),
-    "flexible, level .1": told("flexible"),
-    "grouping": told("grouping"),
-    "grouping, smoothed": told("grouping", smooth=True),
-    "contract, γ = .3": told("contract"),
-    "signed, γ = .3": told("signed"),
-    "signed, γ = .5": told("signed", gamma=0.5),
-    "difference, γ = .3": told("signed", form="difference"),
+    "edit": constrained(SpectralLearning, normalization="divisive"),
+    "spectral learning": constrained(SpectralLearning),
+    "propagate": constrained(PropagatedSpectralClustering),
+    "flexible, level .1": constrained(FlexibleSpectralClustering),
+    "grouping": constrained(GroupedSpectralClustering),
+    "grouping, smoothed": constrained(GroupedSpectralClustering, smooth=True),
+    "contract, γ = .3": constrained(ContractedSpectralClustering),
+    "signed, γ = .3": constrained(SignedSpectralClustering),
+    "signed, γ = .5": constrained(SignedSpectralClustering, penalty=0.5),
+    "difference, γ = .3": constrained(SignedSpectralClustering, form="difference"),
     "constrained PCA, β = 1": features_then_kmeans(lambda d, k: ConstrainedPCA(min(d, k))),
     "constrained PCA, β = 20": features_then_kmeans(
         lambda d, k: ConstrainedPCA(min(d, k), penalty=(20.0, 1.0))
@@ -156,17 +164,25 @@ COMPARED: dict[str, Method] = {
 ON_NEIGHBOURS: dict[str, Method] = {
     "k-means": kmeans,
     "spectral": spectral(n_neighbors=20, weights="gaussian"),
-    "propagate, α = .2, not rescaled": told(
-        "propagate", alpha=0.2, rescale=False, n_neighbors=20, weights="gaussian"
+    "propagate, α = .2, not rescaled": constrained(
+        PropagatedSpectralClustering,
+        alpha=0.2,
+        variant="published",
+        n_neighbors=20,
+        weights="gaussian",
     ),
-    "propagate, α = .8": told("propagate", n_neighbors=20, weights="gaussian"),
+    "propagate, α = .8": constrained(
+        PropagatedSpectralClustering, n_neighbors=20, weights="gaussian"
+    ),
     **{
-        f"signed, γ = {str(gamma)[1:]}": told(
-            "signed", gamma=gamma, n_neighbors=20, weights="gaussian"
+        f"signed, γ = {str(penalty)[1:]}": constrained(
+            SignedSpectralClustering, penalty=penalty, n_neighbors=20, weights="gaussian"
         )
-        for gamma in (0.1, 0.3, 0.5)
+        for penalty in (0.1, 0.3, 0.5)
     },
-    "merged, γ = .5": told("signed", form="merged", gamma=0.5, n_neighbors=20, weights="gaussian"),
+    "merged, γ = .5": constrained(
+        SignedSpectralClustering, form="merged", penalty=0.5, n_neighbors=20, weights="gaussian"
+    ),
 }
 
 
@@ -214,12 +230,12 @@ def weight_of_constraints(runs: int, quick: bool) -> Section:
         rows.append([name, "k-means", before[0], short(plain), ""])
         plain = accuracies(data, spectral(graph="full"), 2, 1)[0]
         rows.append([name, "NJW", before[1], short(plain), ""])
-        for gamma, published in zip((0.1, 0.3, 0.5), before[2], strict=True):
-            method = told("signed", gamma=gamma, graph="full")
+        for penalty, published in zip((0.1, 0.3, 0.5), before[2], strict=True):
+            method = constrained(SignedSpectralClustering, penalty=penalty, graph="full")
             both = [accuracies(data, method, n * m // 4, runs) for m in (1, 2, 4)]
             ours = " ".join(short(everyone) for everyone, _ in both)
             free = " ".join(short(rest) for _, rest in both)
-            rows.append([name, f"signed, γ = {gamma}", published, ours, free])
+            rows.append([name, f"signed, γ = {penalty}", published, ours, free])
     return Section(
         "Weight of the constraints",
         f"Accuracy after matching, graph of all rows with local scales, standardised features; "

@@ -11,7 +11,6 @@ from sklearn.datasets import make_blobs
 
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import (
-    check_graph,
     cut_values,
     degrees,
     full_graph,
@@ -19,6 +18,7 @@ from sidelight.graphs import (
     neighbor_graph,
     normalized_graph,
 )
+from sidelight.graphs._laplacian import check_graph
 
 SIX = {
     (0, 1): 0.8, (0, 2): 0.6, (0, 4): 0.1, (1, 2): 0.8,

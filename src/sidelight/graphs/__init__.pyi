@@ -7,8 +7,6 @@ from ._cuts import Cuts as Cuts
 from ._cuts import cut_values as cut_values
 from ._eigenvectors import smallest_eigenvectors as smallest_eigenvectors
 from ._eigenvectors import smooth_eigenvectors as smooth_eigenvectors
-from ._laplacian import check_graph as check_graph
 from ._laplacian import degrees as degrees
-from ._laplacian import inverse_root as inverse_root
 from ._laplacian import laplacian as laplacian
 from ._laplacian import normalized_graph as normalized_graph

@@ -8,24 +8,26 @@ from scipy import sparse
 from sklearn.datasets import load_wine, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
+from tests.cluster.spectral.methods import METHODS
 
 from sidelight import Constraints
-from sidelight.cluster import ConstrainedSpectralClustering, SpectralClustering
+from sidelight.cluster import (
+    FlexibleSpectralClustering,
+    GroupedSpectralClustering,
+    SignedSpectralClustering,
+    SpectralClustering,
+)
+from sidelight.cluster.spectral._constraint_graph import constraint_graph, signed_laplacian
+from sidelight.cluster.spectral._contracted import contract
 from sidelight.cluster.spectral._flexible import (
     flexible_vectors,
     reachable_level,
     satisfaction_matrix,
 )
 from sidelight.cluster.spectral._grouping import Grouping, spanning_links
+from sidelight.cluster.spectral._learning import entailed_pairs
 from sidelight.cluster.spectral._propagation import propagate, spread_columns
-from sidelight.cluster.spectral._signed_graph import (
-    constraint_graph,
-    contract,
-    entailed_pairs,
-    merged_graph,
-    penalized_laplacian,
-    signed_laplacian,
-)
+from sidelight.cluster.spectral._signed import merged_graph, penalized_laplacian
 from sidelight.constraints import known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import (
@@ -94,7 +96,7 @@ def test_grouping_without_links_is_the_normalised_cut(wine):
     X, _, known = wine
     plain = SpectralClustering(3, random_state=0).fit(X)
     for smooth in (False, True):
-        model = ConstrainedSpectralClustering(3, method="grouping", smooth=smooth, random_state=0)
+        model = GroupedSpectralClustering(3, smooth=smooth, random_state=0)
         model.fit(X)
         np.testing.assert_allclose(model.eigenvalues_, plain.eigenvalues_, atol=1e-9)
         assert adjusted_rand_score(model.labels_, plain.labels_) == 1
@@ -105,7 +107,7 @@ def test_grouping_without_links_is_the_normalised_cut(wine):
 def test_grouped_rows_share_their_cluster_and_smoothing_takes_neighbours_along(wine):
     X, y, known = wine
     links = Constraints(known.must_link, n_samples=178)
-    exact = ConstrainedSpectralClustering(3, method="grouping", smooth=False, random_state=0)
+    exact = GroupedSpectralClustering(3, smooth=False, random_state=0)
     assert exact.fit(X, constraints=links).n_violations_ == 0
     # A link across the gap of two moons: averages near its ends are brought together.
     X, y = make_moons(200, noise=0.05, random_state=0)
@@ -163,15 +165,15 @@ def test_a_balanced_constraint_graph_has_its_signs_for_a_null_vector():
     np.testing.assert_allclose(np.sign(vectors[:, 0]) * np.sign(vectors[0, 0]), [1, 1, -1, -1])
 
 
-@pytest.mark.parametrize("penalty", ["separate", "merged", "difference"])
-def test_constraints_turn_the_cut_of_a_rectangle(penalty):
+@pytest.mark.parametrize("form", ["separate", "merged", "difference"])
+def test_constraints_turn_the_cut_of_a_rectangle(form):
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(300, 2)) * [1.6, 1.0]  # unconstrained, the cut is vertical
     y = (X[:, 1] > 0.5).astype(int)
     known = Constraints.sample(y, 150, random_state=0)
     scores = []
-    for gamma in (0.0, 0.5):
-        model = ConstrainedSpectralClustering(2, gamma=gamma, form=penalty, random_state=0)
+    for penalty in (0.0, 0.5):
+        model = SignedSpectralClustering(2, penalty=penalty, form=form, random_state=0)
         model.fit(X, constraints=known)
         scores.append((adjusted_rand_score(y, model.labels_), model.n_violations_))
     assert scores[0][0] < 0.1
@@ -223,14 +225,12 @@ def test_flexible_clusters():
     X, y = make_moons(300, noise=0.15, random_state=3)
     known = Constraints.sample(y, 60, random_state=0)
     plain = SpectralClustering(2, random_state=0).fit(X)
-    model = ConstrainedSpectralClustering(2, method="flexible", random_state=0)
+    model = FlexibleSpectralClustering(2, random_state=0)
     before = adjusted_rand_score(y, plain.labels_)
     assert adjusted_rand_score(y, model.fit(X, constraints=known).labels_) > before + 0.1
     assert adjusted_rand_score(model.fit(X).labels_, plain.labels_) == 1
     with pytest.warns(ConstraintWarning, match="more than half"):
-        ConstrainedSpectralClustering(3, method="flexible", level=0.95, random_state=0).fit(
-            X, constraints=known
-        )
+        FlexibleSpectralClustering(3, level=0.95, random_state=0).fit(X, constraints=known)
 
 
 # --- constraints that spread, edited graphs ------------------------------------------------------
@@ -265,12 +265,12 @@ def test_entailed_pairs_are_written_out():
     np.testing.assert_array_equal(pairs.apart, [[0, 3], [1, 3], [2, 3]])
 
 
-@pytest.mark.parametrize("method", ["propagate", "edit", "spectral-learning"])
+@pytest.mark.parametrize("method", ["propagated", "learning", "learning, divisive"])
 def test_changed_graphs_follow_complete_knowledge(wine, method):
     X, y, _ = wine
     known = Constraints.from_labels(y)
     W = neighbor_graph(X, 10, weights="local")
-    model = ConstrainedSpectralClustering(
-        3, method=method, graph="precomputed", random_state=0
-    ).fit(sparse.csr_array(W), constraints=known)
+    model = METHODS[method](3, graph="precomputed", random_state=0).fit(
+        sparse.csr_array(W), constraints=known
+    )
     assert adjusted_rand_score(y, model.labels_) > 0.95  # the graph alone: 0.90

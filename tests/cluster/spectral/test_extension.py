@@ -11,16 +11,15 @@ from sklearn.datasets import load_wine, make_blobs, make_circles, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
+from tests.cluster.spectral.methods import METHODS
 
 from sidelight import Constraints
-from sidelight.cluster import ConstrainedSpectralClustering, SpectralClustering
+from sidelight.cluster import SignedSpectralClustering, SpectralClustering
 from sidelight.cluster.spectral._bipartition import labels_of_new, recursive_labels
 from sidelight.cluster.spectral._nystroem import Landmarks
 from sidelight.engine import as_rows, threads
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import cut_values, full_graph, neighbor_graph, similarity_graph
-
-METHODS = ["signed", "contract", "grouping", "flexible", "propagate", "edit", "spectral-learning"]
 
 
 @pytest.fixture(scope="module")
@@ -88,27 +87,27 @@ def test_old_rows_are_extended_to_where_they_are(wine, graph, objective):
 
 
 FORMS = [(method, {}) for method in METHODS]
-FORMS += [("grouping", {"smooth": True})]
+FORMS += [("grouped", {"smooth": True})]
 FORMS += [
-    (method, {"form": penalty})
-    for method in ("signed", "contract")
-    for penalty in ("merged", "difference")
+    (method, {"form": form})
+    for method in ("signed", "contracted")
+    for form in ("merged", "difference")
 ]
 
 
 @pytest.mark.parametrize(("method", "form"), FORMS)
 def test_rows_without_constraints_are_extended_to_where_they_are(moons, method, form):
     X, _, known = moons
-    if method == "grouping":
+    if method == "grouped":
         known = Constraints(known.must_link, n_samples=len(X))
     W = neighbor_graph(X, 10, weights="local")
-    model = ConstrainedSpectralClustering(2, method=method, **form, random_state=0)
+    model = METHODS[method](2, **form, random_state=0)
     model.fit(X, constraints=known)
     free = np.setdiff1d(np.arange(len(X)), known.mentioned)
     placed = directions(model._extension.place(W))[free]
     if method == "flexible":
         np.testing.assert_allclose(model._extension.place(W)[free], model.embedding_[free])
-    if method == "propagate":  # constraints changed edges around the rows, too
+    if method == "propagated":  # constraints changed edges around the rows, too
         assert np.mean(model._assign_new(W) == model.labels_) > 0.97
     else:
         np.testing.assert_allclose(placed, directions(model.embedding_)[free], atol=1e-6)
@@ -197,7 +196,7 @@ def test_widths_can_be_given_and_lonely_ones_are_left_out():
     model = SpectralClustering(
         2, graph="full", weights="gaussian", sigma=[1e-4, 0.1, 0.2, 50.0], random_state=0
     ).fit(X)
-    assert np.isnan(model.sigma_path_[0][1])
+    assert np.isnan(model.search_["distortion"][0])
     assert model.sigma_ in (0.1, 0.2)
     assert adjusted_rand_score(y, model.labels_) == 1
     np.testing.assert_array_equal(model.predict(X), model.labels_)
@@ -229,9 +228,7 @@ def test_lonely_rows_go_with_the_nearest_and_are_named():
     known = Constraints([("id0", "id1")], ids=ids)
     W = full_graph(X, sigma=1.0)
     with pytest.warns(ConvergenceWarning, match="'id7'"):
-        ConstrainedSpectralClustering(2, graph="precomputed", random_state=0).fit(
-            W, constraints=known
-        )
+        SignedSpectralClustering(2, graph="precomputed", random_state=0).fit(W, constraints=known)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -242,11 +239,9 @@ def test_more_parts_than_clusters_and_lonely_rows_with_constraints(method):
     known = Constraints([(0, 85), (3, 4)], [(0, 25)], n_samples=87)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = ConstrainedSpectralClustering(
-            2, method=method, graph="precomputed", smooth=False, random_state=0
-        ).fit(W, constraints=known)
+        model = METHODS[method](2, graph="precomputed", random_state=0).fit(W, constraints=known)
     assert set(model.labels_) == {0, 1}
-    if method in ("signed", "contract", "grouping"):
+    if method in ("signed", "contracted", "grouped"):
         assert model.labels_[0] == model.labels_[85]
     with pytest.warns(ConvergenceWarning, match="4 parts"):
         SpectralClustering(2, graph="precomputed", random_state=0).fit(W)
@@ -257,7 +252,7 @@ def test_duplicates_and_more_clusters_than_distinct_rows():
     for model in (
         SpectralClustering(5, random_state=0),
         SpectralClustering(5, partition="recursive", random_state=0),
-        ConstrainedSpectralClustering(5, random_state=0),
+        SignedSpectralClustering(5, random_state=0),
     ):
         with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(3\)"):
             labels = model.fit(X).labels_
@@ -269,7 +264,7 @@ def test_duplicates_and_more_clusters_than_distinct_rows():
 def test_bad_similarities_are_named_by_id():
     ids = ["ann", "bob", "cid"]
     known = Constraints([("ann", "bob")], ids=ids)
-    model = ConstrainedSpectralClustering(2, graph="precomputed")
+    model = SignedSpectralClustering(2, graph="precomputed")
     W = np.array([[0, 1, 0.5], [1, 0, -0.2], [0.5, -0.2, 0]])
     with pytest.raises(SidelightError, match="'bob' and 'cid'"):
         model.fit(W, constraints=known)
@@ -285,7 +280,7 @@ def test_bad_similarities_are_named_by_id():
 def test_contradictions_are_told_and_survived(moons, method):
     X, _, _ = moons
     known = Constraints([(0, 1), (1, 2)], [(0, 2)], n_samples=len(X))
-    model = ConstrainedSpectralClustering(2, method=method, random_state=0)
+    model = METHODS[method](2, random_state=0)
     with pytest.warns(ConstraintWarning, match="contradict"):
         model.fit(X, constraints=known)
     assert model.n_violations_ >= 1
@@ -295,12 +290,12 @@ def test_contradictions_are_told_and_survived(moons, method):
 @pytest.mark.parametrize("method", METHODS)
 def test_any_number_of_threads_and_single_precision(moons, method):
     X, _, known = moons
-    if method == "grouping":
+    if method == "grouped":
         known = Constraints(known.must_link, n_samples=len(X))
     results = []
     for count, rows in ((1, X), (2, X), (2, X.astype(np.float32))):
         with threads(count):
-            model = ConstrainedSpectralClustering(2, method=method, random_state=0)
+            model = METHODS[method](2, random_state=0)
             results.append(model.fit(rows, constraints=known))
     np.testing.assert_array_equal(results[0].embedding_, results[1].embedding_)
     np.testing.assert_array_equal(results[0].labels_, results[1].labels_)

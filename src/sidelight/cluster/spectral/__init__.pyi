@@ -1,2 +1,7 @@
-from ._constrained import ConstrainedSpectralClustering as ConstrainedSpectralClustering
+from ._contracted import ContractedSpectralClustering as ContractedSpectralClustering
+from ._flexible import FlexibleSpectralClustering as FlexibleSpectralClustering
+from ._grouping import GroupedSpectralClustering as GroupedSpectralClustering
+from ._learning import SpectralLearning as SpectralLearning
+from ._propagation import PropagatedSpectralClustering as PropagatedSpectralClustering
+from ._signed import SignedSpectralClustering as SignedSpectralClustering
 from ._spectral import SpectralClustering as SpectralClustering

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.docstrings import add_parameters
+from sidelight._fit.parameters import Count, FinitePositive, Seed
 from sidelight._typing import Array
-from sidelight.base import ConstrainedEstimator
+from sidelight.base import Clusterer
 from sidelight.cluster.kmeans._kmeans import KMeans
 from sidelight.cluster.spectral._labels import discretize, unit_rows
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.graphs import Similarity, check_graph, cut_values, degrees, similarity_graph
-
-GRAPHS = ("neighbors", "full", "precomputed")
+from sidelight.graphs import Similarity, cut_values, degrees, similarity_graph
+from sidelight.graphs._laplacian import check_graph
 
 #: Accuracy of eigenvalues that is enough for labels.
 EIGEN_TOL = 1e-4
@@ -32,25 +32,71 @@ EIGEN_TOL = 1e-4
 #: Rows of the embedding shorter than this share of the longest have no place in it.
 NO_PLACE = 1e-12
 
+#: Parameters of every spectral method; docstrings that say more about one keep their own.
+SPECTRAL_PARAMETERS = {
+    "n_clusters : int >= 1, default=8": "Number of clusters.",
+    'graph : {"neighbors", "full", "precomputed"}, default="neighbors"': (
+        "Edges of the graph: between nearest neighbors, or between all rows (for few of them); or "
+        "``X`` holds the similarities."
+    ),
+    'weights : {"gaussian", "local", "cosine", "fuzzy", "connectivity"}, default="local"': (
+        "Similarity of joined rows, see :func:`sidelight.graphs.neighbor_graph`."
+    ),
+    "n_neighbors : int >= 1, default=10": "Number of neighbors of a row.",
+    "sigma : float > 0, finite or None, default=None": (
+        'Width of "gaussian" weights; the median distance of the last neighbor by default.'
+    ),
+    "n_init : int >= 1, default=10": "Number of restarts of k-means in the embedding.",
+    "random_state : int or RandomState or None, default=None": (
+        "Seed or generator for the random initialization; pass an int for reproducible results."
+    ),
+}
 
-class _SpectralBase(ClusterMixin, ConstrainedEstimator):
+
+@dataclass(frozen=True)
+class Embedding:
+    """Rows placed by eigenvectors.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (k,)
+        Eigenvalues.
+    vectors : ndarray of shape (n, k)
+        Eigenvectors; their rows are the places.
+    extension : Extension or None
+        Gives new rows their places.
+    unit : bool
+        Whether places are brought to length 1 before they are clustered.
+    """
+
+    eigenvalues: Array
+    vectors: Array
+    extension: Extension | None
+    unit: bool = True
+
+
+@dataclass(eq=False, repr=False)
+class _SpectralBase(Clusterer):
     """Clusters of the rows of eigenvectors of a similarity graph."""
 
-    fit: Callable[..., Any]
-    graph: str
-    weights: str
-    n_neighbors: int
-    mutual: bool
-    sigma: Any
-    assign: str
-    n_init: int
-    random_state: Any
+    n_clusters: Count = 8
+    _: KW_ONLY
+    graph: Literal["neighbors", "full", "precomputed"] = "neighbors"
+    weights: Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"] = "local"
+    n_neighbors: Count = 10
+    sigma: FinitePositive | None = None
+    n_init: Count = 10
+    random_state: Seed = None
+
+    mutual = False
+    assign = "kmeans"
 
     #: Criterion that ``objective_`` reports, a name of :class:`sidelight.graphs.Cuts`.
     _criterion = "normalized_cut"
 
-    #: Whether rows of the embedding are brought to length 1; those of a ratio cut are not.
-    _unit = True
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        add_parameters(cls, SPECTRAL_PARAMETERS)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -60,26 +106,19 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
     def _build_graph(
         self, rows: Any, known: Constraints, sigma: float | None
     ) -> tuple[sparse.csr_array, Similarity | None]:
-        """Similarities of the rows, as the parameters ask for, and what compares new rows."""
+        """Similarities of the rows, as the parameters ask for, and the way to those of new rows."""
         if self.graph == "precomputed":
             return check_graph(rows, known.name_rows if known.ids is not None else None), None
-        if self.graph not in GRAPHS:
-            raise ValueError(f"graph must be one of {', '.join(GRAPHS)}, got {self.graph!r}.")
         return similarity_graph(
             rows,
             self.n_neighbors if self.graph == "neighbors" else None,
-            weights=self.weights,  # type: ignore[arg-type]
+            weights=self.weights,
             mutual=self.mutual,
             sigma=None if sigma is None else float(sigma),
         )
 
-    def _check_spectral(self) -> np.random.RandomState:
-        if self.assign not in ("kmeans", "rotation"):
-            raise ValueError(f"assign must be 'kmeans' or 'rotation', got {self.assign!r}.")
-        return check_random_state(self.random_state)
-
     def _warn_of_parts(self, W: sparse.csr_array, k: int, known: Constraints) -> None:
-        """Say when the graph falls into parts that decide the clusters by themselves."""
+        """Warn when the graph falls into parts that decide the clusters by themselves."""
         n_parts, part = connected_components(W, directed=False)
         alone = np.flatnonzero(degrees(W) <= 0)
         if len(alone):
@@ -87,7 +126,7 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
             goes = "its nearest row" if self.graph != "precomputed" else "the largest cluster"
             warnings.warn(
                 f"{len(alone)} of {len(part)} rows have no edge in the graph ({names}); each goes "
-                f"with {goes} unless a constraint says more. More neighbours, or a larger sigma, "
+                f"with {goes} unless a constraint says more. More neighbors, or a larger sigma, "
                 "join them.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -96,35 +135,28 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
             warnings.warn(
                 f"The graph has {n_parts - len(alone)} parts without an edge between them, more "
                 f"than {k} clusters; the {k} largest decide, and rows of the others join them. "
-                "More neighbours connect the graph.",
+                "More neighbors connect the graph.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
-    def _label(
-        self, vectors: Array, rng: np.random.RandomState, n_clusters: int | None = None
-    ) -> Array:
-        """Labels of the rows of the embedding; -1 for rows without a place in it."""
-        k = vectors.shape[1] if n_clusters is None else n_clusters
+    def _label(self, found: Embedding, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+        """Labels of embedded rows, -1 for rows without a place, and the centers."""
+        vectors = found.vectors
         lengths = np.linalg.norm(vectors, axis=1)
         placed = np.flatnonzero(lengths > NO_PLACE * lengths.max(initial=0.0))
         labels = np.full(len(vectors), -1, dtype=np.int32)
         if not len(placed):
-            self._centers = np.zeros((1, vectors.shape[1]))
-            return np.zeros_like(labels)
-        rows = unit_rows(vectors[placed]) if self._unit else vectors[placed]
+            return np.zeros_like(labels), np.zeros((1, vectors.shape[1]))
+        rows = unit_rows(vectors[placed]) if found.unit else vectors[placed]
         if self.assign == "rotation":
-            found = discretize(rows, rng, self.n_init)
-            sums = np.zeros((k, k))
-            np.add.at(sums, found, rows)
-            self._centers = sums / np.maximum(np.bincount(found, minlength=k), 1)[:, None]
-        else:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # said in the end, of the rows
-                model = KMeans(min(k, len(rows)), n_init=self.n_init, random_state=rng).fit(rows)
-            found, self._centers = model.labels_, model.cluster_centers_
-        labels[placed] = found
-        return labels
+            labels[placed], centers = discretize(rows, rng, self.n_init)
+            return labels, centers
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # said in the end, of the rows
+            model = KMeans(min(k, len(rows)), n_init=self.n_init, random_state=rng).fit(rows)
+        labels[placed] = model.labels_
+        return labels, model.cluster_centers_
 
     def _attach(self, labels: Array, similarity: Similarity | None) -> Array:
         """Give rows without a place the cluster of the nearest row that has one.
@@ -138,20 +170,12 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
         placed = np.flatnonzero(labels >= 0)
         if similarity is None:
             labels[lost] = np.bincount(labels[placed]).argmax()
-            return labels
-        metric = "cosine" if similarity.weights == "cosine" else "euclidean"
-        search = NearestNeighbors(n_neighbors=1, metric=metric).fit(similarity.rows[placed])
-        near = search.kneighbors(similarity.rows[lost], return_distance=False)[:, 0]
-        labels[lost] = labels[placed[near]]
+        else:
+            labels[lost] = labels[placed[_nearest_rows(similarity, placed, similarity.rows[lost])]]
         return labels
 
     def _set_fitted_attributes(
-        self,
-        W: Any,
-        labels: Array,
-        known: Constraints,
-        n_clusters: int,
-        measured: Array | None = None,
+        self, W: Any, labels: Array, known: Constraints, k: int, measured: Array | None = None
     ) -> Self:
         """Set what every clusterer has; the objective is a cut value.
 
@@ -165,46 +189,25 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
         self.converged_ = True
         self.n_violations_ = known.violations(labels).n
         n_found = len(np.unique(labels))
-        if n_found < n_clusters:
+        if n_found < k:
             warnings.warn(
                 f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
-                f"({n_clusters}). Possibly due to duplicate points in X.",
+                f"({k}). Possibly due to duplicate points in X.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
-        """Cluster the rows and return their clusters.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            The rows, or their similarities.
-        y : array of shape (n_samples,), default=None
-            As in ``fit``.
-        **fit_params : dict
-            What else ``fit`` takes, such as ``constraints``.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_samples,)
-            ``labels_``.
-        """
-        # scikit-learn's own mixin would drop y, which holds the labels here.
-        labels: Array = self.fit(X, y, **fit_params).labels_
-        return labels
-
     def predict(self, X: Any) -> Array:
         """Assign new rows by the Nyström extension of the embedding.
 
         ``u_c(x) = (1/μ_c) Σ_j w(x, x_j) / sqrt(d(x) d_j) u_c(j)`` with ``μ = 1 - λ``, then the
-        nearest centre (Hamad, part 1). A row that is similar to no row of the graph joins the
+        nearest center (Hamad, part 1). A row that is similar to no row of the graph joins the
         cluster of the nearest one.
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features)
+        X : array or CSR matrix of shape (n_samples, n_features)
             New rows.
 
         Returns
@@ -213,30 +216,36 @@ class _SpectralBase(ClusterMixin, ConstrainedEstimator):
             Clusters.
         """
         check_is_fitted(self)
-        similarity: Similarity | None = self._similarity
-        if similarity is None:
+        if self.graph == "precomputed":
             raise SidelightError(
                 "New rows cannot be compared with the old ones when the similarities were given; "
                 "fit on rows (graph='neighbors')."
             )
-        rows: Any = self._check_rows(X, reset=False)
+        return self._predict_rows(self._check_rows(X, reset=False))
+
+    def _predict_rows(self, rows: Any) -> Array:
+        similarity: Similarity = self._similarity
         labels = self._assign_new(similarity.to(rows))
         lost = np.flatnonzero(labels < 0)
         if len(lost):
-            metric = "cosine" if similarity.weights == "cosine" else "euclidean"
-            search = NearestNeighbors(n_neighbors=1, metric=metric).fit(similarity.rows)
-            near = search.kneighbors(rows[lost], return_distance=False)[:, 0]
-            labels[lost] = self.labels_[near]
+            every = np.arange(len(self.labels_))
+            labels[lost] = self.labels_[_nearest_rows(similarity, every, rows[lost])]
         return labels
 
     def _assign_new(self, b: sparse.csr_array) -> Array:
         """Labels of new rows by their similarities to the old ones; -1 where there are none."""
-        extension: Extension = self._extension
-        places = extension.place(b)
+        places = self._extension.place(b)
         lengths = np.linalg.norm(places, axis=1)
         labels = nearest(unit_rows(places) if self._unit else places, self._centers)
         labels[~(lengths > 0)] = -1
         return labels
+
+
+def _nearest_rows(similarity: Similarity, among: Array, rows: Any) -> Array:
+    """Which of some rows of a graph is nearest to each of these rows."""
+    metric = "cosine" if similarity.weights == "cosine" else "euclidean"
+    search = NearestNeighbors(n_neighbors=1, metric=metric).fit(similarity.rows[among])
+    return np.asarray(search.kneighbors(rows, return_distance=False)[:, 0])
 
 
 def n_distinct(rows: Any, most: int) -> int:
@@ -250,6 +259,6 @@ def n_distinct(rows: Any, most: int) -> int:
 
 
 def nearest(rows: Array, centers: Array) -> Array:
-    """Nearest centre of every row."""
+    """Nearest center of every row."""
     distances = (centers**2).sum(axis=1) - 2 * rows @ centers.T
     return np.argmin(distances, axis=1).astype(np.int32)

@@ -21,9 +21,8 @@ CRITERIA = {
     "normalized-cut": "normalized_cut",
     "min-max-cut": "min_max_cut",
 }
-OBJECTIVES = tuple(CRITERIA)
 
-#: Objectives that are relaxed by eigenvectors of ``D - W``; the others by the normalised ones.
+#: Objectives that are relaxed by eigenvectors of ``D - W``; the others by the normalized ones.
 UNNORMALIZED = ("cut", "ratio-cut")
 
 

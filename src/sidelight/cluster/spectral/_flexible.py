@@ -1,27 +1,140 @@
-"""Normalised cuts of which a level of satisfied constraints is asked (CSP; Wang, Davidson 2010)."""
+"""Normalized cuts of which a level of satisfied constraints is asked (CSP; Wang, Davidson 2010)."""
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
+from sidelight._fit.parameters import Interval
 from sidelight._typing import Array
+from sidelight.cluster.spectral._base import Embedding, nearest
+from sidelight.cluster.spectral._constrained import (
+    _ConstrainedSpectral,
+    constrained_tags,
+    plain_embedding,
+)
+from sidelight.cluster.spectral._constraint_graph import constraint_graph
+from sidelight.cluster.spectral._nystroem import Extension
+from sidelight.constraints import Constraints, known_pairs
 from sidelight.engine._threads import one_thread_blas
-from sidelight.exceptions import SidelightError
-from sidelight.graphs import degrees, inverse_root, laplacian
+from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.graphs import degrees, laplacian
+from sidelight.graphs._laplacian import inverse_root
+from sidelight.tags import MethodTags
 
 #: Up to this many rows a dense solver is faster and exact.
 DENSE_ROWS = 600
 
-#: Most rows whose Laplacian is factorised.
+#: Most rows whose Laplacian is factorized.
 FACTOR_ROWS = 20_000
 
 #: Keeps the Laplacian of a graph with several parts regular.
 RIDGE = 1e-8
+
+#: Centers of two clusters told apart by the sign of one vector.
+SIGNS = np.array([[-1.0], [1.0]])
+
+
+@dataclass(eq=False, repr=False)
+class FlexibleSpectralClustering(_ConstrainedSpectral):
+    """Spectral clustering that satisfies the constraints to a level.
+
+    The cheapest vectors of the normalized cut with ``v'Q̄v > β v'v``, ``Q̄ = D^{-1/2} Q D^{-1/2}``
+    (flexible constrained spectral clustering, Wang, Davidson 2010); for at most 20,000 rows. Read
+    more in the :doc:`user guide </cluster/spectral>`.
+
+    Parameters
+    ----------
+    n_clusters : int >= 1, default=8
+        Number of clusters.
+    level : float in (0, 1), default=0.1
+        Level ``β`` of satisfied constraints, as a share of the largest that ``k - 1`` vectors can
+        reach. A large one leaves only vectors that live on the constrained rows.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_clusters - 1)
+        Vectors, the cheapest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from sidelight import Constraints
+    >>> from sidelight.cluster import FlexibleSpectralClustering
+    >>> X, y = make_moons(300, noise=0.12, random_state=0)
+    >>> known = Constraints.sample(y, 60, random_state=0)
+    >>> model = FlexibleSpectralClustering(2, random_state=0).fit(X, constraints=known)
+    >>> bool(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) > 0.9)
+    True
+    """
+
+    _: KW_ONLY
+    level: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.1
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return constrained_tags(
+            summary="spectral clustering that satisfies the constraints to a level",
+            source="Wang, Davidson 2010",
+            complexity="O(n log n d) for the graph, a sparse factorization of its Laplacian",
+        )
+
+    def _embed(
+        self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
+    ) -> Embedding:
+        Q = constraint_graph(known_pairs(known), W.shape[0])
+        satisfied = satisfaction_matrix(W, Q)
+        most = reachable_level(satisfied, k) if satisfied.nnz and W.shape[0] > 3 else 0.0
+        if most <= 1e-12 or k < 2:
+            if Q.nnz:
+                warnings.warn(
+                    "There are too few constraints to ask for a level of them; the normalized cut "
+                    "alone was used. SignedSpectralClustering uses any number.",
+                    ConstraintWarning,
+                    stacklevel=3,
+                )
+            return plain_embedding(W, k, rng)
+        level = self.level * most
+        values, vectors = flexible_vectors(W, satisfied, k, level)
+        _warn_of_narrow_vectors(vectors, Q)
+        costs = np.einsum("ij,ij->j", vectors, np.asarray(laplacian(W) @ vectors))
+        scaled = np.sqrt(degrees(W).sum()) * vectors * (1.0 - costs)
+        # At a row without constraints: v_i - Σ_j s_ij v_j = -λ level v_i.
+        basis = Extension.normalized(scaled, 1.0 + values * level, degrees(W)).basis
+        places = np.asarray(inverse_root(degrees(W))[:, None] * scaled)
+        return Embedding(values, places, Extension(basis, walk=True), unit=False)
+
+    def _label_constrained(
+        self, found: Embedding, k: int, known: Constraints, rng: np.random.RandomState
+    ) -> tuple[Array, Array]:
+        """Labels and centers; the one vector of two clusters also by its sign."""
+        if found.unit:
+            return super()._label_constrained(found, k, known, rng)
+        labels, centers = self._label(found, min(k, len(np.unique(found.vectors, axis=0))), rng)
+        if found.vectors.shape[1] == 1 and k == 2:
+            by_sign = nearest(found.vectors, SIGNS)
+            if known.violations(by_sign).weight < known.violations(labels).weight:
+                return by_sign, SIGNS
+        return labels, centers
+
+
+def _warn_of_narrow_vectors(vectors: Array, Q: sparse.csr_array) -> None:
+    """Warn of vectors that are about the constrained rows only."""
+    inside = np.sum(vectors[np.diff(Q.indptr) > 0] ** 2, axis=0)
+    if np.any(inside > 0.5) and np.count_nonzero(np.diff(Q.indptr)) < 0.5 * Q.shape[0]:
+        warnings.warn(
+            f"{np.count_nonzero(inside > 0.5)} of {len(inside)} vectors have more than half of "
+            "their length on constrained rows and say little about the others; ask for a lower "
+            "level.",
+            ConstraintWarning,
+            stacklevel=4,
+        )
 
 
 def satisfaction_matrix(W: sparse.csr_array, Q: sparse.csr_array) -> sparse.csr_array:
@@ -72,7 +185,7 @@ def flexible_vectors(
             matrix = condition(np.eye(n))
             inverses, rest = eigh((matrix + matrix.T) / 2, regular.toarray() + np.outer(flat, flat))
         else:
-            inverses, rest = _by_factorisation(condition, regular, flat, wanted)
+            inverses, rest = _by_factorization(condition, regular, flat, wanted)
     # ``flat`` comes out at 0, up to rounding.
     turned = np.abs(flat @ rest) > 0.5 * np.linalg.norm(rest, axis=0)
     possible = np.flatnonzero((inverses > 1e-9 * np.abs(inverses).max()) & ~turned)
@@ -84,15 +197,16 @@ def flexible_vectors(
     return 1.0 / inverses[cheapest], vectors[:, cheapest]
 
 
-def _by_factorisation(
+def _by_factorization(
     condition: Any, regular: sparse.csr_array, flat: Array, wanted: int
 ) -> tuple[Array, Array]:
     """Largest ``1/λ`` with the Laplacian as inner product, which has to be solved with."""
     n = len(flat)
     if n > FACTOR_ROWS:
         raise SidelightError(
-            f"method='flexible' factorises the Laplacian, for at most {FACTOR_ROWS:,} rows; there "
-            f"are {n:,}. Take method='signed', or fit some rows and predict the others."
+            f"FlexibleSpectralClustering factorizes the Laplacian, for at most {FACTOR_ROWS:,} "
+            f"rows; there are {n:,}. Take SignedSpectralClustering, or fit some rows and predict "
+            "the others."
         )
     factors = splu(sparse.csc_matrix(regular))
 

@@ -1,6 +1,9 @@
-"""Normalised cuts with partial grouping: must-links as linear equations (Yu, Shi 2004)."""
+"""Normalized cuts with partial grouping: must-links as linear equations (Yu, Shi 2004)."""
 
 from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from scipy import sparse
@@ -8,14 +11,85 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from sidelight._typing import Array
+from sidelight.cluster.spectral._base import Embedding
+from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, constrained_tags
+from sidelight.cluster.spectral._nystroem import Extension
+from sidelight.constraints import Constraints
 from sidelight.engine._threads import one_thread_blas
-from sidelight.graphs import degrees, inverse_root, normalized_graph
+from sidelight.exceptions import ConstraintWarning
+from sidelight.graphs import degrees, normalized_graph
+from sidelight.graphs._laplacian import inverse_root
+from sidelight.tags import MethodTags
 
 #: Up to this many rows a dense solver is faster and exact.
 DENSE_ROWS = 600
 
 #: Share of the mean diagonal that keeps the matrix of the equations regular.
 RIDGE = 1e-10
+
+
+@dataclass(eq=False, repr=False)
+class GroupedSpectralClustering(_ConstrainedSpectral):
+    """Spectral clustering under the equations of partial grouping.
+
+    Normalized cuts under the equations ``x_i = x_j`` of must-linked rows (Yu, Shi 2004), the same
+    problem as that of :class:`ContractedSpectralClustering` without cannot-links. These are not
+    used. Read more in the :doc:`user guide </cluster/spectral>`.
+
+    Parameters
+    ----------
+    n_clusters : int >= 1, default=8
+        Number of clusters.
+    smooth : bool, default=False
+        Whether the averages over the neighbors of ``i`` and ``j`` are to be equal instead, so that
+        whole neighborhoods follow, as the paper has it for pictures. With many links on few rows
+        it did harm in our experiments: the equations then leave only rough vectors.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of every row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from sidelight import Constraints
+    >>> from sidelight.cluster import GroupedSpectralClustering
+    >>> X, y = make_moons(300, noise=0.12, random_state=0)
+    >>> known = Constraints.from_labels(np.where(np.arange(300) % 10 == 0, y, -1))
+    >>> model = GroupedSpectralClustering(2, random_state=0)
+    >>> model.fit(X, constraints=Constraints(known.closure().must_link_pairs(), n_samples=300))
+    GroupedSpectralClustering(n_clusters=2, random_state=0)
+    >>> bool(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) > 0.9)
+    True
+    """
+
+    _: KW_ONLY
+    smooth: bool = False
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return constrained_tags(
+            summary="spectral clustering under the equations of must-links",
+            knowledge=("must-link", "labels", "groups"),
+            source="Yu, Shi 2004",
+        )
+
+    def _embed(
+        self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
+    ) -> Embedding:
+        closure = known.closure(on_contradiction="keep")
+        if len(closure.conflicts):
+            warnings.warn(
+                "GroupedSpectralClustering uses must-links only; cannot-links are counted but not "
+                "used. ContractedSpectralClustering uses both.",
+                ConstraintWarning,
+                stacklevel=3,
+            )
+        grouping = Grouping(W, closure.component, smooth=self.smooth)
+        values, vectors = grouping.embed(k, rng)
+        extension = Extension.normalized(grouping.extensible(vectors), 1.0 - values, degrees(W))
+        return Embedding(values, grouping.with_lonely_rows(vectors), extension)
 
 
 class Grouping:

@@ -20,10 +20,13 @@ def unit_rows(vectors: Array) -> Array:
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))
 
 
-def discretize(vectors: Array, random_state: np.random.RandomState, n_init: int = 10) -> Array:
-    """Labels by the rotation that brings the rows nearest to one-hot vectors (Yu, Shi 2003).
+def discretize(
+    vectors: Array, random_state: np.random.RandomState, n_init: int = 10
+) -> tuple[Array, Array]:
+    """Labels by the rotation that brings the rows nearest to one-hot vectors, and mean rows.
 
-    Alternates ``H = onehot(argmax X̃R)`` and ``R`` from the SVD of ``H'X̃``; ``tr(R'X̃'H)`` rises.
+    Alternates (Yu, Shi 2003) ``H = onehot(argmax X̃R)`` and ``R`` from the SVD of ``H'X̃``;
+    ``tr(R'X̃'H)`` rises.
     """
     rows = unit_rows(vectors)
     best, labels = -np.inf, np.zeros(len(rows), dtype=np.int32)
@@ -42,7 +45,9 @@ def discretize(vectors: Array, random_state: np.random.RandomState, n_init: int 
             rotation = right.T @ left.T
         if value > best * (1 + 1e-9) or best == -np.inf:
             best, labels = value, found.astype(np.int32)
-    return labels
+    means = np.zeros((rows.shape[1], rows.shape[1]))
+    np.add.at(means, labels, vectors)
+    return labels, means / np.maximum(np.bincount(labels, minlength=len(means)), 1)[:, None]
 
 
 def _orthogonal_rows(rows: Array, random_state: np.random.RandomState) -> Array:
@@ -99,8 +104,8 @@ def align(vectors: Array, start: Array | None = None) -> tuple[float, Array]:
     if not planes:
         return alignment_cost(X, np.eye(k))[0] / len(X), X
     # The cost has kinks and several valleys; eigenvectors of one eigenvalue come turned anyhow.
-    chance = np.random.RandomState(0)
-    angles = [np.zeros(len(planes)), *chance.uniform(0, np.pi, (ALIGN_STARTS, len(planes)))]
+    rng = np.random.RandomState(0)
+    angles = [np.zeros(len(planes)), *rng.uniform(0, np.pi, (ALIGN_STARTS, len(planes)))]
     ends = [minimize(cost, start, jac=True, method="L-BFGS-B") for start in angles]
     found = min(ends, key=lambda end: float(end.fun))
     return float(found.fun), X @ _rotation(found.x, planes, k)[0]

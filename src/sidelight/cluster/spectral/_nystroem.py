@@ -1,6 +1,6 @@
 """Spectral embedding of very many rows from few landmarks (Fowlkes et al. 2004; Hamad, part 2).
 
-With similarities ``A`` between landmarks and ``B`` between landmarks and all rows, the normalised
+With similarities ``A`` between landmarks and ``B`` between landmarks and all rows, the normalized
 graph is approximated by ``B'A⁺B``; its leading eigenvectors need blocks of ``B`` one by one,
 which are formed, used and forgotten. Memory is ``O(n k + m²)``. :class:`Extension` places new rows
 in the embedding of a sparse graph.
@@ -17,7 +17,8 @@ from sklearn.metrics import pairwise_distances
 
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.graphs import degrees, inverse_root
+from sidelight.graphs import degrees
+from sidelight.graphs._laplacian import inverse_root
 
 #: Eigenvalues of the landmarks below this share of the largest are rounding.
 RANK_TOLERANCE = 1e-10
@@ -36,7 +37,7 @@ TILE_ROWS = 4096
 class Extension:
     """Places of new rows, by the equation that the eigenvectors satisfy at the old ones.
 
-    For a normalised graph ``u_c(x) = (1/μ_c) Σ_j w(x, x_j) / sqrt(d(x) d_j) u_c(j)``; for
+    For a normalized graph ``u_c(x) = (1/μ_c) Σ_j w(x, x_j) / sqrt(d(x) d_j) u_c(j)``; for
     eigenvectors of ``D - W`` it is ``u_c(x) = Σ_j w(x, x_j) u_c(j) / (d(x) - λ_c)``. An old row
     that no constraint mentions is put exactly where it is.
 
@@ -45,9 +46,9 @@ class Extension:
     basis : ndarray of shape (n, k)
         ``u_c(j) / (μ_c sqrt(d_j))``, or ``u_c(j)`` for ``D - W``.
     eigenvalues : ndarray of shape (k,) or None
-        ``λ`` of ``D - W``; None for a normalised graph.
+        ``λ`` of ``D - W``; None for a normalized graph.
     walk : bool
-        Places are those of ``D^{-1/2} u`` instead of ``u``, for a normalised graph.
+        Places are those of ``D^{-1/2} u`` instead of ``u``, for a normalized graph.
     """
 
     basis: Array
@@ -65,9 +66,9 @@ class Extension:
         degree, sums = degrees(b), np.asarray(b @ self.basis)
         if self.eigenvalues is None:
             return inverse_root(degree)[:, None] ** (2 if self.walk else 1) * sums
-        gap = degree[:, None] - self.eigenvalues
+        factors = degree[:, None] - self.eigenvalues
         return np.asarray(
-            sums / np.maximum(gap, np.maximum(LEAST_FACTOR * degree, 1e-300)[:, None])
+            sums / np.maximum(factors, np.maximum(LEAST_FACTOR * degree, 1e-300)[:, None])
         )
 
 

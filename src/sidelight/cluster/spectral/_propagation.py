@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Literal
+
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.parameters import Interval
 from sidelight._typing import Array
-from sidelight.cluster.spectral._signed_graph import constraint_graph
-from sidelight.constraints import Pairs
+from sidelight.cluster.spectral._base import Embedding
+from sidelight.cluster.spectral._constrained import (
+    _ConstrainedSpectral,
+    constrained_tags,
+    plain_embedding,
+)
+from sidelight.cluster.spectral._constraint_graph import constraint_graph
+from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.graphs import normalized_graph
+from sidelight.tags import MethodTags
 
 #: Entries of spread constraints that matter.
 NOTABLE = 1e-3
@@ -16,8 +27,62 @@ NOTABLE = 1e-3
 #: Accuracy of the spread of one row, of which the row itself has at least 1.
 ACCURACY = 1e-7
 
-#: Constrained rows that are spread at a time, and edges that are looked at at a time.
+#: Constrained rows that are spread at a time, and edges whose weights are changed at a time.
 COLUMNS, EDGES = 64, 100_000
+
+
+@dataclass(eq=False, repr=False)
+class PropagatedSpectralClustering(_ConstrainedSpectral):
+    """Spectral clustering of a graph along which the constraints have spread.
+
+    Constraints spread from their rows to similar ones, and the similarities of the edges rise or
+    fall with them: exhaustive and efficient constraint propagation, E2CP (Lu, Ip 2010). Read more
+    in the :doc:`user guide </cluster/spectral>`.
+
+    Parameters
+    ----------
+    n_clusters : int >= 1, default=8
+        Number of clusters.
+    alpha : float in (0, 1), default=0.8
+        Distance over which constraints spread: near 0 they stay at their rows. The paper has 0.2.
+    variant : {"rescaled", "published"}, default="rescaled"
+        Scale of the spread constraints: the largest is brought to 1, or they are left as in the
+        paper, so that few constraints change little.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of every row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from sidelight import Constraints
+    >>> from sidelight.cluster import PropagatedSpectralClustering
+    >>> X, y = make_moons(300, noise=0.12, random_state=0)
+    >>> known = Constraints.sample(y, 60, random_state=0)
+    >>> model = PropagatedSpectralClustering(2, random_state=0).fit(X, constraints=known)
+    >>> bool(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) > 0.9)
+    True
+    """
+
+    _: KW_ONLY
+    alpha: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.8
+    variant: Literal["rescaled", "published"] = "rescaled"
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return constrained_tags(
+            summary="spectral clustering of a graph along which the constraints have spread",
+            source="Lu, Ip 2010",
+        )
+
+    def _embed(
+        self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
+    ) -> Embedding:
+        rescale = self.variant == "rescaled"
+        spread = propagate(W, known_pairs(known), float(self.alpha), rescale=rescale)
+        return plain_embedding(spread, k, rng)
 
 
 def propagate(
