@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -11,14 +10,18 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.docstrings import complete
-from sidelight._fit.parameters import Count, Interval
+from sidelight._fit.parameters import Count, Interval, estimator
 from sidelight._typing import Array
 from sidelight.base import Transformer
 from sidelight.exceptions import ConstraintWarning
 
 #: A number of features, a share of them, or half of them.
 NumberOfFeatures: TypeAlias = Count | Annotated[float, Interval(0, 1, open_low=True)] | None
+
+#: Parameters of every selector.
+SELECTOR_PARAMETERS = {
+    "n_features_to_select": "Number of features to keep, or their share; half of them by default.",
+}
 
 #: Attributes of every fitted selector.
 SELECTOR_ATTRIBUTES = {
@@ -27,21 +30,20 @@ SELECTOR_ATTRIBUTES = {
 }
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class _ScoreSelector(Transformer, SelectorMixin):
     """Keeps the features with the best scores.
 
     Subclasses pass their scores to :meth:`_set_scores`.
     """
 
+    _common_parameters = SELECTOR_PARAMETERS
+    _common_attributes = SELECTOR_ATTRIBUTES
+
     n_features_to_select: NumberOfFeatures = None
 
     #: Whether ``fit`` needs ``y`` or constraints.
     _needs_knowledge = False
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        complete(cls, "Attributes", SELECTOR_ATTRIBUTES)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

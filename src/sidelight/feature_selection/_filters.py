@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
 
-from sidelight._fit.parameters import Auto, Count, FiniteNonNegative
+from sidelight._fit.parameters import Auto, Count, FiniteNonNegative, estimator
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -47,6 +47,7 @@ class _Filter(_ScoreSelector):
         raise NotImplementedError
 
 
+@estimator
 class VarianceScore(_Filter):
     """Keeps the features of largest variance ``V_r = (1/n) Σ_i (x_ir - μ_r)²``.
 
@@ -55,8 +56,6 @@ class VarianceScore(_Filter):
 
     Parameters
     ----------
-    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
-        Number of features to keep, or their share; half of them by default.
 
     Attributes
     ----------
@@ -89,6 +88,7 @@ class VarianceScore(_Filter):
         return variances(rows)
 
 
+@estimator
 class FisherScore(_Filter):
     """Keeps the features that tell known classes apart best.
 
@@ -99,8 +99,6 @@ class FisherScore(_Filter):
 
     Parameters
     ----------
-    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
-        Number of features to keep, or their share; half of them by default.
 
     Attributes
     ----------
@@ -136,7 +134,7 @@ class FisherScore(_Filter):
         return fisher_scores(rows, classes_of(known, self))
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class LaplacianScore(_Filter):
     """Keeps the features that vary little between neighbors and much otherwise.
 
@@ -146,8 +144,6 @@ class LaplacianScore(_Filter):
 
     Parameters
     ----------
-    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
-        Number of features to keep, or their share; half of them by default.
     n_neighbors : int >= 1, default=5
         Number of neighbors of a row in the graph.
 
@@ -191,7 +187,7 @@ class LaplacianScore(_Filter):
         return laplacian_scores(rows, graph)
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ConstraintScore(_Filter):
     """Keeps the features in which must-linked rows are close and cannot-linked rows are far.
 
@@ -211,8 +207,6 @@ class ConstraintScore(_Filter):
 
     Parameters
     ----------
-    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
-        Number of features to keep, or their share; half of them by default.
     method : {"ratio", "difference", "laplacian*constraint", "locality"}, default="ratio"
         Score of a feature, see above.
     penalty : float >= 0, finite or "auto", default="auto"
@@ -304,7 +298,7 @@ class ConstraintScore(_Filter):
         return scores
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class GiniScore(_Filter):
     """Keeps the words whose presence is skewed over known classes (Book 2009, section 7.2.2).
 
@@ -315,8 +309,6 @@ class GiniScore(_Filter):
 
     Parameters
     ----------
-    n_features_to_select : int >= 1 or float in (0, 1] or None, default=None
-        Number of features to keep, or their share; half of them by default.
     min_df : int >= 1, default=1
         Smallest number of rows that a word is in; words in fewer rows come last (7 in the book).
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.parameters import Whole
+from sidelight._fit.parameters import Whole, estimator
 from sidelight._typing import Array
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -27,7 +27,7 @@ MOST_PRODUCTS = 512
 MOST_DIFFERENCES = 2_000_000
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ForwardConstraintSelector(_ScoreSelector):
     """Searches the subset of features whose distance tells the two kinds of pairs apart best.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from sidelight._fit.parameters import (
     FiniteNonNegative,
     FinitePositive,
     Seed,
+    estimator,
 )
 from sidelight._kernels.feature_selection.online import (
     difference_sizes,
@@ -38,7 +39,7 @@ TO_THRESHOLD = 100
 WORST_IMBALANCE = 10
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class OnlineConstraintSelector(_ScoreSelector):
     """Weights of features learned from a stream of pairs, most of them (or whole groups) zero.
 

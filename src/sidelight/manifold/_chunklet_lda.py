@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy import linalg
 
-from sidelight._fit.parameters import Count, Interval
+from sidelight._fit.parameters import Count, Interval, estimator
 from sidelight._fit.scatter import chunklet_scatter, shrunk
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
@@ -21,7 +21,7 @@ from sidelight.tags import MethodTags
 NO_SPREAD = 1e-24
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ChunkletLDA(_LinearProjection):
     """Discriminant directions from rows that belong together, without knowing any class.
 

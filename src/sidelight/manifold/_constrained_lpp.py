@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 from scipy import linalg, sparse
 
-from sidelight._fit.parameters import Auto, Count, FiniteNonNegative
+from sidelight._fit.parameters import Auto, Count, FiniteNonNegative, estimator
 from sidelight._fit.scatter import pair_scatter
 from sidelight._typing import Array
 from sidelight.constraints import Constraints, known_pairs
@@ -19,7 +19,7 @@ from sidelight.manifold._base import Centered, _LinearProjection
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ConstrainedLPP(_LinearProjection):
     """Locality preserving projection under must-links and cannot-links.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 
-from sidelight._fit.parameters import Auto, Count, NonNegative
+from sidelight._fit.parameters import Auto, Count, NonNegative, estimator
 from sidelight._fit.scatter import RANK_TOLERANCE, pair_scatter
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning, InvalidParameter
@@ -16,7 +16,7 @@ from sidelight.manifold._base import Centered, _LinearProjection
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ConstrainedPCA(_LinearProjection):
     """Principal components that keep cannot-linked rows apart and must-linked rows together.
 

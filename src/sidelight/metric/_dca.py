@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy import linalg
 
-from sidelight._fit.parameters import Count, Interval
+from sidelight._fit.parameters import Count, Interval, estimator
 from sidelight._fit.scatter import group_means, n_positive, shrunk
 from sidelight._typing import Array
 from sidelight.constraints import Closure, Constraints
@@ -17,7 +17,7 @@ from sidelight.metric._base import _MetricBase
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class DCA(_MetricBase):
     """Discriminative component analysis: chunklets known to be apart move apart.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from sidelight._fit.parameters import (
     NonNegative,
     Seed,
     Verbosity,
+    estimator,
 )
 from sidelight._fit.scatter import mean_diagonal, pair_differences, root, total_covariance
 from sidelight._kernels.metric.pair_metric import itml_sweep
@@ -34,7 +35,7 @@ ACTIVE_ROUNDS = 4
 ALL_PAIRS = 400
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ITML(_MetricBase):
     """The metric nearest to a prior one under which pairs keep within or beyond a distance.
 
@@ -61,8 +62,6 @@ class ITML(_MetricBase):
     random_state : int or RandomState or None, default=None
         Seed or generator for the rows whose distances give the bounds; pass an int for reproducible
         results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, Self
 
 import numpy as np
 
-from sidelight._fit.parameters import Count, Interval, NonNegative, Verbosity
+from sidelight._fit.parameters import Count, Interval, NonNegative, Verbosity, estimator
 from sidelight._fit.scatter import mean_diagonal, pair_differences, shrunk
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
@@ -22,7 +22,7 @@ from sidelight.tags import MethodTags
 SMALLEST_RIDGE = 1e-6
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class MMC(_MetricBase):
     """The metric in which must-links are short and cannot-links long (Xing et al. 2002).
 
@@ -44,8 +44,6 @@ class MMC(_MetricBase):
         Largest number of iterations.
     tol : float >= 0, default=0.0001
         Stop when the objective is within this share of the optimum.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------

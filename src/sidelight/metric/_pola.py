@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import Count, Seed
+from sidelight._fit.parameters import Count, Seed, estimator
 from sidelight._fit.scatter import root
 from sidelight._kernels.metric.pair_metric import pola_epoch
 from sidelight._typing import Array
@@ -18,7 +18,7 @@ from sidelight.metric._base import _MetricBase
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class POLA(_MetricBase):
     """Online learning of a metric and a threshold: pairs nearer than it belong together.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy import linalg
 
-from sidelight._fit.parameters import Count, Interval
+from sidelight._fit.parameters import Count, Interval, estimator
 from sidelight._fit.scatter import chunklet_scatter, n_positive, shrunk, total_covariance
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
@@ -18,7 +18,7 @@ from sidelight.metric._base import _MetricBase
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class RCA(_MetricBase):
     """Relevant component analysis: directions in which rows known to belong together differ shrink.
 

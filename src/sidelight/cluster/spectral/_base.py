@@ -14,8 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.docstrings import add_parameters
-from sidelight._fit.parameters import Count, FinitePositive, Seed
+from sidelight._fit.parameters import Count, Seed, estimator
 from sidelight._typing import Array
 from sidelight.base import Clusterer
 from sidelight.cluster.kmeans._kmeans import KMeans
@@ -32,24 +31,14 @@ EIGEN_TOL = 1e-4
 #: Rows of the embedding shorter than this share of the longest have no place in it.
 NO_PLACE = 1e-12
 
-#: Parameters of every spectral method; docstrings that say more about one keep their own.
+#: Parameters that mean the same in all spectral methods.
 SPECTRAL_PARAMETERS = {
-    "n_clusters : int >= 1, default=8": "Number of clusters.",
-    'graph : {"neighbors", "full", "precomputed"}, default="neighbors"': (
-        "Edges of the graph: between nearest neighbors, or between all rows (for few of them); or "
-        "``X`` holds the similarities."
-    ),
-    'weights : {"gaussian", "local", "cosine", "fuzzy", "connectivity"}, default="local"': (
-        "Similarity of joined rows, see :func:`sidelight.graphs.neighbor_graph`."
-    ),
-    "n_neighbors : int >= 1, default=10": "Number of neighbors of a row.",
-    "sigma : float > 0, finite or None, default=None": (
-        'Width of "gaussian" weights; the median distance of the last neighbor by default.'
-    ),
-    "n_init : int >= 1, default=10": "Number of restarts of k-means in the embedding.",
-    "random_state : int or RandomState or None, default=None": (
-        "Seed or generator for the random initialization; pass an int for reproducible results."
-    ),
+    "graph": "Edges of the graph: between nearest neighbors, or between all rows (for few of "
+    "them); or ``X`` holds the similarities.",
+    "weights": "Similarity of joined rows, see :func:`sidelight.graphs.neighbor_graph`.",
+    "n_neighbors": "Number of neighbors of a row.",
+    "sigma": "Width of Gaussian weights; the median distance of the last neighbor by default.",
+    "n_init": "Number of restarts of k-means in the embedding.",
 }
 
 
@@ -75,16 +64,21 @@ class Embedding:
     unit: bool = True
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class _SpectralBase(Clusterer):
-    """Clusters of the rows of eigenvectors of a similarity graph."""
+    """Clusters of the rows of eigenvectors of a similarity graph.
 
-    n_clusters: Count = 8
+    Subclasses declare the types of ``n_clusters``, ``graph`` and ``sigma``.
+    """
+
+    _common_parameters = SPECTRAL_PARAMETERS
+
+    n_clusters: Any = 8
     _: KW_ONLY
-    graph: Literal["neighbors", "full", "precomputed"] = "neighbors"
+    graph: Any = "neighbors"
     weights: Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"] = "local"
     n_neighbors: Count = 10
-    sigma: FinitePositive | None = None
+    sigma: Any = None
     n_init: Count = 10
     random_state: Seed = None
 
@@ -93,10 +87,6 @@ class _SpectralBase(Clusterer):
 
     #: Criterion that ``objective_`` reports, a name of :class:`sidelight.graphs.Cuts`.
     _criterion = "normalized_cut"
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        add_parameters(cls, SPECTRAL_PARAMETERS)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import KW_ONLY
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from sidelight._fit.docstrings import add_attributes
+from sidelight._fit.parameters import Count, FinitePositive, estimator
 from sidelight._typing import Array
+from sidelight.base import CLUSTERER_ATTRIBUTES
 from sidelight.cluster.spectral._base import EIGEN_TOL, Embedding, _SpectralBase, n_distinct
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints
@@ -19,6 +20,7 @@ from sidelight.tags import MethodTags
 
 #: Attributes of every spectral method with constraints.
 EMBEDDING_ATTRIBUTES = {
+    **CLUSTERER_ATTRIBUTES,
     "embedding_ : ndarray of shape (n_samples, n_clusters)": "Eigenvectors.",
     "eigenvalues_ : ndarray of shape (n_clusters,)": "Eigenvalues of the eigenvectors.",
     "cuts_ : Cuts": "Cut values of the labels in the graph without constraints.",
@@ -26,16 +28,19 @@ EMBEDDING_ATTRIBUTES = {
 }
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class _ConstrainedSpectral(_SpectralBase):
     """Spectral clustering with constraints in the embedding.
 
     Subclasses define ``_embed(W, known, k, rng)``.
     """
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        add_attributes(cls, EMBEDDING_ATTRIBUTES)
-        super().__init_subclass__(**kwargs)
+    _common_attributes = EMBEDDING_ATTRIBUTES
+
+    n_clusters: Count = 8
+    _: KW_ONLY
+    graph: Literal["neighbors", "full", "precomputed"] = "neighbors"
+    sigma: FinitePositive | None = None
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         rows, known = self._validate_fit_in_memory(X, y, constraints)

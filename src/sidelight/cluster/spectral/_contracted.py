@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import Embedding
 from sidelight.cluster.spectral._constrained import constrained_tags
@@ -17,7 +16,7 @@ from sidelight.graphs import degrees
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ContractedSpectralClustering(_PenalizedSpectral):
     """Spectral clustering in which must-linked rows become one vertex of the graph.
 
@@ -27,8 +26,6 @@ class ContractedSpectralClustering(_PenalizedSpectral):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters.
     penalty : float in [0, 1) or "auto", default="auto"
         Share of the cannot-links in the criterion; the cut has the rest. "auto" is 0.3.
     form : {"separate", "merged", "difference"}, default="separate"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from sidelight._fit.parameters import Interval
+from sidelight._fit.parameters import Interval, estimator
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import Embedding, nearest
 from sidelight.cluster.spectral._constrained import (
@@ -41,7 +41,7 @@ RIDGE = 1e-8
 SIGNS = np.array([[-1.0], [1.0]])
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class FlexibleSpectralClustering(_ConstrainedSpectral):
     """Spectral clustering that satisfies the constraints to a level.
 
@@ -51,8 +51,6 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters.
     level : float in (0, 1), default=0.1
         Level ``β`` of satisfied constraints, as a share of the largest that ``k - 1`` vectors can
         reach. A large one leaves only vectors that live on the constrained rows.

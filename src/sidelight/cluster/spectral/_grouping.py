@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
+from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import Embedding
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, constrained_tags
@@ -28,7 +29,7 @@ DENSE_ROWS = 600
 RIDGE = 1e-10
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class GroupedSpectralClustering(_ConstrainedSpectral):
     """Spectral clustering under the equations of partial grouping.
 
@@ -38,8 +39,6 @@ class GroupedSpectralClustering(_ConstrainedSpectral):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters.
     smooth : bool, default=False
         Whether the averages over the neighbors of ``i`` and ``j`` are to be equal instead, so that
         whole neighborhoods follow, as the paper has it for pictures. With many links on few rows

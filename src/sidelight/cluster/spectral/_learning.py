@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.parameters import estimator
 from sidelight.cluster.spectral._base import EIGEN_TOL, Embedding
 from sidelight.cluster.spectral._constrained import (
     _ConstrainedSpectral,
@@ -24,7 +25,7 @@ from sidelight.tags import MethodTags
 MOST_ENTAILED = 50_000
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class SpectralLearning(_ConstrainedSpectral):
     """Spectral clustering of a graph in which the similarities of constrained rows are set.
 
@@ -34,8 +35,6 @@ class SpectralLearning(_ConstrainedSpectral):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters.
     normalization : {"additive", "divisive"}, default="additive"
         Matrix of the eigenvectors: ``(W + d_max I - D) / d_max``, as in the paper, which changed
         degrees do not disturb; or ``D^{-1/2} W D^{-1/2}``, that of the normalized cut.

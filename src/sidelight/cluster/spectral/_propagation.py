@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Literal
 
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.parameters import Interval
+from sidelight._fit.parameters import Interval, estimator
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import Embedding
 from sidelight.cluster.spectral._constrained import (
@@ -31,7 +31,7 @@ ACCURACY = 1e-7
 COLUMNS, EDGES = 64, 100_000
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class PropagatedSpectralClustering(_ConstrainedSpectral):
     """Spectral clustering of a graph along which the constraints have spread.
 
@@ -41,8 +41,6 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters.
     alpha : float in (0, 1), default=0.8
         Distance over which constraints spread: near 0 they stay at their rows. The paper has 0.2.
     variant : {"rescaled", "published"}, default="rescaled"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Literal
 
 import numpy as np
@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
-from sidelight._fit.parameters import Auto, Interval
+from sidelight._fit.parameters import Auto, Interval, estimator
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import EIGEN_TOL, Embedding
 from sidelight.cluster.spectral._constrained import (
@@ -29,7 +29,7 @@ from sidelight.tags import MethodTags
 AUTO_PENALTY = 0.3
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class _PenalizedSpectral(_ConstrainedSpectral):
     """Smoothest vectors of the cut and the price of pairs."""
 
@@ -59,7 +59,7 @@ class _PenalizedSpectral(_ConstrainedSpectral):
         return Embedding(values, vectors, Extension.normalized(scaled, factors, degrees(W)))
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class SignedSpectralClustering(_PenalizedSpectral):
     """Spectral clustering in which must-linked rows attract and cannot-linked rows repel.
 
@@ -70,8 +70,6 @@ class SignedSpectralClustering(_PenalizedSpectral):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters.
     penalty : float in [0, 1) or "auto", default="auto"
         Share ``γ`` of the constraints in the criterion; the cut has ``1 - γ``. "auto" is 0.3.
     form : {"separate", "merged", "difference"}, default="separate"

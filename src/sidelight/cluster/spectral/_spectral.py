@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sidelight._fit.parameters import ArrayLike, Count, FinitePositive, NonNegative
+from sidelight._fit.parameters import ArrayLike, Count, FinitePositive, NonNegative, estimator
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import (
     EIGEN_TOL,
@@ -41,7 +41,7 @@ SIGMA_PERCENTILES = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 MARKED_GAP = 1.5
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class SpectralClustering(_SpectralBase):
     """Clusters of a similarity graph by the eigenvectors of its Laplacian.
 

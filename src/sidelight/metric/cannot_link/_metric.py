@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import Auto, Count, NonNegative, Positive, Seed, Verbosity
+from sidelight._fit.parameters import Auto, Count, NonNegative, Positive, Seed, Verbosity, estimator
 from sidelight._typing import Array
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import SidelightError
@@ -31,7 +31,7 @@ from sidelight.metric.cannot_link._sweeps import MetricSweeps
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class CannotLinkMetric(_MetricBase):
     """The metric that keeps the nearest cannot-link as far apart as its length allows.
 
@@ -70,8 +70,6 @@ class CannotLinkMetric(_MetricBase):
         Stop when the objective is within this share of the optimum (the duality gap).
     random_state : int or RandomState or None, default=None
         Seed or generator for the order of the pairs; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -160,7 +158,7 @@ class CannotLinkMetric(_MetricBase):
         return learned.map
 
     @property
-    def _n_features_out(self) -> int:
+    def _n_features_out(self) -> int:  # type: ignore[override]
         return 0 if self.learned_.map is None else len(self.learned_.map)
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
