@@ -22,7 +22,7 @@ MOST_ROWS = 15_000
 #: Similarities below this are none (Verbeek 2004, section 2.1.3).
 NO_SIMILARITY = 1e-6
 
-#: Neighbour whose distance is the scale of a row (Zelnik-Manor, Perona 2004).
+#: Neighbor whose distance is the scale of a row (Zelnik-Manor, Perona 2004).
 SCALE_NEIGHBOR = 7
 
 
@@ -35,25 +35,25 @@ def neighbor_graph(
     sigma: float | None = None,
     scale_neighbor: int = SCALE_NEIGHBOR,
 ) -> sparse.csr_array:
-    """Join every row to its nearest neighbours.
+    """Join every row to its nearest neighbors.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples, n_features)
         The rows.
     n_neighbors : int, default=10
-        Neighbours of a row, itself not counted.
+        Number of neighbors of a row, itself not counted.
     weights : {"gaussian", "local", "cosine", "fuzzy", "connectivity"}, default="gaussian"
         ``exp(-d²/2σ²)``; ``exp(-d²/σ_iσ_j)``, where the scale ``σ_i`` of a row is the distance of
-        its ``scale_neighbor``-th neighbour; the cosine (negative ones are 0); ``1 - d/r_i``
-        (averaged over the two ends), the membership in a ball that just excludes the neighbour
+        its ``scale_neighbor``-th neighbor; the cosine (negative ones are 0); ``1 - d/r_i``
+        (averaged over the two ends), the membership in a ball that just excludes the neighbor
         after the last; or 1.
     mutual : bool, default=False
-        Keep an edge only if both rows are neighbours of each other, instead of at least one.
+        Keep an edge only if both rows are neighbors of each other, instead of at least one.
     sigma : float, default=None
-        ``σ`` of "gaussian"; the median distance to the last neighbour unless told.
+        ``σ`` of "gaussian"; the median distance to the last neighbor by default.
     scale_neighbor : int, default=7
-        Which neighbour gives the scale of a row for "local".
+        Rank of the neighbor whose distance is the scale of a row for "local".
 
     Returns
     -------
@@ -87,14 +87,14 @@ def similarity_graph(
     sigma: float | None = None,
     scale_neighbor: int = SCALE_NEIGHBOR,
 ) -> tuple[sparse.csr_array, Similarity]:
-    """Build a graph of nearest neighbours together with what compares new rows with its rows.
+    """Build a graph of nearest neighbors, and the comparison of new rows with its rows.
 
     Parameters
     ----------
     X, weights, mutual, sigma, scale_neighbor
         As in :func:`neighbor_graph`.
     n_neighbors : int or None
-        Neighbours of a row; None joins all rows, at most 15,000, as in :func:`full_graph`.
+        Number of neighbors of a row; None joins all rows, at most 15,000, as in :func:`full_graph`.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def similarity_graph(
     n_neighbors = min(int(n_neighbors), n - 1)
     if n < 2:
         return sparse.csr_array((n, n)), Similarity(rows, weights, 1.0, np.ones(n), None)
-    # One more than asked for: the fuzzy ball just excludes the neighbour after the last.
+    # One more than asked for: the fuzzy ball just excludes the neighbor after the last.
     wanted = min(max(n_neighbors + 1, scale_neighbor if weights == "local" else 0), n - 1)
     distances, targets = _nearest(rows, weights, wanted)
     near, targets = distances[:, :n_neighbors], targets[:, :n_neighbors]
@@ -140,7 +140,7 @@ def similarity_graph(
 
 
 def _nearest(rows: Any, weights: str, wanted: int, new: Any = None) -> tuple[Array, Array]:
-    """Distances and positions of the nearest rows; a row is not a neighbour of itself."""
+    """Distances and positions of the nearest rows; a row is not a neighbor of itself."""
     metric = "cosine" if weights == "cosine" else "euclidean"
     search = NearestNeighbors(n_neighbors=wanted, metric=metric, n_jobs=get_threads()).fit(rows)
     distances, neighbors = search.kneighbors() if new is None else search.kneighbors(new)
@@ -162,9 +162,9 @@ class Similarity:
     scales : ndarray of shape (n,)
         Scale of every row for "local", radius of its ball for "fuzzy".
     n_neighbors : int or None
-        Neighbours of a row; None joins all rows.
+        Number of neighbors of a row; None joins all rows.
     scale_neighbor : int
-        Which neighbour gives the scale of a row for "local".
+        Rank of the neighbor whose distance is the scale of a row for "local".
     """
 
     rows: Any
@@ -231,9 +231,9 @@ def _positive(width: float, distances: Array) -> float:
 
 
 def local_scales(distances: Array, scale_neighbor: int) -> Array:
-    """Distance of every row to its neighbour of this rank; ties are skipped to the first above 0.
+    """Distance of every row to its neighbor of this rank; ties are skipped to the first above 0.
 
-    ``distances`` are those to the nearest neighbours, ascending in every row.
+    ``distances`` are those to the nearest neighbors, ascending in every row.
     """
     rank = min(scale_neighbor, distances.shape[1]) - 1
     scales = distances[:, rank].copy()
@@ -282,11 +282,11 @@ def full_graph(
     weights : {"gaussian", "local", "cosine"}, default="gaussian"
         As in :func:`neighbor_graph`.
     sigma : float, default=None
-        ``σ`` of "gaussian"; the 5th percentile of the distances unless told.
+        ``σ`` of "gaussian"; the 5th percentile of the distances by default.
     scale_neighbor : int, default=7
-        Which neighbour gives the scale of a row for "local".
+        Rank of the neighbor whose distance is the scale of a row for "local".
     loops : bool, default=False
-        Keep the weight 1 of every row with itself.
+        Whether to keep the weight 1 of every row with itself.
 
     Returns
     -------
@@ -316,7 +316,7 @@ def _all_similarities(
     if n > MOST_ROWS:
         raise SidelightError(
             f"A graph that joins all {n:,} rows takes {8e-9 * n * n:,.0f} GB; join nearest "
-            "neighbours instead (neighbor_graph), or take fewer rows."
+            "neighbors instead (neighbor_graph), or take fewer rows."
         )
     width, scales = 1.0, np.ones(n)
     if weights == "cosine":

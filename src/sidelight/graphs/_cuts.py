@@ -1,4 +1,4 @@
-"""What a partition of a graph costs (Hamad, part 1)."""
+"""Costs of a partition of a graph (Hamad, part 1)."""
 
 from __future__ import annotations
 

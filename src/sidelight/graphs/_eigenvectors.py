@@ -1,4 +1,4 @@
-"""Smoothest functions on a graph: eigenvectors of its normalised Laplacian (Hamad, part 1)."""
+"""Smoothest functions on a graph: eigenvectors of its normalized Laplacian (Hamad, part 1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sidelight.graphs._laplacian import degrees, laplacian
 DENSE_ROWS = 600
 
 #: Restarts of Lanczos before another solver takes over. Graphs of rows with many dimensions, whose
-#: Laplacian would fill up when factorised, need about five; uniform ones of three dimensions 25.
+#: Laplacian would fill up when factorized, need about five; uniform ones of three dimensions 25.
 RESTARTS = 25
 
 #: Restarts before algebraic multigrid, which is as fast as 25 of them.
@@ -29,10 +29,10 @@ RESTARTS_BEFORE_MULTIGRID = 10
 #: Vectors that LOBPCG carries beyond those asked for: the last of a block converges slowly.
 GUARD_VECTORS = 2
 
-#: Up to this many rows a factorisation of the Laplacian comes next, above it algebraic multigrid.
+#: Up to this many rows a factorization of the Laplacian comes next, above it algebraic multigrid.
 FACTOR_ROWS = 20_000
 
-#: Up to this many rows a factorisation stands in for algebraic multigrid where that is missing.
+#: Up to this many rows a factorization stands in for algebraic multigrid where that is missing.
 MOST_FACTOR_ROWS = 400_000
 
 
@@ -56,18 +56,18 @@ def smooth_eigenvectors(
     W : csr_array of shape (n, n)
         Symmetric similarities.
     k : int
-        How many.
+        Number of eigenvalues.
     random_state : RandomState
         Start of the iterations.
     tol : float, default=1e-6
         Accuracy of the eigenvalues.
     normalized : bool, default=True
-        Take ``I - D^{-1/2} W D^{-1/2}`` (normalised cut) instead of ``D - W`` (ratio cut).
+        Take ``I - D^{-1/2} W D^{-1/2}`` (normalized cut) instead of ``D - W`` (ratio cut).
 
     Returns
     -------
     eigenvalues : ndarray of shape (k,)
-        Ascending, not negative; at most 2 if normalised.
+        Ascending, not negative; at most 2 if normalized.
     vectors : ndarray of shape (n, k)
         Orthonormal columns.
 
@@ -153,7 +153,7 @@ def _lanczos(
     random_state: np.random.RandomState,
     tol: float,
 ) -> tuple[Array, Array]:
-    """Largest eigenvalues of the normalised graph beside the known vectors, descending."""
+    """Largest eigenvalues of the normalized graph beside the known vectors, descending."""
     n = similar.shape[0]
 
     def apply(x: Array) -> Array:
@@ -222,7 +222,7 @@ def _where_lanczos_is_slow(
     if residual > 1e-3:
         warnings.warn(
             f"The eigenvectors of the graph were found to {residual:.0e} only; the clusters may "
-            "be rough. A graph with more neighbours is easier, and so it is with pyamg installed.",
+            "be rough. A graph with more neighbors is easier, and so it is with pyamg installed.",
             ConvergenceWarning,
             stacklevel=6,
         )
@@ -255,7 +255,7 @@ def smallest_eigenvectors(
     A : csr_array of shape (n, n)
         Such as a sum of Laplacians.
     k : int
-        How many.
+        Number of eigenvalues.
     random_state : RandomState
         Start of the iterations.
     tol : float, default=1e-6

@@ -13,25 +13,9 @@ from sidelight.exceptions import SidelightError
 
 
 def check_graph(W: Any, name_rows: Callable[[Any], list[str]] | None = None) -> sparse.csr_array:
-    """Check a similarity matrix: square, finite, symmetric, not negative.
+    """Check a similarity matrix (square, finite, symmetric, not negative) and return it as CSR.
 
-    Parameters
-    ----------
-    W : array or sparse matrix of shape (n, n)
-        Similarities.
-    name_rows : callable, default=None
-        Gives the names of rows for a message, such as ``Constraints.name_rows``.
-
-    Returns
-    -------
-    W : csr_array
-        The same, in float64 and without explicit zeros.
-
-    Examples
-    --------
-    >>> from sidelight.graphs import check_graph
-    >>> check_graph([[0.0, 0.5], [0.5, 0.0]]).nnz
-    2
+    ``name_rows`` gives the names of rows for messages, such as ``Constraints.name_rows``.
     """
     graph = sparse.csr_array(W, dtype=np.float64)
     if graph.shape[0] != graph.shape[1]:
@@ -46,11 +30,11 @@ def check_graph(W: Any, name_rows: Callable[[Any], list[str]] | None = None) -> 
             f"{graph.data[bad[0]]}."
         )
     graph.eliminate_zeros()
-    gap = abs(graph - graph.T)
+    asymmetry = abs(graph - graph.T)
     largest = float(graph.data.max()) if graph.nnz else 0.0
     # Similarities that were stored in single precision are symmetric up to its rounding.
-    if gap.nnz and float(gap.data.max()) > 1e-6 * largest:
-        where = gap.tocoo()
+    if asymmetry.nnz and float(asymmetry.data.max()) > 1e-6 * largest:
+        where = asymmetry.tocoo()
         worst = int(np.argmax(where.data))
         i, j = int(where.coords[0][worst]), int(where.coords[1][worst])
         named = "" if name_rows is None else f" ({' and '.join(name_rows([i, j]))})"
@@ -58,7 +42,7 @@ def check_graph(W: Any, name_rows: Callable[[Any], list[str]] | None = None) -> 
             f"Similarities are symmetric; rows {i} and {j}{named} have {graph[i, j]} one way and "
             f"{graph[j, i]} the other. Take (W + W.T) / 2 if both are meant."
         )
-    return graph if not gap.nnz else sparse.csr_array((graph + graph.T) / 2)
+    return graph if not asymmetry.nnz else sparse.csr_array((graph + graph.T) / 2)
 
 
 def degrees(W: Any) -> Array:
@@ -74,15 +58,7 @@ def degrees(W: Any) -> Array:
 
 
 def inverse_root(degree: Array) -> Array:
-    """``d^{-1/2}``, and 0 for rows without an edge.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sidelight.graphs import inverse_root
-    >>> inverse_root(np.array([4.0, 0.0]))
-    array([0.5, 0. ])
-    """
+    """``d^{-1/2}``, and 0 for rows without an edge."""
     with np.errstate(divide="ignore"):
         return np.where(degree > 0, 1.0 / np.sqrt(degree), 0.0)
 
