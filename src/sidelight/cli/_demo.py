@@ -36,8 +36,8 @@ def run(folder: Path, screen: Screen) -> None:
         }
         facts[method] = run_request(request, Screen(quiet=True), **outputs)
     known = facts[METHODS[0]]["knowledge"]
-    told = STORY.format(same=known["must_link"], different=known["cannot_link"])
-    screen.show(f"[bold]The bundled example[/]\n{told}")
+    story = STORY.format(same=known["must_link"], different=known["cannot_link"])
+    screen.show(f"[bold]The bundled example[/]\n{story}")
     _show(facts, folder, data, links, screen)
     screen.result(
         {

@@ -75,8 +75,10 @@ def size_bars(clusters: Partition, bounds: npt.NDArray[np.float64] | None = None
         largest = max(largest, int(np.ceil(bounds[bounds < sizes.sum()].max(initial=0))))
     step = box.inner_width / n_bars
     width = min(step * 0.72, 54.0)
-    told = ", ".join(f"{name}: {size}" for name, size in zip(clusters.names, sizes, strict=True))
-    parts = [svg_start(box, "bars", "Rows in each cluster", told)]
+    description = ", ".join(
+        f"{name}: {size}" for name, size in zip(clusters.names, sizes, strict=True)
+    )
+    parts = [svg_start(box, "bars", "Rows in each cluster", description)]
     base = box.base
     with_values = step >= 7.0 * len(f"{largest:,}")
     every = math.ceil(7.0 * max((len(name[:12]) for name in clusters.names), default=1) / step)
@@ -120,11 +122,11 @@ def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -
     last = max(int(iterations[-1]), 1)
     x = box.x(iterations.astype(np.float64), 0.0, float(last))
     y = box.y(values, low, high)
-    told = (
+    description = (
         f"From {format_number(values[0])} to {format_number(values[-1])} "
         f"in {len(values)} recorded values."
     )
-    parts = [svg_start(box, "curve", f"{title} by iteration", told)]
+    parts = [svg_start(box, "curve", f"{title} by iteration", description)]
     for tick in nice_ticks(low, high, 3):
         height = float(box.y(tick, low, high))
         parts.append(
@@ -185,8 +187,8 @@ def _named_bars(
 ) -> str:
     """Draw horizontal bars of lengths from 0 to 1, each with its name and a text at its end."""
     box = Box(width=420, height=_BAR * len(names) + 6, left=130, right=64, top=3, bottom=3)
-    told = ", ".join(f"{what}: {text}" for what, text in zip(names, texts, strict=True))
-    parts = [svg_start(box, name, title, told)]
+    description = ", ".join(f"{what}: {text}" for what, text in zip(names, texts, strict=True))
+    parts = [svg_start(box, name, title, description)]
     rows = zip(names, lengths, texts, kept or [True] * len(names), strict=True)
     for number, (what, share, text, chosen) in enumerate(rows):
         y = box.top + number * _BAR
@@ -214,11 +216,11 @@ def distance_histograms(together: Array, apart: Array, most: float, name: str, t
     highest = max(float(max(share.max() for share in shares)), 1e-12)
     middle = (box.top + box.height - box.bottom) / 2
     half, step = middle - box.top, box.inner_width / BINS
-    told = (
+    description = (
         f"Medians {format_number(_median(together))} together, {format_number(_median(apart))} "
         "apart, in typical distances."
     )
-    parts = [svg_start(box, name, title, told)]
+    parts = [svg_start(box, name, title, description)]
     for share, kind, up in ((shares[0], "together", True), (shares[1], "apart", False)):
         heights = share / highest * half
         for number in np.flatnonzero(heights):

@@ -105,18 +105,18 @@ class _Mapped:
 def cards(given: Given) -> Section:
     """Everything the page of a map shows."""
     mapped = _Mapped(given)
-    told = _Kinds(*(mapped.distances(pairs) for pairs in mapped.pairs))
+    known = _Kinds(*(mapped.distances(pairs) for pairs in mapped.pairs))
     return {
-        **_in_short(given, told),
+        **_in_short(given, known),
         **_maps(mapped),
-        **_pairs_before_and_after(mapped, told),
+        **_pairs_before_and_after(mapped, known),
         **_feature_bars(mapped),
         **_spread(mapped),
         **objective(given.estimator),
     }
 
 
-def _in_short(given: Given, told: _Kinds) -> Section:
+def _in_short(given: Given, known: _Kinds) -> Section:
     n_out = len(_names_out(given))
     said = statements(given.constraints.counts)
     sentence = f"{counted(given.n_rows, 'row')}, {counted(given.source.n_features, 'feature')} in, "
@@ -124,7 +124,7 @@ def _in_short(given: Given, told: _Kinds) -> Section:
     sentence += f"known: {listed(said)}." if said else "nothing else was known."
     return {
         "sentence": sentence,
-        "status": _status(told),
+        "status": _status(known),
         "facts_of_its_own": [
             ("Features in", f"{given.source.n_features:,}"),
             ("Features out", f"{n_out:,}"),
@@ -132,8 +132,8 @@ def _in_short(given: Given, told: _Kinds) -> Section:
     }
 
 
-def _status(told: _Kinds) -> Section:
-    before, after = told.order("before"), told.order("after")
+def _status(known: _Kinds) -> Section:
+    before, after = known.order("before"), known.order("after")
     if before is None or after is None:
         return status(None, "No pairs of both kinds to compare")
     return status(after >= before, f"Known pairs in order: {after:.0%}, before {before:.0%}")
@@ -189,7 +189,7 @@ def _drawn_rows(given: Given, links: Array, rng: np.random.Generator) -> Array:
 
 
 def _groups(given: Given) -> Partition | None:
-    """What the points are coloured by: classes to compare with, else labels that were told."""
+    """What the points are coloured by: classes to compare with, else known labels."""
     if given.truth is not None and len(given.truth.names):
         return given.truth
     known = given.constraints
@@ -201,12 +201,12 @@ def _groups(given: Given) -> Partition | None:
 # --- pairs ------------------------------------------------------------------------------------
 
 
-def _pairs_before_and_after(mapped: _Mapped, told: _Kinds) -> Section:
-    rows = [_pair_row("Known pairs", told)] if told.order("after") is not None else []
-    apart_from_told = _pairs_by_truth(mapped)
-    if apart_from_told is not None and apart_from_told.order("after") is not None:
-        rows.append(_pair_row("Pairs of rows that nothing was said about", apart_from_told))
-    shown = told if told.order("after") is not None else apart_from_told
+def _pairs_before_and_after(mapped: _Mapped, known: _Kinds) -> Section:
+    rows = [_pair_row("Known pairs", known)] if known.order("after") is not None else []
+    unmentioned = _pairs_by_truth(mapped)
+    if unmentioned is not None and unmentioned.order("after") is not None:
+        rows.append(_pair_row("Pairs of rows that nothing was said about", unmentioned))
+    shown = known if known.order("after") is not None else unmentioned
     if shown is None or not rows:
         return {"pair_rows": []}
     everything = np.concatenate(
@@ -245,7 +245,7 @@ def _pair_row(name: str, kinds: _Kinds) -> Section:
 
 
 def _pairs_by_truth(mapped: _Mapped) -> _Kinds | None:
-    """Return random pairs of rows with a known class of which nothing was told."""
+    """Return random pairs of rows with a known class that no constraint mentions."""
     given = mapped.given
     if given.truth is None:
         return None

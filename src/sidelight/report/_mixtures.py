@@ -102,11 +102,11 @@ def _histogram(largest: Array, k: int) -> str:
     box = CERTAINTY
     base = box.base
     step = box.inner_width / BINS
-    told = ", ".join(
+    description = ", ".join(
         f"{low:.0%} to {high:.0%}: {count}"
         for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
     )
-    parts = [svg_start(box, "sureness", "Rows by their largest responsibility", told)]
+    parts = [svg_start(box, "sureness", "Rows by their largest responsibility", description)]
     for number, count in enumerate(counts):
         top = float(box.y(float(count), 0.0, float(max(counts.max(), 1))))
         left = box.left + number * step + 1

@@ -81,13 +81,13 @@ def scatter(
     links : Links
         The drawn links, between positions of drawn rows.
     clusters, classes : ndarray of shape (n_drawn,)
-        Colour numbers, -1 for no group; ``classes`` is None without known labels.
+        Colour numbers, -1 for no group; ``classes`` is None without true classes.
     cluster_names : sequence of str
         Written at the middle of every cluster.
     wrong_rows : ndarray of shape (n_drawn,)
         Rows that a violated statement mentions: they are ringed.
     description : str
-        What a reader who cannot see the picture is told.
+        Text for a reader who cannot see the picture.
     shapes : sequence of Shape
         Gaussian components, drawn as ellipses.
     """

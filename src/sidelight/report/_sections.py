@@ -144,25 +144,7 @@ def _picture_notes(
 
 
 def _statements(run: Run, links: Links, selection: Selection) -> Section:
-    line_of = {
-        (int(a), int(b), bool(cannot)): number
-        for number, ((a, b), cannot) in enumerate(
-            zip(selection.rows[selection.links.pairs], selection.links.cannot, strict=True)
-        )
-    }
-    found = []
-    for asked in statements(run, links):
-        key = None if asked.pair is None else (*asked.pair, asked.kind == "cannot-link")
-        found.append(
-            {
-                **vars(asked),
-                "line": None if key is None else line_of.get(key),
-                "first_cluster_name": run.clusters.name(asked.first_cluster),
-                "second_cluster_name": ""
-                if asked.second_cluster is None
-                else run.clusters.name(asked.second_cluster),
-            }
-        )
+    found = statements(run, links, selection)
     kinds = tallies(run)
     n_rest = sum(tally.stated for tally in kinds) - len(found)
     n_violated = sum(asked["violated"] for asked in found)
@@ -183,15 +165,7 @@ def _statements(run: Run, links: Links, selection: Selection) -> Section:
 
 def asked(run: Run) -> Section:
     """Count what was asked, and what follows from it."""
-    kinds = [
-        {
-            **vars(tally),
-            "plural": f"{tally.kind}s",
-            "percent": _percent(tally),
-            "satisfied_share": tally.satisfied_share,
-        }
-        for tally in tallies(run)
-    ]
+    kinds = tallies(run)
     remarks = list(run.constraints.notes)
     if not kinds:
         remarks.append("Nothing was known besides the data: the clusters are the method's own.")
@@ -238,31 +212,13 @@ def agreement(run: Run) -> Section:
     """Compare the clusters with the known labels."""
     if run.truth is None or not len(run.truth.names):
         return {"confusion": None}
-    table = confusion(run.truth, run.clusters)
-    columns = table.clusters[:MAX_GROUPS]
-    rows = [
-        {
-            "name": run.truth.names[code],
-            "cells": [
-                {"count": int(number), "share": float(share)}
-                for number, share in zip(counts[:MAX_GROUPS], shares, strict=False)
-            ],
-            "total": int(run.truth.sizes[code]),
-        }
-        for code, counts, shares in zip(table.classes, table.counts, table.share, strict=True)
-    ]
+    table = confusion(run.truth, run.clusters, MAX_GROUPS)
     found = scores(run)
     return {
-        "confusion": {
-            "columns": [{"number": int(c), "name": run.clusters.name(int(c))} for c in columns],
-            "rows": rows,
-            "wide": len(columns) > _WIDE_TABLE,
-            "n_hidden": table.n_hidden,
-            "n_hidden_columns": len(table.clusters) - len(columns),
-        },
+        "confusion": {**table, "wide": len(table["columns"]) > _WIDE_TABLE},
         "n_unknown": run.truth.n_outside,
         "scores": found,
-        "scores_unmentioned": any(score.unmentioned is not None for score in found),
+        "scores_unmentioned": any(score["unmentioned"] is not None for score in found),
     }
 
 
@@ -330,12 +286,6 @@ def status(fine: bool | None, text: str) -> Section:
     """The line at the top of the page: good, bad or neither."""
     kind = "none" if fine is None else "good" if fine else "bad"
     return {"kind": kind, "icon": ICONS[kind], "text": text}
-
-
-def _percent(tally: Tally) -> str:
-    """Never round a violation away."""
-    share = tally.satisfied_share
-    return f"{share:.0%}" if share in (0.0, 1.0) or 0.01 <= share < 0.995 else f"{share:.2%}"
 
 
 def _class_numbers(run: Run) -> npt.NDArray[np.int64]:

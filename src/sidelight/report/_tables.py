@@ -15,7 +15,9 @@ from scipy.optimize import linear_sum_assignment
 from sidelight import __version__
 from sidelight._words import SCORES, STATEMENTS, counted, listed
 from sidelight.report._run import Partition, Run, shorten
-from sidelight.report._selection import Links
+from sidelight.report._selection import Links, Selection
+
+Row = dict[str, Any]
 
 MAX_STATEMENTS = 200
 MAX_CLASSES = 40
@@ -31,23 +33,20 @@ class Tally:
     violated: int
 
     @property
+    def plural(self) -> str:
+        """Kind of the statements."""
+        return f"{self.kind}s"
+
+    @property
     def satisfied_share(self) -> float:
         """Part of the statements that hold."""
         return 1.0 - self.violated / self.stated
 
-
-@dataclass(frozen=True)
-class Statement:
-    """One thing that was asked, by the user's ids."""
-
-    kind: str
-    violated: bool
-    first: str
-    second: str
-    first_cluster: int
-    second_cluster: int | None
-    weight: str
-    pair: tuple[int, int] | None
+    @property
+    def percent(self) -> str:
+        """The same in per cent; no violation is rounded away."""
+        share = self.satisfied_share
+        return f"{share:.0%}" if share in (0.0, 1.0) or 0.01 <= share < 0.995 else f"{share:.2%}"
 
 
 def tallies(run: Run) -> list[Tally]:
@@ -79,33 +78,51 @@ def outcome(kinds: list[Tally]) -> str:
     return f"{violated:,} of {stated:,} violated" if violated else "all satisfied"
 
 
-def statements(run: Run, links: Links) -> list[Statement]:
-    """List what was asked, violated statements first, at most :data:`MAX_STATEMENTS`."""
+def statements(run: Run, links: Links, selection: Selection) -> list[Row]:
+    """List what was asked, violated statements first, at most :data:`MAX_STATEMENTS`.
+
+    A pair that is drawn knows the number of its line.
+    """
+    drawn = zip(selection.rows[selection.links.pairs], selection.links.cannot, strict=True)
+    line_of = {(int(a), int(b), bool(cannot)): n for n, ((a, b), cannot) in enumerate(drawn)}
+
+    def pair(number: int) -> Row:
+        first, second = (int(row) for row in links.pairs[number])
+        cannot = bool(links.cannot[number])
+        return {
+            **_statement(run, STATEMENTS["cannot_link" if cannot else "must_link"], first),
+            "violated": bool(links.violated[number]),
+            "second": run.row_names([second])[0],
+            "second_cluster": int(run.clusters.codes[second]),
+            "second_cluster_name": run.clusters.name(int(run.clusters.codes[second])),
+            "weight": format_number(float(links.weight[number])),
+            "line": line_of.get((first, second, cannot)),
+        }
+
     n_violated = int(links.violated.sum())
-    found = [_pair_statement(run, links, number) for number in range(n_violated)[:MAX_STATEMENTS]]
+    found = [pair(number) for number in range(n_violated)[:MAX_STATEMENTS]]
     found += _row_statements(run)
-    satisfied = range(n_violated, len(links))[:MAX_STATEMENTS]
-    found += [_pair_statement(run, links, number) for number in satisfied]
+    found += [pair(number) for number in range(n_violated, len(links))[:MAX_STATEMENTS]]
     return found[:MAX_STATEMENTS]
 
 
-def _pair_statement(run: Run, links: Links, number: int) -> Statement:
-    first, second = (int(row) for row in links.pairs[number])
-    names = run.row_names([first, second])
-    codes = run.clusters.codes
-    return Statement(
-        kind="cannot-link" if links.cannot[number] else "must-link",
-        violated=bool(links.violated[number]),
-        first=names[0],
-        second=names[1],
-        first_cluster=int(codes[first]),
-        second_cluster=int(codes[second]),
-        weight=format_number(float(links.weight[number])),
-        pair=(first, second),
-    )
+def _statement(run: Run, kind: str, row: int, second: str = "") -> Row:
+    """A violated statement about a row, by the user's ids."""
+    cluster = int(run.clusters.codes[row])
+    return {
+        "kind": kind,
+        "violated": True,
+        "first": run.row_names([row])[0],
+        "first_cluster": cluster,
+        "first_cluster_name": run.clusters.name(cluster),
+        "second": second,
+        "second_cluster": None,
+        "weight": "",
+        "line": None,
+    }
 
 
-def _row_statements(run: Run) -> list[Statement]:
+def _row_statements(run: Run) -> list[Row]:
     """Violated labels and memberships of groups."""
     known, violated = run.constraints, run.violations
     kinds = (
@@ -113,43 +130,11 @@ def _row_statements(run: Run) -> list[Statement]:
         ("groups", "in group", known.groups, known.group_names, violated.groups),
     )
     return [
-        Statement(
-            kind=STATEMENTS[kind],
-            violated=True,
-            first=run.row_names([row])[0],
-            second=f"{what} {names[codes[row]]}",
-            first_cluster=int(run.clusters.codes[row]),
-            second_cluster=None,
-            weight="",
-            pair=None,
-        )
+        _statement(run, STATEMENTS[kind], row, f"{what} {names[codes[row]]}")
         for kind, what, codes, names, rows in kinds
         if codes is not None
         for row in rows[:MAX_STATEMENTS].tolist()
     ]
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """Known classes (rows) against clusters (columns), the largest classes first.
-
-    Attributes
-    ----------
-    classes, clusters : ndarray of int
-        Codes in the order of the table; the clusters are ordered so that each stands under the
-        class it was matched with. A last cluster -1 holds the rows in no cluster.
-    counts : ndarray of shape (n_classes, n_clusters)
-    share : ndarray of the same shape
-        Counts as a part of the class.
-    n_hidden : int
-        Classes that are too many to show.
-    """
-
-    classes: npt.NDArray[np.int64]
-    clusters: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-    share: npt.NDArray[np.float64]
-    n_hidden: int
 
 
 def count_together(truth: Partition, clusters: Partition) -> npt.NDArray[np.int64]:
@@ -177,8 +162,12 @@ def match_classes(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return numbers
 
 
-def confusion(truth: Partition, clusters: Partition) -> Confusion:
-    """Lay out the confusion table."""
+def confusion(truth: Partition, clusters: Partition, most: int) -> Row:
+    """Lay out true classes (rows, the largest) against clusters (columns, at most so many).
+
+    Each cluster stands under the class it was matched with; a last one, -1, holds the rows in no
+    cluster.
+    """
     counts = count_together(truth, clusters)
     numbers = match_classes(counts)
     order = np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_CLASSES]
@@ -187,29 +176,29 @@ def confusion(truth: Partition, clusters: Partition) -> Confusion:
     rest = np.setdiff1d(np.arange(len(clusters.names)), matched)
     columns = np.concatenate([matched, rest])
     if counts[:, -1].any():
-        columns = np.append(columns, len(clusters.names))
-    shown = counts[np.ix_(order, columns)]
-    totals = np.maximum(counts[order].sum(axis=1, keepdims=True), 1)
-    return Confusion(
-        classes=order,
-        clusters=np.where(columns == len(clusters.names), -1, columns),
-        counts=shown,
-        share=shown / totals,
-        n_hidden=counts.shape[0] - len(order),
-    )
+        columns = np.append(columns, -1)
+    shown = columns[:most]
+    rows = [
+        {
+            "name": truth.names[code],
+            "cells": [
+                {"count": int(n), "share": float(n / max(counts[code].sum(), 1))}
+                for n in counts[code, shown]
+            ],
+            "total": int(truth.sizes[code]),
+        }
+        for code in order
+    ]
+    return {
+        "columns": [{"number": int(c), "name": clusters.name(int(c))} for c in shown],
+        "rows": rows,
+        "n_hidden": counts.shape[0] - len(order),
+        "n_hidden_columns": len(columns) - len(shown),
+    }
 
 
-@dataclass(frozen=True)
-class Score:
-    """A score over all rows with a known label, and over those that no constraint mentions."""
-
-    name: str
-    overall: float
-    unmentioned: float | None
-
-
-def scores(run: Run) -> list[Score]:
-    """Score the clusters against the known labels.
+def scores(run: Run) -> list[Row]:
+    """Score the clusters against the true classes.
 
     The constraints give part of the answer away: the rows they do not mention are scored apart.
     """
@@ -219,7 +208,10 @@ def scores(run: Run) -> list[Score]:
         return []
     found = constrained_scores(run.truth.codes, run.clusters.codes, run.constraints)
     apart = found.get("unconstrained", {})
-    return [Score(title, found["all"][name], apart.get(name)) for name, title in SCORES.items()]
+    return [
+        {"name": title, "overall": found["all"][name], "unmentioned": apart.get(name)}
+        for name, title in SCORES.items()
+    ]
 
 
 def settings_of(estimator: Any, extra: Mapping[str, Any] | None) -> list[tuple[str, str]]:

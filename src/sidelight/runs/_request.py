@@ -298,7 +298,10 @@ def _make_estimator(method: Method, request: Request, *, n_classes: int) -> Any:
 def _settings(method: Method, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Check the settings by their declarations, which also read text."""
     parameters = declared(method.cls)
-    others = {method.size_parameter: f"{method.kind.option} (k=)", **RESERVED}
+    others: dict[str | None, str] = {
+        method.size_parameter: f"{method.kind.option} (k=)",
+        **RESERVED,
+    }
     free = sorted(set(parameters) - set(others))
     chosen = {}
     for name, value in settings.items():

@@ -162,14 +162,14 @@ class Dialogue:
 
     def _take(self, say: Callable[[], None]) -> None:
         """Store something; a Ctrl-C waits until it is on the disk."""
-        with _interrupts_held():
+        with _interrupts_deferred():
             say()
         entry = self.answers.entries[-1]
         one, other = map(plain_text, self.answers.known.name_rows([entry.i, entry.j]))
         self._say(f"[green]✓[/] {one} and {other}: {_word(entry)}. {self.tally()}")
 
     def _undo(self) -> None:
-        with _interrupts_held():
+        with _interrupts_deferred():
             entry = self.answers.undo()
         if entry is None:
             self._say("[yellow]There is nothing to undo.[/]")
@@ -197,7 +197,7 @@ def _word(entry: Answer) -> str:
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
+def _interrupts_deferred() -> Iterator[None]:
     """Let a Ctrl-C take effect only behind the block."""
     came: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))

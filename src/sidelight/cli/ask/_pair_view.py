@@ -18,7 +18,7 @@ LONGEST_TEXT = 60
 class PairView:
     """Shows two rows of a table, with what differs between them marked.
 
-    Differences of numbers are told in standard deviations (σ) of the feature. Columns of the file
+    Differences of numbers are given in standard deviations (σ) of the feature. Columns of the file
     that are no features, such as names and remarks, are shown too: they often decide.
 
     Parameters
@@ -60,8 +60,8 @@ class PairView:
         """Values of the two rows, and their difference in standard deviations."""
         taken = self._data.X[[i, j]]
         values = np.asarray(taken.toarray() if hasattr(taken, "toarray") else taken, np.float64)
-        gap = np.abs(values[0] - values[1])
-        return values, np.divide(gap, self._deviation, out=gap, where=self._deviation > 0)
+        apart = np.abs(values[0] - values[1])
+        return values, np.divide(apart, self._deviation, out=apart, where=self._deviation > 0)
 
 
 def _largest(apart: npt.NDArray[Any]) -> list[int]:
