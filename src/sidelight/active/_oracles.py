@@ -25,7 +25,7 @@ class LabelOracle:
     """Answers from known classes, with errors if ``noise`` is above 0.
 
     A pair gets the same answer however often, in whichever order and after whichever other pairs
-    it is asked.
+    it is asked. ``n_queries`` counts the questions.
 
     Parameters
     ----------
@@ -35,11 +35,6 @@ class LabelOracle:
         Probability that a pair is answered wrongly.
     random_state : int, RandomState or None, default=None
         Seed or generator for the wrong answers; pass an int for reproducible results.
-
-    Attributes
-    ----------
-    n_queries : int
-        Number of questions asked so far.
 
     Examples
     --------
@@ -77,17 +72,12 @@ class LabelOracle:
 
 
 class CallableOracle:
-    """Answers from a function of two positions.
+    """Answers from a function of two positions; ``n_queries`` counts the questions.
 
     Parameters
     ----------
     function : callable
         ``function(i, j)`` returns True (same), False (different) or None (not known).
-
-    Attributes
-    ----------
-    n_queries : int
-        Number of questions asked so far.
 
     Examples
     --------

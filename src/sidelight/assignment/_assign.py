@@ -141,25 +141,9 @@ def greedy_assign(
 ) -> tuple[IntArray, int]:
     """Give every node in turn the cheapest cluster that no neighbor has yet (COP-KMEANS).
 
-    Parameters
-    ----------
-    cost : array-like of shape (m, k)
-        Cost of every node in every cluster; infinite where it must not go.
-    edges : array-like of shape (e, 2)
-        Pairs of nodes that must differ.
-    order : array-like of shape (m,)
-        The nodes in the order of their turns.
-
-    Returns
-    -------
-    labels : ndarray of shape (m,)
-        Cluster of every node that had its turn, -1 for the others.
-    blocked : int
-        The node that found every cluster taken, or -1 when all went well.
-
-    References
-    ----------
-    Basu, Davidson, Wagstaff (eds.), Constrained Clustering, table 1.1.
+    ``cost`` and ``edges`` are those of :func:`assign`, ``order`` holds the nodes in the order of
+    their turns (Basu, Davidson, Wagstaff (eds.), Constrained Clustering, table 1.1). Returns the
+    clusters, -1 for nodes without a turn, and the node that found every cluster taken, or -1.
 
     Examples
     --------
