@@ -33,6 +33,8 @@ class Tempered:
     beta: float
 
     def __getattr__(self, name: str) -> Any:
+        if name == "components":  # a copy that is being unpickled does not have them yet
+            raise AttributeError(name)
         return getattr(self.components, name)
 
     def log_density(self, features: Any) -> Array:
