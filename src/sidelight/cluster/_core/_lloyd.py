@@ -359,6 +359,9 @@ class _KMeansBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     """
 
     _common_parameters: ClassVar[Mapping[str, str]] = {
+        "n_clusters": "Number of clusters ``k``.",
+        "init": "Initial centers: greedy D² sampling, rows far from each other, random rows, or an "
+        "array of shape (n_clusters, n_features).",
         "tol": "Stop when the squared move of the centers is at most ``tol`` times the mean "
         "variance of the features. Unchanged labels always stop the loop.",
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from sidelight._fit.parameters import (
     Seed,
     Share,
     Verbosity,
+    estimator,
 )
 from sidelight._typing import Array
 from sidelight.assignment import SizedAssignment, assign_sized
@@ -32,7 +33,7 @@ from sidelight.tags import MethodTags
 SAMPLED_PER_CLUSTER = 50
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class BalancedKMeans(_DirectionsBase):
     """k-means with a minimum cluster size that always holds, for many rows.
 
@@ -50,8 +51,6 @@ class BalancedKMeans(_DirectionsBase):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
     balance : float in [0, 1], default=0.9
         Minimum size of a cluster as a share of ``n / k`` rows: 0 for no bound, 1 for clusters of
         equal size (one row more or less).
@@ -77,13 +76,6 @@ class BalancedKMeans(_DirectionsBase):
         is run once if all rows are sampled.
     max_iter : int >= 1, default=300
         Largest number of iterations on the sample, and of refinement on all rows.
-    tol : float >= 0, default=0.0001
-        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
-        features. Unchanged labels always stop the loop.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------

@@ -22,6 +22,7 @@ from sidelight._fit.parameters import (
     Seed,
     Verbosity,
     check_parameters,
+    estimator,
 )
 from sidelight._fit.views import UnitRows
 from sidelight._typing import Array
@@ -45,7 +46,7 @@ from sidelight.tags import MethodTags
 BATCH_PENALTY = 0.1
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class FrequencySensitiveKMeans(_DirectionsBase):
     """Spherical k-means in which clusters with many rows attract less: balance as a tendency.
 
@@ -64,8 +65,6 @@ class FrequencySensitiveKMeans(_DirectionsBase):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
     mode : {"batch", "partial", "full", "streaming"}, default="batch"
         When counts and centers follow the rows. ``"batch"`` (fs): both once per pass over the rows.
         ``"partial"`` (pifs): counts after every row, centers once per pass. ``"full"`` (fifs): both
@@ -92,10 +91,6 @@ class FrequencySensitiveKMeans(_DirectionsBase):
         Largest number of passes over the rows of a restart.
     tol : float >= 0, default=0.0001
         Stop when at most this share of the labels changes in a pass and the counts have settled.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------

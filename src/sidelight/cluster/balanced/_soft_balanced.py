@@ -20,6 +20,7 @@ from sidelight._fit.parameters import (
     NonNegative,
     Seed,
     Verbosity,
+    estimator,
 )
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
@@ -36,7 +37,7 @@ COOLING = 2.0
 ITERATIONS_ON_THE_WAY = 5
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class SoftBalancedKMeans(_DirectionsBase):
     """k-means with memberships in which every cluster gets exactly its share of the rows.
 
@@ -54,8 +55,6 @@ class SoftBalancedKMeans(_DirectionsBase):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
     temperature : float > 0, finite, default=0.01
         Last temperature: times the mean squared distance of the rows to their mean for Euclidean
         geometry, so that units do not matter, and as it is for directions. Towards 0 memberships
@@ -68,20 +67,11 @@ class SoftBalancedKMeans(_DirectionsBase):
         rows); equal by default.
     geometry : {"euclidean", "cosine"}, default="euclidean"
         Squared distances and means, or directions as in :class:`SphericalKMeans`.
-    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
-        Initial centers: greedy D² sampling, rows far from each other, random rows, or an array of
-        shape (n_clusters, n_features).
-    n_init : int >= 1, default=5
-        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
     max_iter : int >= 1, default=300
         Largest number of iterations at the last temperature.
     tol : float >= 0, default=0.0001
         Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
         features.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------

@@ -132,6 +132,6 @@ class _DirectionsBase(_KMeansBase):
         source = self._validate_rows(X, reset=False)
         return row_costs(source, self.cluster_centers_, self.geometry)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        squared = super().score(X, y, sample_weight)
+    def _predicted_costs(self, source: RowSource) -> Array:
+        squared = super()._predicted_costs(source)
         return squared / 2 if self.geometry == "cosine" else squared

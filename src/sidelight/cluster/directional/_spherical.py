@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from sidelight._fit.checks import check_weights
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity
+from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class SphericalKMeans(_DirectionsBase):
     """k-means on directions: rows are compared by their cosine with unit centers.
 
@@ -31,22 +31,12 @@ class SphericalKMeans(_DirectionsBase):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
     init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
         Initial centers: greedy D² sampling of directions, directions far from each other, random
         rows, or an array of shape (n_clusters, n_features).
-    n_init : int >= 1, default=5
-        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
-    max_iter : int >= 1, default=300
-        Largest number of iterations of a restart.
     tol : float >= 0, default=0.0001
         Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
         features of the unit rows. Unchanged labels always stop the loop.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import Count, FiniteNonNegative, Seed, Verbosity
+from sidelight._fit.parameters import Count, FiniteNonNegative, Seed, Verbosity, estimator
 from sidelight._typing import Array
 from sidelight.base import Clusterer
 from sidelight.cluster.feedback._multinomial import (
@@ -47,7 +47,7 @@ class _State:
     n_clusterings: int
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class FeedbackClustering(Clusterer):
     """Cluster counts by a mixture of multinomials whose terms are weighted by the user's feedback.
 
@@ -72,8 +72,6 @@ class FeedbackClustering(Clusterer):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=2
-        Number of clusters.
     schedule : {"all", "unsatisfied"}, default="all"
         ``"all"``: weights follow from all feedback so far, averaged, in whatever order it was given
         (recommended). ``"unsatisfied"``: every ``refit`` takes a step from the present weights,
@@ -92,14 +90,8 @@ class FeedbackClustering(Clusterer):
         not a topic.
     n_init : int >= 1, default=5
         Number of random restarts of every clustering; the likeliest is kept.
-    max_iter : int >= 1, default=200
-        Largest number of iterations of a restart.
     tol : float >= 0, finite, default=0.0001
         Stop when an iteration gains no more than this per document.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------

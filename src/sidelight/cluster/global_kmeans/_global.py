@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
-from sidelight._fit.parameters import ArrayLike, Auto, Count, NonNegative, Seed, Verbosity
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    Count,
+    NonNegative,
+    Seed,
+    Verbosity,
+    estimator,
+)
 from sidelight._progress import FitProgress
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, lloyd
@@ -27,7 +35,7 @@ WORTH_BLOCKS = 1e5
 MOST_PAIRS = {"fast": 4e10, "full": 1e9}
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class GlobalKMeans(_KMeansBase):
     """Global k-means: solutions for 1, 2, ... k clusters, each from the one before; deterministic.
 
@@ -74,8 +82,6 @@ class GlobalKMeans(_KMeansBase):
         of the features. Unchanged labels always stop it.
     random_state : int or RandomState or None, default=None
         Ignored: the method is deterministic.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------

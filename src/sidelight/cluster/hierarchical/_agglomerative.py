@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils import Tags
 
-from sidelight._fit.parameters import Count
+from sidelight._fit.parameters import Count, estimator
 from sidelight._kernels.cluster.nn_chain import linkage_matrix, shorten_through
 from sidelight._typing import Array
 from sidelight.base import Clusterer
@@ -30,7 +30,7 @@ from sidelight.exceptions import InfeasibleConstraints, SidelightError
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ConstrainedAgglomeration(Clusterer):
     """Merge the closest clusters, step by step, as far as the cannot-links let it go.
 

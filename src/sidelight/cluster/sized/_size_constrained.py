@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -10,7 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Positive, Seed, Verbosity
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Count,
+    NonNegative,
+    Positive,
+    Seed,
+    Verbosity,
+    estimator,
+)
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import _KMeansBase
 from sidelight.cluster.sized._geometry import Manhattan, Squares
@@ -20,11 +28,36 @@ from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
 
+SIZED_PARAMETERS = {
+    "min_size": "Smallest size, for all clusters or as an array one for each. A fraction between 0 "
+    "and 1 is a share of all rows. Sizes count rows, or add up ``row_sizes`` or ``sample_weight`` "
+    "if ``fit`` gets them.",
+    "max_size": "Largest size, for all clusters or as an array one for each, as ``min_size``. With "
+    "``1 / n_clusters`` as both bounds, clusters differ by one row at most.",
+    "tol": "Stop when the squared move of the centers is at most ``tol`` times the mean variance "
+    "of the features. An objective that does not fall always stops the loop.",
+    "time_limit": "Seconds for one assignment with rows that count differently or must be apart.",
+}
 
-@dataclass(eq=False, repr=False)
+SIZED_ATTRIBUTES = {
+    "labels_ : ndarray of int32, shape (n_samples,)": "Cluster of every row, -1 for rows left out.",
+    "cluster_sizes_ : ndarray of int, shape (n_clusters,)": "Sizes, within the bounds; floats if "
+    "rows count differently.",
+    "size_bounds_ : ndarray of shape (n_clusters, 2)": "Lower and upper bound of every cluster.",
+    "inertia_ : float": "``J`` over the rows in clusters.",
+    "objective_ : float": "``J`` with ``outlier_cost`` for the rows left out; it was minimized.",
+    "assignment_gap_ : float": "Share of the objective by which the last assignment may be above "
+    "the cheapest one: 0 except for large problems with rows that count differently or must be "
+    "apart.",
+}
+
+
+@estimator
 class _SizeConstrained(_KMeansBase):
     """Everything but the geometry, in which the two methods differ."""
 
+    _common_parameters: ClassVar = {**_KMeansBase._common_parameters, **SIZED_PARAMETERS}
+    _common_attributes: ClassVar = {**_KMeansBase._common_attributes, **SIZED_ATTRIBUTES}
     _geometry: ClassVar[type[Squares] | type[Manhattan]]
 
     n_clusters: Count = 8
@@ -179,6 +212,7 @@ class _SizeConstrained(_KMeansBase):
         )
 
 
+@estimator
 class SizeConstrainedKMeans(_SizeConstrained):
     """k-means with clusters of bounded size, every assignment the cheapest one there is.
 
@@ -193,50 +227,14 @@ class SizeConstrainedKMeans(_SizeConstrained):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
-    min_size, max_size : float >= 0 or array or None, default=None
-        Bounds on the sizes, for all clusters or as an array one for each. Fractions between 0 and 1
-        are shares of all rows; ``1 / n_clusters`` as both bounds asks for clusters that differ by
-        one row at most. Sizes count rows, or add up ``row_sizes`` or ``sample_weight`` if ``fit``
-        gets them.
     outlier_cost : float >= 0 or None, default=None
-        Cost of leaving a row out (label -1) instead of its squared distance; rows that constraints
-        mention are never left out. None: no row is left out.
-    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
-        Initial centers: greedy D² sampling, rows far from each other, random rows, or an array of
-        shape (n_clusters, n_features).
-    n_init : int >= 1, default=5
-        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
-    max_iter : int >= 1, default=300
-        Largest number of iterations of a restart.
-    tol : float >= 0, default=0.0001
-        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
-        features. An objective that does not fall always stops the loop.
-    time_limit : float > 0, default=10.0
-        Seconds for one assignment with rows that count differently or must be apart.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
+        Cost of leaving a row out (label -1) instead of its squared distance; rows that
+        constraints mention are never left out. None: no row is left out.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Centers, in the element type of the rows.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of every row, -1 for rows left out.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
-        Sizes, within the bounds.
-    size_bounds_ : ndarray of shape (n_clusters, 2)
-        Lower and upper bound of every cluster.
-    inertia_ : float
-        ``J`` over the rows in clusters.
-    objective_ : float
-        ``J`` with ``outlier_cost`` for the rows left out; it was minimized.
-    assignment_gap_ : float
-        Share of the objective by which the last assignment may be above the cheapest one: 0 except
-        for large problems with rows that count differently or must be apart.
 
     See Also
     --------
@@ -283,6 +281,7 @@ class SizeConstrainedKMeans(_SizeConstrained):
         )
 
 
+@estimator
 class SizeConstrainedKMedians(_SizeConstrained):
     """k-medians with clusters of bounded size, every assignment the cheapest one there is.
 
@@ -295,50 +294,14 @@ class SizeConstrainedKMedians(_SizeConstrained):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``.
-    min_size, max_size : float >= 0 or array or None, default=None
-        Bounds on the sizes, for all clusters or as an array one for each. Fractions between 0 and 1
-        are shares of all rows; ``1 / n_clusters`` as both bounds asks for clusters that differ by
-        one row at most. Sizes count rows, or add up ``row_sizes`` or ``sample_weight`` if ``fit``
-        gets them.
     outlier_cost : float >= 0 or None, default=None
-        Cost of leaving a row out (label -1) instead of its distance; rows that constraints mention
-        are never left out. None: no row is left out.
-    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
-        Initial centers: greedy D² sampling, rows far from each other, random rows, or an array of
-        shape (n_clusters, n_features).
-    n_init : int >= 1, default=5
-        Number of restarts with different seeds; the best is kept. An array as ``init`` is run once.
-    max_iter : int >= 1, default=300
-        Largest number of iterations of a restart.
-    tol : float >= 0, default=0.0001
-        Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
-        features. An objective that does not fall always stops the loop.
-    time_limit : float > 0, default=10.0
-        Seconds for one assignment with rows that count differently or must be apart.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
+        Cost of leaving a row out (label -1) instead of its distance; rows that constraints
+        mention are never left out. None: no row is left out.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Medians, in the element type of the rows.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Cluster of every row, -1 for rows left out.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
-        Sizes, within the bounds.
-    size_bounds_ : ndarray of shape (n_clusters, 2)
-        Lower and upper bound of every cluster.
-    inertia_ : float
-        ``J`` over the rows in clusters.
-    objective_ : float
-        ``J`` with ``outlier_cost`` for the rows left out; it was minimized.
-    assignment_gap_ : float
-        Share of the objective by which the last assignment may be above the cheapest one: 0 except
-        for large problems with rows that count differently or must be apart.
 
     Notes
     -----
@@ -376,27 +339,9 @@ class SizeConstrainedKMedians(_SizeConstrained):
         source = self._validate_rows(X, reset=False)
         return Manhattan(source, None).distances(self.cluster_centers_.astype(source.dtype))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return minus the sum of the distances (1-norm) of the rows to their nearest centers.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            New rows.
-        y : object
-            Ignored.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            The larger (the closer to 0) the better.
-        """
-        nearest = self.transform(X).min(axis=1).astype(np.float64)
-        if sample_weight is not None:
-            nearest *= np.asarray(sample_weight)
-        return -float(nearest.sum())
+    def _predicted_costs(self, source: RowSource) -> Array:
+        centers = self.cluster_centers_.astype(source.dtype)
+        return Manhattan(source, None).distances(centers).min(axis=1).astype(np.float64)
 
 
 def _row_sizes(row_sizes: Any, weights: Array | None, source: RowSource) -> Array | None:
