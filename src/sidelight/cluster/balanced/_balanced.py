@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
     ArrayLike,
@@ -22,8 +21,9 @@ from sidelight._typing import Array
 from sidelight.assignment import SizedAssignment, assign_sized
 from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, lloyd
 from sidelight.cluster.balanced import _sample_size
+from sidelight.cluster.balanced._base import _BalancedBase
 from sidelight.cluster.balanced._populate import populate, refine
-from sidelight.cluster.directional._directions import Geometry, _DirectionsBase, row_costs
+from sidelight.cluster.directional._directions import Geometry, row_costs
 from sidelight.constraints import Constraints, SizeBounds
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import InvalidParameter
@@ -34,7 +34,7 @@ SAMPLED_PER_CLUSTER = 50
 
 
 @estimator
-class BalancedKMeans(_DirectionsBase):
+class BalancedKMeans(_BalancedBase):
     """k-means with a minimum cluster size that always holds, for many rows.
 
     Minimizes::
@@ -119,8 +119,6 @@ class BalancedKMeans(_DirectionsBase):
 for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
     """
 
-    _uses_pairs = "SizeConstrainedKMeans uses sizes and pairs together."
-
     n_clusters: Count = 8
     _: KW_ONLY
     balance: Share = 0.9
@@ -171,21 +169,8 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
         self.size_bounds_ = np.tile((float(min_size), float(source.n_rows)), (self.n_clusters, 1))
         return self._set_fitted_attributes(self._in_units(best), known)
 
-    def predict_sized(self, X: Any) -> Array:
-        """Return clusters of new rows in which every cluster gets its minimum share, as in the fit.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_samples,)
-            Cluster of every row.
-        """
-        check_is_fitted(self)
-        source = self._validate_rows(X, reset=False)
+    def _sized_labels(self, source: RowSource) -> Array:
+        """Give every cluster its minimum share of the rows, as in the fit."""
         min_size = int(self.min_size_ / len(self.labels_) * source.n_rows + 1e-9)
         nowhere = np.full(source.n_rows, -1, dtype=np.int32)
         rows = MinimumSizeRows(source, self.geometry, self.assignment, min_size, nowhere)

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.alternation import alternate
 from sidelight._fit.parameters import (
@@ -27,6 +26,7 @@ from sidelight._fit.parameters import (
 from sidelight._fit.views import UnitRows
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
+from sidelight.cluster.balanced._base import _BalancedBase
 from sidelight.cluster.balanced._competition import Clusters, Rule, Stream, add_up_clusters
 from sidelight.cluster.balanced._competition_passes import (
     Batch,
@@ -37,7 +37,6 @@ from sidelight.cluster.balanced._competition_passes import (
     State,
     feed,
 )
-from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.tags import MethodTags
@@ -47,7 +46,7 @@ BATCH_PENALTY = 0.1
 
 
 @estimator
-class FrequencySensitiveKMeans(_DirectionsBase):
+class FrequencySensitiveKMeans(_BalancedBase):
     """Spherical k-means in which clusters with many rows attract less: balance as a tendency.
 
     A row ``x`` of unit length goes to the cluster with the largest::
@@ -139,6 +138,8 @@ class FrequencySensitiveKMeans(_DirectionsBase):
     (300, 49.9)
     """
 
+    _uses_pairs = "HMRFKMeans uses them for directions."
+
     n_clusters: Count = 8
     _: KW_ONLY
     mode: Literal["batch", "partial", "full", "streaming"] = "batch"
@@ -227,21 +228,8 @@ class FrequencySensitiveKMeans(_DirectionsBase):
         self._set_competition(rule, self._stream)
         return self
 
-    def predict_sized(self, X: Any) -> Array:
-        """Return the clusters that win new rows with the counts they have.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_samples,)
-            Cluster of every row.
-        """
-        check_is_fitted(self)
-        source = self._validate_rows(X, reset=False)
+    def _sized_labels(self, source: RowSource) -> Array:
+        """Let the clusters compete for the rows with the counts they have."""
         return self._competition.label(source, self.cluster_centers_, self.effective_counts_)
 
     def _set_competition(self, rule: Rule, stream: Stream) -> None:

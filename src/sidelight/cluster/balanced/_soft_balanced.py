@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.alternation import alternate
 from sidelight._fit.checks import check_weights
@@ -25,8 +24,9 @@ from sidelight._fit.parameters import (
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult, Project
+from sidelight.cluster.balanced._base import _BalancedBase
 from sidelight.cluster.balanced._sinkhorn import Balance, balance, memberships
-from sidelight.cluster.directional._directions import Geometry, _DirectionsBase, row_costs
+from sidelight.cluster.directional._directions import Geometry, row_costs
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
@@ -38,7 +38,7 @@ ITERATIONS_ON_THE_WAY = 5
 
 
 @estimator
-class SoftBalancedKMeans(_DirectionsBase):
+class SoftBalancedKMeans(_BalancedBase):
     """k-means with memberships in which every cluster gets exactly its share of the rows.
 
     Minimizes over memberships ``P`` (rows sum to 1) and centers ``μ``::
@@ -115,8 +115,6 @@ class SoftBalancedKMeans(_DirectionsBase):
     array([3., 3.])
     """
 
-    _uses_pairs = "SizeConstrainedKMeans uses sizes and pairs together."
-
     n_clusters: Count = 8
     _: KW_ONLY
     temperature: FinitePositive = 0.01
@@ -178,22 +176,9 @@ class SoftBalancedKMeans(_DirectionsBase):
             )
         return self
 
-    def predict_sized(self, X: Any) -> Array:
-        """Return the clusters of largest membership of new rows, at the multipliers of the fit.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_samples,)
-            Cluster of every row.
-        """
-        check_is_fitted(self)
-        found = self._memberships(self._validate_rows(X, reset=False))
-        return np.argmax(found, axis=1).astype(np.int32)
+    def _sized_labels(self, source: RowSource) -> Array:
+        """Take the clusters of largest membership, at the multipliers of the fit."""
+        return np.argmax(self._memberships(source), axis=1).astype(np.int32)
 
     def _shares(self) -> Array:
         """Read the target sizes as shares of the rows."""

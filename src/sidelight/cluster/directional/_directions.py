@@ -114,18 +114,6 @@ class _DirectionsBase(_KMeansBase):
         )
 
     def transform(self, X: Any) -> Array:
-        """Return the distance of every row to every center.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters)
-            Distances in the element type of the rows; for directions 1 minus the cosine.
-        """
         if self.geometry != "cosine":
             return super().transform(X)
         check_is_fitted(self)
