@@ -93,7 +93,7 @@ def published_table(names: tuple[str, ...], runs: int) -> Section:
         "Rand index (%) without → with 25 random constraints on the raw data; published by "
         "Davidson, Wagstaff and Basu (2006), mean of 1000 trials; ours: mean ± standard error of "
         f"{runs} runs. The published start is one random start (COP-KMeans) or the largest "
-        "neighbourhoods completed by the perturbed global mean (PCK-means); our defaults are ten "
+        "neighborhoods completed by the perturbed global mean (PCK-means); our defaults are ten "
         "starts. The last column counts only pairs of rows that no constraint mentions. Violations "
         "cost the mean squared distance to the mean. The published 43.4 of unconstrained PCK-means "
         "on glass is not what k-means from either kind of start gives."
