@@ -13,6 +13,7 @@ from sidelight._fit import restarts
 from sidelight.engine import threads
 
 X, Y = make_blobs(240, n_features=3, centers=4, cluster_std=2.5, random_state=5)
+X = X - X.min(axis=0)  # counts are not negative
 PAIRS = Constraints.sample(Y, 25, random_state=0)
 
 ESTIMATORS = [
@@ -26,6 +27,18 @@ ESTIMATORS = [
     (mixture.DiscriminativeMixture(4, n_init=3), PAIRS),
     (mixture.DiscriminativeMixture(2, n_init=3, penalty="validate", max_iter=20), PAIRS),
     (mixture.ProjectedDiscriminativeMixture(4, n_init=3), PAIRS),
+    (mixture.GaussianMixture(4, init_params="random", n_init=3, max_iter=30), PAIRS),
+    (mixture.GaussianMixture(4, covariance_type="factor", n_init=3, max_iter=30), None),
+    (mixture.MultinomialMixture(4, init_params="random", n_init=3), None),
+    (mixture.BernoulliMixture(4, threshold=5.0, init_params="random", n_init=3), None),
+    (mixture.CategoricalMixture(4, init_params="random", n_init=3), None),
+    (mixture.VonMisesFisherMixture(4, init_params="random", n_init=3), None),
+    (mixture.ChunkletMixture(4, n_init=3, max_iter=30), PAIRS),
+    (mixture.ChunkletMixture(4, inference="forest", variant="published", n_init=3), PAIRS),
+    (mixture.MeanFieldMixture(4, n_init=3, max_iter=30), PAIRS),
+    (mixture.PenalizedMixture(4, init_params="random", n_init=3, max_iter=30), PAIRS),
+    (mixture.PenalizedMixture(4, inference="gibbs", n_sweeps=5, n_init=3, max_iter=15), PAIRS),
+    (mixture.PenalizedMixture(4, inference="mean-field", penalty=0.7, n_init=3), PAIRS),
 ]
 
 

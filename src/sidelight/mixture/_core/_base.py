@@ -37,6 +37,22 @@ from sidelight.mixture._core._em import (
 #: Names of rough clusters to start from.
 StartName: TypeAlias = Literal["kmeans", "k-means++", "random_from_data", "random"]
 
+#: Parameters that mean the same in all mixtures that have them.
+COMMON_PARAMETERS = {
+    "n_components": "Number of components ``k``.",
+    "covariance_type": "Shape of the covariances: one matrix per component, one for all, variances "
+    "per component and feature, or one variance per component.",
+    "tol": "Stop when an iteration improves the objective, which is per row, by no more than this.",
+    "reg_covar": "Added to the variances, which keeps components from collapsing onto single rows.",
+    "init_params": "Rough clusters to start from: k-means, a single step of it from k-means++ or "
+    "from random rows, or random clusters.",
+    "weights_init": "Initial mixing weights; by default those of the rough clusters.",
+    "means_init": "Initial means; by default those of the rough clusters.",
+    "precisions_init": "Initial precisions, shaped like ``precisions_``; by default those of the "
+    "rough clusters.",
+    "warm_start": "Whether to start from the parameters of the last fit.",
+}
+
 
 class MixtureBase(
     ClassNamePrefixFeaturesOutMixin,
@@ -50,6 +66,11 @@ class MixtureBase(
     ``verbose``; in ``fit`` they find an :class:`EMResult` and pass it to
     :meth:`_set_fitted_attributes`. New rows are measured by ``_components`` and ``_log_weights``.
     """
+
+    _common_parameters = COMMON_PARAMETERS
+    _common_attributes = Clusterer._common_attributes | {
+        "weights_ : ndarray of shape (n_components,)": "Mixing weights ``π``."
+    }
 
     n_components: int
     max_iter: int

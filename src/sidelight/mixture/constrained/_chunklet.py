@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.checks import check_weights
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity
+from sidelight._fit.parameters import Count, estimator
 from sidelight._typing import Array
 from sidelight.cluster import COPKMeans
 from sidelight.constraints import Constraints
@@ -16,11 +17,12 @@ from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import Parameters, StartName, rough_clusters
 from sidelight.mixture.field._rows import ConstrainedRows, Sampling, hard_rows
-from sidelight.mixture.gaussian._components import CovarianceType, GaussianBase
+from sidelight.mixture.gaussian._components import GaussianEMBase
 from sidelight.tags import MethodTags
 
 
-class ChunkletMixture(GaussianBase):
+@estimator
+class ChunkletMixture(GaussianEMBase):
     r"""Gaussian mixture in which every constraint holds: EM over the labelings that comply.
 
     Must-link components ("chunklets") ``X_j`` come from one component of the mixture as a whole,
@@ -43,8 +45,6 @@ class ChunkletMixture(GaussianBase):
 
     Parameters
     ----------
-    n_components : int >= 1, default=1
-        Number of components ``k``.
     sampling : {"points", "chunklets"}, default="points"
         Origin of must-linked rows. ``"points"``: rows were drawn independently, and some were found
         to belong together, as when people are shown random pairs. ``"chunklets"``: groups were
@@ -58,46 +58,17 @@ class ChunkletMixture(GaussianBase):
         Denominator of the likelihood, on which the mixing weights depend. ``"exact"``: that of the
         e-step. ``"published"``: only cannot-links that share no chunklet count in it (the source's
         pseudo-likelihood, kept to where it is sound), which costs next to nothing.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        Shape of the covariances: one matrix per component, one for all, variances per component
-        and feature, or one variance per component.
-    tol : float >= 0, default=1e-05
-        Stop when an iteration gains no more log-likelihood than this per row.
-    reg_covar : float >= 0, default=1e-06
-        Added to the variances, which keeps components from collapsing onto single rows.
-    max_iter : int >= 1, default=200
-        Largest number of iterations of a restart.
-    n_init : int >= 1, default=2
-        Number of restarts, of which the best is kept. Given means and precisions, or a warm start,
-        are run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters to start from, in which every constraint holds. ``"kmeans"``: by turns
         constrained k-means and random ones, which commit themselves to no split, so that linked
         rows lead. Or a single step of constrained k-means from k-means++ or random rows, or random
         ones only.
-    weights_init, means_init, precisions_init : array or None, default=None
-        Parameters to start from, shaped like the fitted ones; by default they come from the rough
-        clusters.
-    warm_start : bool, default=False
-        Whether to start from the parameters of the last fit.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_components,)
-        Mixing weights ``π``.
-    means_ : ndarray of shape (n_components, n_features)
-        Means.
-    covariances_, precisions_, precisions_cholesky_ : ndarray
-        Covariances, their inverses and factors of these, shaped as in scikit-learn.
     labels_ : ndarray of int32, shape (n_samples,)
         Most probable components of all rows together; every constraint holds. :meth:`predict`
         gives those of the mixture alone.
-    classes_ : ndarray
-        Known class that each of the first components stands for.
     inference_ : dict of str to int
         Number of chunklets (single rows under cannot-links included) by method of inference.
     n_dropped_ : int
@@ -133,42 +104,11 @@ class ChunkletMixture(GaussianBase):
     (1, 1, 0)
     """
 
-    def __init__(
-        self,
-        n_components: Count = 1,
-        *,
-        sampling: Sampling = "points",
-        inference: Literal["auto", "exact", "forest"] = "auto",
-        variant: Literal["exact", "published"] = "exact",
-        covariance_type: CovarianceType = "full",
-        tol: NonNegative = 1e-5,
-        reg_covar: NonNegative = 1e-6,
-        max_iter: Count = 200,
-        n_init: Count = 2,
-        init_params: StartName = "kmeans",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
-        precisions_init: ArrayLike | None = None,
-        warm_start: bool = False,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.sampling = sampling
-        self.inference = inference
-        self.variant = variant
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    sampling: Sampling = "points"
+    inference: Literal["auto", "exact", "forest"] = "auto"
+    variant: Literal["exact", "published"] = "exact"
+    n_init: Count = 2
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

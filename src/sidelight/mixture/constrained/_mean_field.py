@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, Self
 
 import numpy as np
 
 from sidelight._fit.checks import check_weights
 from sidelight._fit.parameters import (
-    ArrayLike,
     Auto,
     Count,
     FinitePositive,
     Interval,
     NonNegative,
-    Seed,
-    Verbosity,
+    estimator,
 )
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture._core import EMResult, Parameters, StartName, log_joint_blocks, most_probable
+from sidelight.mixture._core import EMResult, Parameters, log_joint_blocks, most_probable
 from sidelight.mixture.constrained._tempered import temper_em
 from sidelight.mixture.field._rows import ConstrainedRows, coupled_rows
-from sidelight.mixture.gaussian._components import CovarianceType, GaussianBase
+from sidelight.mixture.gaussian._components import GaussianEMBase
 from sidelight.tags import MethodTags
 
 #: ``λ`` of ``penalty="auto"``: pairs are trusted.
@@ -36,7 +35,8 @@ FEW = 20
 GRID = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
-class MeanFieldMixture(GaussianBase):
+@estimator
+class MeanFieldMixture(GaussianEMBase):
     r"""Gaussian mixture under the labeling prior of highest entropy, by mean field.
 
     Of all priors over labelings that violate pairs no more than so often, the one of highest
@@ -57,8 +57,6 @@ class MeanFieldMixture(GaussianBase):
 
     Parameters
     ----------
-    n_components : int >= 1, default=1
-        Number of components ``k``.
     penalty : float >= 0 or "auto", default="auto"
         ``λ`` of a pair of weight 1, in units of the log-likelihood. Where some pairs are wrong, the
         logarithm of the odds that a pair is right, ``log(γ / (1 - γ))``, is a good choice.
@@ -75,43 +73,12 @@ class MeanFieldMixture(GaussianBase):
         Whether to start every other restart, the first included, from the whole data and let the
         temperature of the data term fall, so that the constraints lead; otherwise restarts begin
         with rough clusters.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        Shape of the covariances: one matrix per component, one for all, variances per component
-        and feature, or one variance per component.
-    tol : float >= 0, default=1e-05
-        Stop when an iteration gains no more of the bound than this per row.
-    reg_covar : float >= 0, default=1e-06
-        Added to the variances, which keeps components from collapsing onto single rows.
-    max_iter : int >= 1, default=200
-        Largest number of iterations of a restart, after annealing.
-    n_init : int >= 1, default=2
-        Number of restarts, of which the best is kept. Given means and precisions, or a warm start,
-        are run once.
-    init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
-        Rough clusters to start from.
-    weights_init, means_init, precisions_init : array or None, default=None
-        Parameters to start from, shaped like the fitted ones; by default they come from the rough
-        clusters. There is no annealing with any of them.
-    warm_start : bool, default=False
-        Whether to start from the parameters of the last fit.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_components,)
-        Mixing weights ``π``.
-    means_ : ndarray of shape (n_components, n_features)
-        Means.
-    covariances_, precisions_, precisions_cholesky_ : ndarray
-        Covariances, their inverses and factors of these, shaped as in scikit-learn.
     labels_ : ndarray of int32, shape (n_samples,)
         Component of highest responsibility of every row. :meth:`predict` gives those of the mixture
         alone.
-    classes_ : ndarray
-        Known class that each of the first components stands for.
     penalty_, constraint_weight_ : float
         ``λ`` and ``η`` that were used.
     search_ : dict of str to ndarray
@@ -150,44 +117,12 @@ class MeanFieldMixture(GaussianBase):
     (1, 1, 0)
     """
 
-    def __init__(
-        self,
-        n_components: Count = 1,
-        *,
-        penalty: NonNegative | Auto = "auto",
-        constraint_weight: FinitePositive | Auto = 1.0,
-        n_splits: Annotated[int, Interval(2)] = 3,
-        annealing: bool = True,
-        covariance_type: CovarianceType = "full",
-        tol: NonNegative = 1e-5,
-        reg_covar: NonNegative = 1e-6,
-        max_iter: Count = 200,
-        n_init: Count = 2,
-        init_params: StartName = "kmeans",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
-        precisions_init: ArrayLike | None = None,
-        warm_start: bool = False,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.penalty = penalty
-        self.constraint_weight = constraint_weight
-        self.n_splits = n_splits
-        self.annealing = annealing
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    penalty: NonNegative | Auto = "auto"
+    constraint_weight: FinitePositive | Auto = 1.0
+    n_splits: Annotated[int, Interval(2)] = 3
+    annealing: bool = True
+    n_init: Count = 2
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

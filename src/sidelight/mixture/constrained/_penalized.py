@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from sidelight._fit.checks import check_weights
-from sidelight._fit.parameters import ArrayLike, Auto, Count, NonNegative, Seed, Verbosity
+from sidelight._fit.parameters import (
+    Auto,
+    Count,
+    NonNegative,
+    estimator,
+)
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
-from sidelight.mixture._core import StartName
 from sidelight.mixture.field._rows import coupled_rows
-from sidelight.mixture.gaussian._components import CovarianceType, GaussianBase
+from sidelight.mixture.gaussian._components import GaussianEMBase
 from sidelight.tags import MethodTags
 
 
-class PenalizedMixture(GaussianBase):
+@estimator
+class PenalizedMixture(GaussianEMBase):
     r"""Gaussian mixture whose prior prefers labelings that agree with the pairs (PPC).
 
     The components ``z`` of the rows are not independent: pairs with a weight ``w > 0`` prefer to be
@@ -38,8 +44,6 @@ class PenalizedMixture(GaussianBase):
 
     Parameters
     ----------
-    n_components : int >= 1, default=1
-        Number of components ``k``.
     penalty : float >= 0 or "auto", default="auto"
         ``|w|`` of a pair of weight 1, which the weights of the pairs multiply: a violated pair
         costs ``2 |w|`` of the log-likelihood. ``numpy.inf``: all pairs are certain. ``"auto"``: 3,
@@ -48,9 +52,6 @@ class PenalizedMixture(GaussianBase):
         Whether the weights of the pairs are probabilities ``γ`` that a statement is right: then
         ``w = ±½ log(γ / (1 - γ))``, 1 is certain and below one half speaks for the opposite.
         So ``w = 3`` is a certainty of 0.9975, and 1.3 one of 0.93.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        Shape of the covariances: one matrix per component, one for all, variances per component
-        and feature, or one variance per component.
     inference : {"auto", "exact", "forest", "gibbs", "mean-field"}, default="auto"
         Method for the posterior in a connected part of the pairs. ``"auto"``: exact, by belief
         propagation on trees and a junction tree with tables of up to a million entries elsewhere;
@@ -59,42 +60,14 @@ class PenalizedMixture(GaussianBase):
         ``n_sweeps`` sweeps of Gibbs sampling. ``"mean-field"``: independent rows that fit best.
     n_sweeps : int >= 1, default=50
         Number of sweeps of Gibbs sampling in an iteration, in each of four chains.
-    tol : float >= 0, default=1e-05
-        Stop when an iteration gains no more log-likelihood than this per row.
-    reg_covar : float >= 0, default=1e-06
-        Added to the variances, which keeps components from collapsing onto single rows.
-    max_iter : int >= 1, default=200
-        Largest number of iterations of a restart.
-    n_init : int >= 1, default=1
-        Number of restarts, of which the best is kept. Given means and precisions, or a warm start,
-        are run once.
-    init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
-        Rough clusters to start from.
-    weights_init, means_init, precisions_init : array or None, default=None
-        Parameters to start from, shaped like the fitted ones; by default they come from the rough
-        clusters.
-    warm_start : bool, default=False
-        Whether to start from the parameters of the last fit.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_components,)
-        Mixing weights ``π``.
-    means_ : ndarray of shape (n_components, n_features)
-        Means.
-    covariances_, precisions_, precisions_cholesky_ : ndarray
-        Covariances, their inverses and factors of these, shaped as in scikit-learn.
     labels_ : ndarray of int32, shape (n_samples,)
         Most probable components of the rows, those of a connected part together; certain
         knowledge is satisfied. :meth:`predict` gives those of the mixture alone.
     penalty_ : float
         ``|w|`` that was used.
-    classes_ : ndarray
-        Known class that each of the first components stands for.
     inference_ : dict of str to int
         Number of constrained rows (or groups of them) by method of inference.
     objective_, history_ : float, ndarray
@@ -131,44 +104,11 @@ class PenalizedMixture(GaussianBase):
     (1, 1, 0)
     """
 
-    def __init__(
-        self,
-        n_components: Count = 1,
-        *,
-        penalty: NonNegative | Auto = "auto",
-        certainty: bool = False,
-        covariance_type: CovarianceType = "full",
-        inference: Literal["auto", "exact", "forest", "gibbs", "mean-field"] = "auto",
-        n_sweeps: Count = 50,
-        tol: NonNegative = 1e-5,
-        reg_covar: NonNegative = 1e-6,
-        max_iter: Count = 200,
-        n_init: Count = 1,
-        init_params: StartName = "kmeans",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
-        precisions_init: ArrayLike | None = None,
-        warm_start: bool = False,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.penalty = penalty
-        self.certainty = certainty
-        self.covariance_type = covariance_type
-        self.inference = inference
-        self.n_sweeps = n_sweeps
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    penalty: NonNegative | Auto = "auto"
+    certainty: bool = False
+    inference: Literal["auto", "exact", "forest", "gibbs", "mean-field"] = "auto"
+    n_sweeps: Count = 50
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 
 from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity, estimator
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import (
@@ -21,11 +23,26 @@ from sidelight.mixture._core import (
 )
 
 
+@estimator
 class FamilyMixture(MixtureBase):
     """A mixture of one family: subclasses say which components a first m-step starts from."""
 
-    n_init: int
-    init_params: StartName
+    _common_attributes = MixtureBase._common_attributes | {
+        "labels_ : ndarray of int32, shape (n_samples,)": "Most probable component of every row; "
+        "that of its class where that is known.",
+        "classes_ : ndarray": "Known class that each of the first components stands for.",
+        "objective_ : float": "Negative log-likelihood (and log-prior) per row at the end.",
+    }
+
+    n_components: Count = 2
+    _: KW_ONLY
+    tol: NonNegative = 1e-5
+    max_iter: Count = 200
+    n_init: Count = 5
+    init_params: StartName = "kmeans"
+    warm_start: bool = False
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     @abstractmethod
     def _whole_data(self, source: RowSource) -> Any:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.parameters import Count, FinitePositive, NonNegative, Seed, Verbosity
+from sidelight._fit.parameters import FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture._core import ExponentialFamily, StartName, Statistics
+from sidelight.mixture._core import ExponentialFamily, Statistics
 from sidelight.mixture.families._base import FamilyMixture
 from sidelight.tags import MethodTags
 
@@ -87,6 +87,7 @@ class BernoulliComponents(ExponentialFamily):
         return (rng.uniform(size=(n, len(yes))) < yes).astype(np.float64)
 
 
+@estimator
 class BernoulliMixture(FamilyMixture):
     """Mixture of Bernoullis by EM, for yes-or-no features, some of which may be unknown.
 
@@ -99,40 +100,15 @@ class BernoulliMixture(FamilyMixture):
 
     Parameters
     ----------
-    n_components : int >= 1, default=2
-        Number of components ``k``.
     threshold : float, default=0.0
         Values above ``threshold`` are yes, others no.
     alpha : float > 0, finite, default=0.1
         Number of imagined observations of yes and of no per component and feature.
-    tol : float >= 0, default=1e-05
-        Stop when an iteration gains no more than this per row.
-    max_iter : int >= 1, default=200
-        Largest number of iterations of a restart.
-    n_init : int >= 1, default=5
-        Number of restarts, of which the best is kept. A warm start is run once.
-    init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
-        Rough clusters to start from.
-    warm_start : bool, default=False
-        Whether to start from the parameters of the last fit.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_components,)
-        Mixing weights ``π``.
     means_ : ndarray of shape (n_components, n_features)
         Probabilities ``θ`` of a yes.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Most probable component of every row; that of its class where that is known.
-    classes_ : ndarray
-        Known class that each of the first components stands for.
-    objective_, history_ : float, ndarray
-        Negative log-likelihood (and log-prior) per row at the end, and at every iteration; never
-        rises.
 
     Examples
     --------
@@ -144,30 +120,9 @@ class BernoulliMixture(FamilyMixture):
     True
     """
 
-    def __init__(
-        self,
-        n_components: Count = 2,
-        *,
-        threshold: float = 0.0,
-        alpha: FinitePositive = 0.1,
-        tol: NonNegative = 1e-5,
-        max_iter: Count = 200,
-        n_init: Count = 5,
-        init_params: StartName = "kmeans",
-        warm_start: bool = False,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.threshold = threshold
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    threshold: float = 0.0
+    alpha: FinitePositive = 0.1
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

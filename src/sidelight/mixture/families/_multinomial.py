@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
 
-from sidelight._fit.parameters import Count, FinitePositive, NonNegative, Seed, Verbosity
+from sidelight._fit.parameters import FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core import MultinomialComponents, StartName
+from sidelight.mixture._core import MultinomialComponents
 from sidelight.mixture.families._base import FamilyMixture
 from sidelight.tags import MethodTags
 
 
+@estimator
 class MultinomialMixture(FamilyMixture):
     """Mixture of multinomials by EM, for counts: naive Bayes without (or with few) labels.
 
@@ -27,38 +29,13 @@ class MultinomialMixture(FamilyMixture):
 
     Parameters
     ----------
-    n_components : int >= 1, default=2
-        Number of components ``k``.
     alpha : float > 0, finite, default=0.01
         Number added to every count, so that words that a component has not seen stay possible.
-    tol : float >= 0, default=1e-05
-        Stop when an iteration gains no more than this per row.
-    max_iter : int >= 1, default=200
-        Largest number of iterations of a restart.
-    n_init : int >= 1, default=5
-        Number of restarts, of which the best is kept. A warm start is run once.
-    init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
-        Rough clusters of the shares of the words to start from.
-    warm_start : bool, default=False
-        Whether to start from the parameters of the last fit.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_components,)
-        Mixing weights ``π``.
     feature_log_prob_ : ndarray of shape (n_components, n_features)
         ``log θ``.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Most probable component of every row; that of its class where that is known.
-    classes_ : ndarray
-        Known class that each of the first components stands for.
-    objective_, history_ : float, ndarray
-        Negative log-likelihood (and log-prior) per row at the end, and at every iteration; never
-        rises.
 
     Examples
     --------
@@ -69,28 +46,8 @@ class MultinomialMixture(FamilyMixture):
     array([0, 0, 1, 1], dtype=int32)
     """
 
-    def __init__(
-        self,
-        n_components: Count = 2,
-        *,
-        alpha: FinitePositive = 0.01,
-        tol: NonNegative = 1e-5,
-        max_iter: Count = 200,
-        n_init: Count = 5,
-        init_params: StartName = "kmeans",
-        warm_start: bool = False,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    alpha: FinitePositive = 0.01
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -6,17 +6,17 @@ log c_D(κ) = (D/2 - 1) log κ - (D/2) log 2π - log I_{D/2 - 1}(κ)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.parameters import Count, FinitePositive, NonNegative, Seed, Verbosity
+from sidelight._fit.parameters import FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core import ExponentialFamily, StartName, Statistics, as_floats
+from sidelight.mixture._core import ExponentialFamily, Statistics, as_floats
 from sidelight.mixture.families._base import FamilyMixture
 from sidelight.mixture.families._bessel import concentration, log_bessel
 from sidelight.tags import MethodTags
@@ -91,6 +91,7 @@ class DirectionComponents(ExponentialFamily):
         return cosines[:, None] * mean + np.sqrt(1 - cosines**2)[:, None] * sideways
 
 
+@estimator
 class VonMisesFisherMixture(FamilyMixture):
     """Mixture of von Mises-Fisher distributions by EM, for directions such as documents.
 
@@ -103,40 +104,15 @@ class VonMisesFisherMixture(FamilyMixture):
 
     Parameters
     ----------
-    n_components : int >= 1, default=2
-        Number of components ``k``.
     max_concentration : float > 0, finite, default=1000000.0
         Upper bound of the concentrations, also where all rows of a component are the same.
-    tol : float >= 0, default=1e-05
-        Stop when an iteration gains no more than this per row.
-    max_iter : int >= 1, default=200
-        Largest number of iterations of a restart.
-    n_init : int >= 1, default=5
-        Number of restarts, of which the best is kept. A warm start is run once.
-    init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
-        Rough clusters of the directions to start from.
-    warm_start : bool, default=False
-        Whether to start from the parameters of the last fit.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_components,)
-        Mixing weights ``π``.
     means_ : ndarray of shape (n_components, n_features)
         Mean directions ``μ``.
     concentrations_ : ndarray of shape (n_components,)
         Concentrations ``κ``.
-    labels_ : ndarray of int32, shape (n_samples,)
-        Most probable component of every row; that of its class where that is known.
-    classes_ : ndarray
-        Known class that each of the first components stands for.
-    objective_, history_ : float, ndarray
-        Negative log-likelihood (and log-prior) per row at the end, and at every iteration; never
-        rises.
 
     Examples
     --------
@@ -148,28 +124,8 @@ class VonMisesFisherMixture(FamilyMixture):
     True
     """
 
-    def __init__(
-        self,
-        n_components: Count = 2,
-        *,
-        max_concentration: FinitePositive = 1e6,
-        tol: NonNegative = 1e-5,
-        max_iter: Count = 200,
-        n_init: Count = 5,
-        init_params: StartName = "kmeans",
-        warm_start: bool = False,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.max_concentration = max_concentration
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    max_concentration: FinitePositive = 1e6
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -239,12 +239,15 @@ class ConstraintField:
         start = np.asarray(log_pi, dtype=np.float64)
         return self._prior_model(len(wanted)).match(wanted, start, free)
 
+    def prepare(self, k: int) -> None:
+        """Make everything that does not change while EM runs with ``k`` labels."""
+        self._prior_model(k)
+
     def restarted(self, k: int, rng: np.random.RandomState) -> Self:
         """The same field with inference state and a generator of its own, for another run of EM.
 
-        Everything that does not change while EM runs with ``k`` labels is shared.
+        The field has been prepared for ``k`` labels, since restarts may run at the same time.
         """
-        self._prior_model(k)
         other = copy.copy(self)
         other._plans = {k: [inference.restarted(rng) for inference in self._plan(k)]}
         return other

@@ -152,6 +152,12 @@ class ConstrainedRows:
         self._size = np.bincount(self._node, self._share, minlength=n_nodes)
         self._exponent = self._size[self._open] if sampling == "points" else np.ones(n_open)
 
+    def prepared(self) -> Self:
+        """Make what restarts share before any of them runs."""
+        for field in (self.field, self._prior):
+            field.prepare(self.n_components)
+        return self
+
     def restarted(self, rng: np.random.RandomState) -> Self:
         """The same rows with inference state of their own, for another run of EM."""
         other = copy.copy(self)
@@ -254,7 +260,8 @@ def coupled_rows(
     barred[labelled] = True
     barred[labelled, component[labelled]] = False
     nodes = Nodes(rows, of_row, np.full(len(chosen), -1), barred, components, classes)
-    return ConstrainedRows(nodes, number[ends], coupling[~linked], sample_weight, **options)
+    found = ConstrainedRows(nodes, number[ends], coupling[~linked], sample_weight, **options)
+    return found.prepared()
 
 
 def _couplings(known: Constraints, strength: float, certainties: bool) -> tuple[Array, Array]:
@@ -361,7 +368,7 @@ def hard_rows(
         **options,
     )
     _warn_of_dropped_links(found.field, n_components, inference)
-    return found
+    return found.prepared()
 
 
 def _node_means(source: RowSource, rows: Array, node: Array) -> Array:

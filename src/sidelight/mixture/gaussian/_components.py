@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
+from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
 from sidelight._kernels.mixture.responsibilities import product_columns
 from sidelight._typing import Array
 from sidelight.engine import RowSource
@@ -462,6 +463,34 @@ class GaussianBase(MixtureBase):
             ),
             sample_weight,
         )
+
+
+@estimator
+class GaussianEMBase(GaussianBase):
+    """Mixtures of Gaussians by EM: the parameters that all of them have."""
+
+    _common_attributes = GaussianBase._common_attributes | {
+        "means_ : ndarray of shape (n_components, n_features)": "Means.",
+        "covariances_ : ndarray": "Covariances, shaped as in scikit-learn.",
+        "precisions_ : ndarray": "Inverses of the covariances.",
+        "precisions_cholesky_ : ndarray": "Factors of the precisions.",
+        "classes_ : ndarray": "Known class that each of the first components stands for.",
+    }
+
+    n_components: Count = 1
+    _: KW_ONLY
+    covariance_type: CovarianceType = "full"
+    tol: NonNegative = 1e-5
+    reg_covar: NonNegative = 1e-6
+    max_iter: Count = 200
+    n_init: Count = 1
+    init_params: StartName = "kmeans"
+    weights_init: ArrayLike | None = None
+    means_init: ArrayLike | None = None
+    precisions_init: ArrayLike | None = None
+    warm_start: bool = False
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
 
 def given_parameters(

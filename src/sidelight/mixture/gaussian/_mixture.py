@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,19 +10,22 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.checks import check_weights
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, Whole
+from sidelight._fit.parameters import (
+    NonNegative,
+    Whole,
+    estimator,
+)
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import (
     LabelledRows,
     Parameters,
-    StartName,
     feature_tiles,
     known_classes,
     log_joint_blocks,
 )
-from sidelight.mixture.gaussian._components import GaussianBase, one_gaussian
+from sidelight.mixture.gaussian._components import GaussianEMBase, one_gaussian
 from sidelight.mixture.gaussian._low_rank import (
     LOW_RANK_TYPES,
     LowRankComponents,
@@ -48,7 +51,8 @@ PARAMETERS = (
 )
 
 
-class GaussianMixture(GaussianBase):
+@estimator
+class GaussianMixture(GaussianEMBase):
     """Mixture of Gaussians by expectation maximization: missing values, partial labels, factors.
 
     Maximizes the log-likelihood ``L = Σ_n w_n log Σ_s π_s N(x_n; μ_s, Σ_s)`` by turns: the
@@ -69,8 +73,6 @@ class GaussianMixture(GaussianBase):
 
     Parameters
     ----------
-    n_components : int >= 1, default=1
-        Number of components ``k``.
     covariance_type : {"full", "tied", "diag", "spherical", "factor", "ppca", "subspace"}, \
 default="full"
         Shape of the covariances: one matrix per component, one for all, variances per component
@@ -79,37 +81,18 @@ default="full"
         k-subspaces type (also the same variance along all factors).
     n_factors : int >= 0, default=1
         Number of factors of low-rank covariances, below the number of features.
-    tol : float >= 0, default=1e-05
-        Stop when an iteration gains no more log-likelihood than this per row.
-    reg_covar : float >= 0, default=1e-06
-        Added to the variances, which keeps components from collapsing onto single rows.
     measurement_noise : float >= 0, default=0.0
         Standard deviation of each measurement: rows are small Gaussians of this width and their
         expected likelihood is maximized, a bounded problem with an exact ascent. Not with missing
         values.
-    max_iter : int >= 1, default=200
-        Largest number of iterations of a restart.
-    n_init : int >= 1, default=1
-        Number of restarts, of which the best is kept. Given means and precisions, or a warm start,
-        are run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters to start from; missing values are the means of their columns there.
     weights_init, means_init, precisions_init : array or None, default=None
         Parameters to start from, shaped like the fitted ones; by default they come from the rough
         clusters. Low-rank covariances always do.
-    warm_start : bool, default=False
-        Whether to start from the parameters of the last fit.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_components,)
-        Mixing weights ``π``.
-    means_ : ndarray of shape (n_components, n_features)
-        Means.
     covariances_, precisions_, precisions_cholesky_ : ndarray
         Covariances, their inverses and factors of these, shaped as in scikit-learn. Of low-rank
         ones only the covariances, as matrices, up to 200 features.
@@ -119,8 +102,6 @@ default="full"
         ``Ψ`` of low-rank covariances: for every feature ("factor"), or one for all.
     labels_ : ndarray of int32, shape (n_samples,)
         Most probable component of every row; that of its class where that is known.
-    classes_ : ndarray
-        Known class that each of the first components stands for.
     objective_, history_ : float, ndarray
         Negative log-likelihood per row at the end, and at every iteration; never rises.
 
@@ -139,42 +120,12 @@ default="full"
     [[6.0, 6.0]]
     """
 
-    def __init__(
-        self,
-        n_components: Count = 1,
-        *,
-        covariance_type: Literal[
-            "full", "tied", "diag", "spherical", "factor", "ppca", "subspace"
-        ] = "full",
-        n_factors: Whole = 1,
-        tol: NonNegative = 1e-5,
-        reg_covar: NonNegative = 1e-6,
-        measurement_noise: NonNegative = 0.0,
-        max_iter: Count = 200,
-        n_init: Count = 1,
-        init_params: StartName = "kmeans",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
-        precisions_init: ArrayLike | None = None,
-        warm_start: bool = False,
-        random_state: Seed = None,
-        verbose: Verbosity = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.n_factors = n_factors
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.measurement_noise = measurement_noise
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    covariance_type: Literal["full", "tied", "diag", "spherical", "factor", "ppca", "subspace"] = (
+        "full"
+    )
+    n_factors: Whole = 1
+    measurement_noise: NonNegative = 0.0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
