@@ -53,8 +53,8 @@ class OnlineConstraintSelector(_ScoreSelector):
 
     ``variant="published"`` is the approximation that the thesis ran (equations 5.19-5.22): before
     each step every group is set back to the same norm, ``θ^g = ‖w‖_{1,2} w^g / ‖w^g‖``, so that
-    ``‖w‖_{1,2}`` stays below 1 and the weight of a group is forgotten. Read more in the :doc:`user
-    guide </feature_selection/index>`.
+    ``‖w‖_{1,2}`` stays below 1 and the weight of a group is forgotten.
+    Read more in the :doc:`user guide </feature_selection/index>`.
 
     Parameters
     ----------

@@ -31,8 +31,8 @@ class MMC(_MetricBase):
     must-links and ``B = L'AL`` the constraint becomes ``tr B ≤ 1``, whose projection is exact, and
     ``λ_max(G) - ⟨G, B⟩`` bounds the distance of the objective to the optimum. Diagonal ones:
     Newton's method on ``s·a - log Σ_CL sqrt(D² a)``, ``a ≥ 0``. The published optimum may keep very
-    few directions; ``ridge`` pulls it back to the Euclidean distance. Read more in the :doc:`user
-    guide </metric/index>`.
+    few directions; ``ridge`` pulls it back to the Euclidean distance.
+    Read more in the :doc:`user guide </metric/index>`.
 
     Parameters
     ----------

@@ -26,8 +26,8 @@ class POLA(_MetricBase):
     ``max(0, 1 - y (b - v'Av))``. Each pair moves ``(A, b)`` to the nearest point without a loss on
     it, ``α = loss / (‖v‖⁴ + 1)``, ``A -= y α vv'``, ``b += y α``, then to the nearest with ``A``
     positive semi-definite (a rank-one change leaves at most one negative eigenvalue) and ``b ≥ 1``
-    (Shalev-Shwartz, Singer, Ng 2004). Streams of pairs go through :meth:`partial_fit`. Read more
-    in the :doc:`user guide </metric/index>`.
+    (Shalev-Shwartz, Singer, Ng 2004). Streams of pairs go through :meth:`partial_fit`.
+    Read more in the :doc:`user guide </metric/index>`.
 
     Parameters
     ----------

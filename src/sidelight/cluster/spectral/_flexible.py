@@ -46,8 +46,8 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
     """Spectral clustering that satisfies the constraints to a level.
 
     The cheapest vectors of the normalized cut with ``v'Q̄v > β v'v``, ``Q̄ = D^{-1/2} Q D^{-1/2}``
-    (flexible constrained spectral clustering, Wang, Davidson 2010); for at most 20,000 rows. Read
-    more in the :doc:`user guide </cluster/spectral>`.
+    (flexible constrained spectral clustering, Wang, Davidson 2010); for at most 20,000 rows.
+    Read more in the :doc:`user guide </cluster/spectral>`.
 
     Parameters
     ----------

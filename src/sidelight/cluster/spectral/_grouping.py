@@ -78,7 +78,7 @@ class GroupedSpectralClustering(_ConstrainedSpectral):
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
     ) -> Embedding:
         closure = known.closure(on_contradiction="keep")
-        if len(closure.conflicts):
+        if len(known.cannot_link):
             warnings.warn(
                 "GroupedSpectralClustering uses must-links only; cannot-links are counted but not "
                 "used. ContractedSpectralClustering uses both.",

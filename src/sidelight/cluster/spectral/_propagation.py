@@ -36,8 +36,8 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
     """Spectral clustering of a graph along which the constraints have spread.
 
     Constraints spread from their rows to similar ones, and the similarities of the edges rise or
-    fall with them: exhaustive and efficient constraint propagation, E2CP (Lu, Ip 2010). Read more
-    in the :doc:`user guide </cluster/spectral>`.
+    fall with them: exhaustive and efficient constraint propagation, E2CP (Lu, Ip 2010).
+    Read more in the :doc:`user guide </cluster/spectral>`.
 
     Parameters
     ----------

@@ -48,8 +48,8 @@ class SpectralClustering(_SpectralBase):
     The relaxed normalized cut ``Σ_g Cut(A_g, rest)/Vol(A_g)``: the eigenvectors of the ``k``
     smallest eigenvalues of ``I - D^{-1/2} W D^{-1/2}``, their rows brought to length 1, and k-means
     or a rotation for the labels (Ng, Jordan, Weiss 2001; Hamad, part 1). The graph is sparse
-    throughout. Constraints are not used, only counted; see :class:`SignedSpectralClustering`. Read
-    more in the :doc:`user guide </cluster/spectral>`.
+    throughout. Constraints are not used, only counted; see :class:`SignedSpectralClustering`.
+    Read more in the :doc:`user guide </cluster/spectral>`.
 
     Parameters
     ----------
