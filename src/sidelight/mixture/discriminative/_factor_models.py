@@ -181,7 +181,7 @@ class TiedModel(FactorModel):
     """One precision for all components, in ``rank`` directions.
 
     With ``rank = n_features`` the mixture with a common precision; with fewer, that of the rows
-    projected by ``F`` (5.31), whose other directions are nobody's business. The rows are white:
+    projected by ``F`` (5.31), whose other directions do not count. The rows are white:
     their scatter is ``total`` times the identity. So
 
         J = Σ_i log Σ_j exp(yᵀ F m_j + log α_j - ½ ‖m_j‖²)

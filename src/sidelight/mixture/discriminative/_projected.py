@@ -223,7 +223,7 @@ class ProjectedGaussians:
 
     @property
     def n_statistics(self) -> int:
-        """Numbers per row that are held at a time."""
+        """Numbers per row that are in memory at a time."""
         return self.inner.n_statistics + len(self.mean)
 
     def project(self, block: Any) -> Array:

@@ -106,7 +106,7 @@ class NonparametricMixture(MixtureBase):
         Number of nearest neighbors between which and a row ``kernel="knn"`` keeps the kernel.
     init_params : {"seeds", "dirichlet"}, default="seeds"
         Start from the cells around random rows, which grow along short paths between near
-        neighbours and so follow the shape of the data, or from random profiles.
+        neighbors and so follow the shape of the data, or from random profiles.
     n_init : int >= 1, default=10
         Number of restarts; the best is kept.
     max_iter : int >= 1, default=300
@@ -152,7 +152,7 @@ class NonparametricMixture(MixtureBase):
     Posteriors of new rows are ``p(s | x) ∝ π_s Σ_j Q_js κ(x, x_j) / c_j`` with the sums ``c`` of
     the columns; ``score_samples`` and ``sample`` belong to ``Σ_s π_s Σ_j Q_js N(x; x_j, σ² I)``.
     Rows have no weights: with the likelihood of a row left out, a heavy row and a repeated one,
-    which has its copies as neighbours, are different things.
+    which has its copies as neighbors, are different things.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 Under a message-length prior a component needs the support of ``N/2`` rows, half the number of its
 parameters. Updated all at once, too many components would all starve together; so they are updated
-one at a time, and what a removed one held goes to the others before the next is looked at.
+one at a time, and the rows of a removed one go to the others before the next is updated.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Revisable(Protocol):
         """With one component less."""
 
     def message_length(self, log_likelihood: float, weights: Array, n: float) -> float:
-        """Length to be minimised."""
+        """Length to be minimized."""
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ def revised_weight(weight: float, masses: Array, component: int, support: float,
     Up to a constant the message shrinks by ``A log α_j + B log(1 - α_j)`` with ``A = N_j - T`` and
     ``B = Σ_{m≠j} (N_m - T)``, for masses ``N`` and the support ``T``; the best is ``A / (A + B)``.
     While others hold less than their support, that would give all to the first component that holds
-    enough. Then the published ``A / Σ_m max(N_m - T, 0)`` is taken, normalised with the other
+    enough. Then the published ``A / Σ_m max(N_m - T, 0)`` is taken, normalized with the other
     weights, but no step that would make the message longer.
     """
     mass = masses[component]

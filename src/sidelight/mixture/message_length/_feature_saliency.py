@@ -186,10 +186,10 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         log_weights = np.log(np.maximum(weights, LEAST_WEIGHT))
         class_weights = np.eye(len(weights))
         if len(self.classes_) > 1:
-            labelled = np.flatnonzero(labels >= 0)
-            joint = components.log_density(source.take(labelled)) + log_weights
+            labeled = np.flatnonzero(labels >= 0)
+            joint = components.log_density(source.take(labeled)) + log_weights
             class_weights = self.class_weights_ = class_weights_of(
-                softmax(joint, axis=1), labels[labelled], len(self.classes_)
+                softmax(joint, axis=1), labels[labeled], len(self.classes_)
             )
         else:
             labels = np.full(source.n_rows, -1)

@@ -101,7 +101,7 @@ class MMLMixture(MessageLengthMixture, GaussianBase):
     >>> import numpy as np
     >>> from sidelight.mixture import MMLMixture
     >>> rng = np.random.default_rng(0)
-    >>> X = np.vstack([rng.normal(centre, 1, (100, 3)) for centre in (0, 6, 12)])
+    >>> X = np.vstack([rng.normal(center, 1, (100, 3)) for center in (0, 6, 12)])
     >>> model = MMLMixture(random_state=0).fit(X)
     >>> model.n_components_
     3

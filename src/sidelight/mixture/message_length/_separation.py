@@ -26,7 +26,7 @@ from sidelight.mixture.message_length._saliency import SaliencyComponents
 #: Saliencies stay this far from 0 and 1 while they are searched: slopes are finite there.
 MARGIN = 1e-6
 
-#: Largest number of times that the classes of the rows are looked at again.
+#: Largest number of rounds.
 MAX_ROUNDS = 20
 
 
@@ -40,7 +40,7 @@ class _Separated:
 
 
 class Separation:
-    """How well components, or classes of them, are told apart by the rows.
+    """How clearly the rows tell components, or classes of them, apart.
 
     Parameters
     ----------
@@ -168,10 +168,10 @@ class Separation:
 
 
 def class_weights_of(posterior: Array, classes: Array, n_classes: int) -> Array:
-    """``β_cj``: probability of class ``c`` in component ``j``, from labelled rows.
+    """``β_cj``: probability of class ``c`` in component ``j``, from labeled rows.
 
-    The labelled rows of a component vote; one vote more is spread as the classes are among all
-    labelled rows, which speaks for components that hold no labelled row.
+    The labeled rows of a component vote; one vote more is spread as the classes are among all
+    labeled rows, which speaks for components that hold no labeled row.
     """
     votes = np.zeros((n_classes, posterior.shape[1]))
     np.add.at(votes, classes, posterior)
