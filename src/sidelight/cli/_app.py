@@ -16,16 +16,14 @@ from sidelight.cli._options import (
     Features,
     FeaturesOutput,
     IdColumn,
-    Json,
     LabelsOutput,
-    Quiet,
     Report,
     Save,
     Seed,
     file_argument,
     file_option,
-    quick_imports,
     requests,
+    screened,
 )
 
 app = typer.Typer(
@@ -65,21 +63,17 @@ def _everything(
 @requests(Clusters)
 def cluster(
     request: Any,
+    screen: Any,
     output: LabelsOutput = None,
     report: Report = None,
     save: Save = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Cluster the rows of a table.
 
     Example: sidelight cluster customers.csv -k 4 --constraints known.csv -o labels.csv
     """
-    with quick_imports():
-        from sidelight.cli._run import run
-        from sidelight.cli._screen import Screen
+    from sidelight.cli._run import run
 
-    screen = Screen(as_json=as_json, quiet=quiet)
     run(request, screen, labels=output, report=report, model=save)
 
 
@@ -87,25 +81,21 @@ def cluster(
 @requests(Dimensions)
 def transform(
     request: Any,
+    screen: Any,
     output: FeaturesOutput = None,
     report: Report = None,
     save: Save = None,
     model: Annotated[
         Path | None, file_option("--model", text="Use a map that --save kept; nothing is learned.")
     ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Learn a distance or projection and write the rows in its coordinates.
 
     Example: sidelight transform customers.csv -m rca -c known.csv -o mapped.csv
     """
-    with quick_imports():
-        from sidelight.cli._apply import run_transform
-        from sidelight.cli._run import run
-        from sidelight.cli._screen import Screen
+    from sidelight.cli._apply import run_transform
+    from sidelight.cli._run import run
 
-    screen = Screen(as_json=as_json, quiet=quiet)
     outputs = {"features": output, "report": report, "model": save}
     if model is None:
         run(request, screen, **outputs)
@@ -117,28 +107,25 @@ def transform(
 @requests(Features)
 def select(
     request: Any,
+    screen: Any,
     output: FeaturesOutput = None,
     report: Report = None,
     save: Save = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Rank the features by what is known about the rows, and keep the best.
 
     Example: sidelight select genes.csv -m constraint-score -n 50 -c known.csv -o fewer.csv
     """
-    with quick_imports():
-        from sidelight.cli._run import run
-        from sidelight.cli._screen import Screen
+    from sidelight.cli._run import run
 
-    screen = Screen(as_json=as_json, quiet=quiet)
     run(request, screen, features=output, report=report, model=save)
 
 
 @app.command()
-@requests(Clusters, without=("must_link", "cannot_link", "labels", "truth", "settings"))
+@requests(Clusters, without=("must_link", "cannot_link", "labels", "truth", "settings", "quiet"))
 def ask(
     request: Any,
+    screen: Any,
     strategy: Annotated[
         str,
         typer.Option(
@@ -160,57 +147,52 @@ def ask(
     ] = None,
     output: LabelsOutput = None,
     report: Report = None,
-    as_json: Json = False,
 ) -> None:
     """Ask a person which rows belong together, then cluster with the answers.
 
     Example: sidelight ask customers.csv -k 4 --budget 50 -o labels.csv
     """
-    with quick_imports():
-        from sidelight.cli.ask._command import run
+    from sidelight.cli.ask._command import run
 
     outputs = {"labels": output, "report": report}
-    run(request, outputs, strategy=strategy, budget=budget, answers_file=answers, as_json=as_json)
+    run(request, screen, outputs, strategy=strategy, budget=budget, answers_file=answers)
 
 
 @app.command()
+@screened()
 def predict(
+    screen: Any,
     model: Annotated[Path, file_argument("MODEL", "What `sidelight cluster --save` wrote.")],
     data: Data,
     id_column: IdColumn = None,
     output: LabelsOutput = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Assign new rows to the clusters of a saved model.
 
     Example: sidelight predict model.skops new.csv -o labels.csv
     """
-    with quick_imports():
-        from sidelight.cli._apply import run_predict
-        from sidelight.cli._screen import Screen
+    from sidelight.cli._apply import run_predict
 
-    screen = Screen(as_json=as_json, quiet=quiet)
     run_predict(model, data, screen, id_column=id_column, output=output)
 
 
 @app.command()
 @requests(Clusters, without=("method", "labels", "truth", "settings", "standardize", "seed"))
-def check(request: Any, as_json: Json = False, quiet: Quiet = False) -> None:
+def check(request: Any, screen: Any) -> None:
     """Check constraints against data: contradictions, feasibility, quality.
 
     Exit code 1 if the constraints contradict each other or k clusters cannot satisfy them.
     """
-    with quick_imports():
-        from sidelight.cli._check import run
-        from sidelight.cli._screen import Screen
+    from sidelight.cli._check import run
 
-    if not run(request, Screen(as_json=as_json, quiet=quiet)):
+    if not run(request, screen):
         raise typer.Exit(PROBLEM)
 
 
 @app.command()
+@screened()
 def sample(
+    screen: Any,
     data: Data,
     label_column: Annotated[
         str, typer.Option(metavar="NAME", help="Column with the class of every row.")
@@ -248,16 +230,12 @@ def sample(
     ] = None,
     id_column: IdColumn = None,
     seed: Seed = 0,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Draw constraints from a column of known classes, for experiments.
 
     Example: sidelight sample iris.csv --label-column class -n 100 -o constraints.csv
     """
-    with quick_imports():
-        from sidelight.cli._sample import run
-        from sidelight.cli._screen import Screen
+    from sidelight.cli._sample import run
 
     run(
         data,
@@ -271,12 +249,14 @@ def sample(
         teachers=teachers,
         id_column=id_column,
         seed=seed,
-        screen=Screen(as_json=as_json, quiet=quiet),
+        screen=screen,
     )
 
 
 @app.command()
+@screened()
 def evaluate(
+    screen: Any,
     labels: Annotated[Path, file_argument("LABELS", "Clusters of rows: columns id and cluster.")],
     truth: Annotated[
         Path,
@@ -287,16 +267,12 @@ def evaluate(
     ],
     constraints: ConstraintFile = None,
     id_column: IdColumn = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Score clusters against known classes.
 
     With constraints, also over the rows that no constraint mentions: the others were given away.
     """
-    with quick_imports():
-        from sidelight.cli._evaluate import run
-        from sidelight.cli._screen import Screen
+    from sidelight.cli._evaluate import run
 
     run(
         labels,
@@ -304,12 +280,14 @@ def evaluate(
         label_column=label_column,
         constraints=constraints,
         id_column=id_column,
-        screen=Screen(as_json=as_json, quiet=quiet),
+        screen=screen,
     )
 
 
 @app.command()
+@screened(without=("quiet",))
 def methods(
+    screen: Any,
     name: Annotated[
         str | None,
         typer.Argument(metavar="[NAME]", help="Tell all about this one, its parameters too."),
@@ -324,27 +302,22 @@ def methods(
         bool | None,
         typer.Option("--hard/--soft", help="Only those that never violate, or that weigh."),
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """List the methods, or tell the parameters of one."""
-    with quick_imports():
-        from sidelight.cli._methods import run
-        from sidelight.cli._screen import Screen
+    from sidelight.cli._methods import run
 
-    run(name, knowledge=knowledge, hard=hard, screen=Screen(as_json=as_json))
+    run(name, knowledge=knowledge, hard=hard, screen=screen)
 
 
 @app.command()
+@screened()
 def demo(
+    screen: Any,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write the results.")
     ] = Path("sidelight-demo"),
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Run the main job on the bundled example and write its report."""
-    with quick_imports():
-        from sidelight.cli._demo import run
-        from sidelight.cli._screen import Screen
+    from sidelight.cli._demo import run
 
-    run(output, Screen(as_json=as_json, quiet=quiet))
+    run(output, screen)

@@ -58,10 +58,6 @@ IdColumn = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object on standard output, for machines.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 LabelsOutput = Annotated[
     Path | None,
     file_option("--output", "-o", text="Where to write id and cluster (.csv, .parquet)."),
@@ -160,40 +156,87 @@ REQUEST: dict[str, tuple[Any, Any]] = {
 }
 
 
-def requests(
-    size: Any, *, without: Sequence[str] = ()
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the options that make a request to those of a command, which gets the request first.
+#: Options that make a screen.
+SCREEN: dict[str, tuple[Any, Any]] = {
+    "as_json": (
+        Annotated[
+            bool,
+            typer.Option("--json", help="Print one JSON object on standard output, for machines."),
+        ],
+        False,
+    ),
+    "quiet": (
+        Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")],
+        False,
+    ),
+}
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def screened(*, without: Sequence[str] = ()) -> Decorator:
+    """Add the options that make a screen to those of a command, which gets it as ``screen``."""
+    options = {name: option for name, option in SCREEN.items() if name not in without}
+
+    def make(given: dict[str, Any], command: str) -> dict[str, Any]:
+        from sidelight.cli._screen import Screen
+
+        return {"screen": Screen(**{name: given.pop(name) for name in options})}
+
+    return _extended({}, options, make)
+
+
+def requests(size: Any, *, without: Sequence[str] = ()) -> Decorator:
+    """Add the options that make a request and a screen, which the command gets by these names.
 
     ``size`` is the option that becomes ``k`` of the request.
     """
     options = {name: option for name, option in REQUEST.items() if name not in without}
     options = {"data": options.pop("data"), "k": (size, None), **options}
+    screens = {name: option for name, option in SCREEN.items() if name not in without}
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-        parameters = [
-            *(
-                inspect.Parameter(name, OPTION, default=default, annotation=hint)
-                for name, (hint, default) in options.items()
-            ),
-            *(option.replace(kind=OPTION) for option in own),
+    def make(given: dict[str, Any], command: str) -> dict[str, Any]:
+        from sidelight.cli._screen import Screen
+        from sidelight.runs import Request
+
+        screen = Screen(**{name: given.pop(name) for name in screens})
+        asked = {name: given.pop(name) for name in options}
+        asked["command"] = command if command in RUNS else "cluster"
+        asked["columns"] = _split_names(asked["columns"])
+        asked["drop"] = _split_names(asked["drop"]) or ()
+        asked["settings"] = _split_settings(asked.get("settings") or ())
+        return {"request": Request(**asked), "screen": screen}
+
+    return _extended(options, screens, make)
+
+
+def _extended(
+    before: dict[str, tuple[Any, Any]],
+    behind: dict[str, tuple[Any, Any]],
+    make: Callable[[dict[str, Any], str], dict[str, Any]],
+) -> Decorator:
+    """Put options before and behind those of a command; ``make`` makes its other arguments."""
+
+    def parameters(options: dict[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
+        return [
+            inspect.Parameter(name, OPTION, default=default, annotation=hint)
+            for name, (hint, default) in options.items()
         ]
 
-        def with_request(**given: Any) -> None:
-            from sidelight.runs import Request
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        own = inspect.signature(command, eval_str=True).parameters
+        kept = [own[name].replace(kind=OPTION) for name in own if name not in ("request", "screen")]
+        everything = [*parameters(before), *kept, *parameters(behind)]
 
-            asked = {name: given.pop(name) for name in options}
-            asked["command"] = command.__name__ if command.__name__ in RUNS else "cluster"
-            asked["columns"] = _split_names(asked["columns"])
-            asked["drop"] = _split_names(asked["drop"]) or ()
-            asked["settings"] = _split_settings(asked.get("settings") or ())
-            command(Request(**asked), **given)
+        def extended(**given: Any) -> None:
+            with quick_imports():
+                made = make(given, command.__name__)
+            command(**made, **given)
 
-        with_request.__name__, with_request.__doc__ = command.__name__, command.__doc__
-        with_request.__annotations__ = {option.name: option.annotation for option in parameters}
-        with_request.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        return with_request
+        extended.__name__, extended.__doc__ = command.__name__, command.__doc__
+        extended.__annotations__ = {option.name: option.annotation for option in everything}
+        extended.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]
+        return extended
 
     return decorate
 

@@ -298,8 +298,8 @@ def _make_estimator(method: Method, request: Request, *, n_classes: int) -> Any:
 def _settings(method: Method, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Check the settings by their declarations, which also read text."""
     parameters = declared(method.cls)
-    others: dict[str | None, str] = {
-        method.size_parameter: f"{method.kind.option} (k=)",
+    others = {
+        method.size_parameter or "": f"{method.kind.option} (k=)",
         **RESERVED,
     }
     free = sorted(set(parameters) - set(others))

@@ -26,12 +26,12 @@ ENDINGS = {
 
 def run(
     request: Request,
+    screen: Screen,
     outputs: Mapping[str, Path | None],
     *,
     strategy: str,
     budget: int | None,
     answers_file: Path | None,
-    as_json: bool,
 ) -> None:
     """Ask until the person has had enough, then do what ``sidelight cluster`` does."""
     if strategy not in NAMES:
@@ -42,10 +42,10 @@ def run(
     answers_file = answers_file or Path(f"{Path(name).stem}.answers.jsonl")
     constraints_file = answers_file.with_suffix(".constraints.csv")
     check_outputs(constraints=constraints_file, **outputs)
-    facts = _talk(request, strategy, budget, answers_file, constraints_file, as_json)
+    facts = _talk(request, strategy, budget, answers_file, constraints_file, screen.as_json)
     request = replace(request, constraints=constraints_file)
-    result = _run.run(request, Screen(as_json=False, quiet=as_json), **outputs)
-    Screen(as_json=as_json).result({**result, "command": "ask", "answers": facts})
+    result = _run.run(request, Screen(quiet=screen.as_json), **outputs)
+    screen.result({**result, "command": "ask", "answers": facts})
 
 
 def _talk(
