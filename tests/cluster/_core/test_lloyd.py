@@ -19,7 +19,7 @@ from sidelight.cluster._core import _lloyd
 from sidelight.cluster._core._distances import (
     BoundedPass,
     center_distances,
-    labelled_distances,
+    labeled_distances,
     nearest_centers,
 )
 from sidelight.cluster._core._lloyd import ConstrainedRows, lloyd
@@ -348,7 +348,7 @@ def test_distances(blobs, kind, dtype):
     np.testing.assert_allclose(distances, expected, rtol=1e-6)
     assert np.all(np.diag(distances[:4]) == 0)
     labels = expected.argmin(axis=1)
-    squared = labelled_distances(as_rows(kind(X)), centers, labels)
+    squared = labeled_distances(as_rows(kind(X)), centers, labels)
     np.testing.assert_allclose(squared, expected.min(axis=1) ** 2, rtol=1e-3, atol=1e-3)
 
 

@@ -139,7 +139,7 @@ def test_perturbed_centres_are_close_to_the_mean(rows: np.ndarray) -> None:
     assert np.all((distance > 0) & (distance < 0.1))
 
 
-def test_labelled_rows_are_neighborhoods_even_when_alone(rows: np.ndarray) -> None:
+def test_labeled_rows_are_neighborhoods_even_when_alone(rows: np.ndarray) -> None:
     labels = np.full(40, -1)
     labels[[3, 7]] = [0, 1]
     centers = neighborhood_centers(as_rows(rows), contraction_of(rows, labels=labels), 2)

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from sidelight.cluster import KMeans
-from sidelight.cluster._core._distances import labelled_distances, nearest_centers
+from sidelight.cluster._core._distances import labeled_distances, nearest_centers
 from sidelight.cluster._core._starts import farthest_first, kmeans_plusplus, random_rows
 from sidelight.engine import _memory, as_rows, threads
 
@@ -101,7 +101,7 @@ def test_better_than_random_rows():
     source = as_rows(X)
 
     def cost(centers):
-        return labelled_distances(source, centers, nearest_centers(source, centers)).sum()
+        return labeled_distances(source, centers, nearest_centers(source, centers)).sum()
 
     plus = [cost(kmeans_plusplus(source, 15, state(seed))) for seed in range(10)]
     plain = [cost(random_rows(source, 15, state(seed))) for seed in range(10)]

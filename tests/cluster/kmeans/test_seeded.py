@@ -21,7 +21,7 @@ BOTH = pytest.mark.parametrize("method", [SeededKMeans, ConstrainedKMeans])
 
 @pytest.fixture(scope="module")
 def overlapping():
-    """Four classes that run into each other, every 9th row labelled (some oddly)."""
+    """Four classes that run into each other, every 9th row labeled (some oddly)."""
     X, y = make_blobs(400, n_features=3, centers=4, cluster_std=4.0, random_state=1)
     partial = np.where(np.arange(400) % 9 == 0, y, -1)
     partial[[0, 9, 18]] = [(partial[i] + 1) % 4 for i in (0, 9, 18)]

@@ -127,13 +127,13 @@ def test_no_single_row_and_no_component_can_improve_at_the_end(name: str, seed: 
     component = known.closure(on_contradiction="keep").component
     blocks = [[i] for i in range(8)] + [np.flatnonzero(component == c) for c in set(component)]
     for block, cluster in itertools.product(blocks, range(3)):
-        moved = _Relabelled(result.labels.copy(), result.parameters)
+        moved = _Relabeled(result.labels.copy(), result.parameters)
         moved.labels[block] = cluster
         value = naive_objective(name, X, known, 1.0, problem, moved)
         assert value >= result.objective - 1e-9 * abs(result.objective)
 
 
-class _Relabelled:
+class _Relabeled:
     def __init__(self, labels: np.ndarray, state: Any) -> None:
         self.labels, self.parameters = labels, state
 
@@ -249,7 +249,7 @@ def test_weight_step_of_counts_is_exact(seed: int) -> None:
     state = problem.update(visit)
 
     def value(weights: np.ndarray) -> float:
-        moved = _Relabelled(visit.labels, type(state)(state.centers, weights))
+        moved = _Relabeled(visit.labels, type(state)(state.centers, weights))
         return naive_objective("kl", X, known, 1.0, problem, moved)
 
     best = value(state.weights)

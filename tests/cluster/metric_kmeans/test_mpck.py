@@ -121,12 +121,12 @@ def test_no_single_row_and_no_component_can_improve_at_the_end(seed: int) -> Non
     for block, cluster in itertools.product(blocks, range(3)):
         moved = result.labels.copy()
         moved[block] = cluster
-        other = _Relabelled(moved, result.centers, result.parameters)
+        other = _Relabeled(moved, result.centers, result.parameters)
         value = naive_objective(problem, X, known, penalty, other)
         assert value >= best - 1e-7 * (abs(best) + 1)
 
 
-class _Relabelled:
+class _Relabeled:
     def __init__(self, labels: np.ndarray, centers: np.ndarray, state: Any) -> None:
         self.labels, self.centers, self.parameters = labels, centers, state
 

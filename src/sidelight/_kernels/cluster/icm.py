@@ -1,6 +1,6 @@
 """Iterated conditional modes: labels under pairwise couplings, one node or one block at a time.
 
-The energy of a labelling ``l`` of nodes ``i`` with costs ``c`` and couplings ``s`` is::
+The energy of a labeling ``l`` of nodes ``i`` with costs ``c`` and couplings ``s`` is::
 
     E(l) = Σ_i c[i, l_i]  +  Σ_{i<j} s_ij [l_i == l_j]
 
@@ -298,7 +298,7 @@ def _mark_neighbors(starts, neighbors, nodes, marked):  # type: ignore[no-untype
 
 
 @kernel
-def labelled_total(cost: np.ndarray, labels: np.ndarray) -> float:
+def labeled_total(cost: np.ndarray, labels: np.ndarray) -> float:
     """Sum of the costs of the nodes in their clusters."""
     total = 0.0
     for node in range(len(cost)):

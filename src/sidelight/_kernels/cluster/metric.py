@@ -11,8 +11,8 @@ def add_squares(rows, centers, labels, totals):  # type: ignore[no-untyped-def]
     for i in range(rows.shape[0]):
         h = labels[i]
         for j in range(rows.shape[1]):
-            gap = rows[i, j] - centers[h, j]
-            totals[h, j] += gap * gap
+            offset = rows[i, j] - centers[h, j]
+            totals[h, j] += offset * offset
 
 
 @kernel

@@ -380,7 +380,7 @@ def squared_center_distances(rows: Any, centers: Array) -> Array:
     return without_noise(scale - 2 * (rows @ points.T), scale)
 
 
-def labelled_distances(source: RowSource, centers: Array, labels: Array) -> Array:
+def labeled_distances(source: RowSource, centers: Array, labels: Array) -> Array:
     """Return ``‖x_i - c_{l_i}‖²`` of every row, in the type of the rows."""
     return map_tiles(
         source,

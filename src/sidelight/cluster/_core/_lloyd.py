@@ -34,7 +34,7 @@ from sidelight.cluster._core._distances import (
     dense_rows,
     distances_to,
     farthest_rows,
-    labelled_distances,
+    labeled_distances,
     nearest_centers,
     one_pass,
     pass_arguments,
@@ -86,7 +86,7 @@ class LloydResult:
     history : ndarray of float64
         Objective at every evaluation; the last belongs to the result.
     n_iter : int
-        Number of iterations: a labelling and, unless it changed nothing, a move of the centers.
+        Number of iterations: a labeling and, unless it changed nothing, a move of the centers.
     converged : bool
         Whether the labels, or the centers up to ``tol``, stood still.
     interrupted : bool
@@ -112,7 +112,7 @@ class LloydResult:
 
 
 @dataclass(frozen=True)
-class Labelling(Generic[Parameters]):
+class Labeling(Generic[Parameters]):
     """Parameters with the labels that belong to them: the result of an e-step.
 
     Attributes
@@ -170,7 +170,7 @@ def lloyd(
     sample_weight : ndarray of shape (n_rows,), default=None
         Weights of the rows; 1 by default.
     constrained : ConstrainedRows, default=None
-        Rows that are labelled under constraints; all others go to the nearest center.
+        Rows that are labeled under constraints; all others go to the nearest center.
     project : callable, default=None
         ``project(means, before)`` brings means to where centers may be, such as the unit sphere;
         ``before`` are the centers that have moved there (float64, like the result).
@@ -224,7 +224,7 @@ def lloyd(
     return result
 
 
-def finished(end: Alternation[Labelling[Any]]) -> LloydResult:
+def finished(end: Alternation[Labeling[Any]]) -> LloydResult:
     """Return the end of an alternation as the k-means family keeps it."""
     parameters = end.last.parameters
     return LloydResult(
@@ -276,7 +276,7 @@ class _Step:
             else np.ascontiguousarray(sample_weight, dtype=source.dtype)
         )
 
-    def evaluate(self, centers: Array, before: Labelling[Array] | None) -> Labelling[Array]:
+    def evaluate(self, centers: Array, before: Labeling[Array] | None) -> Labeling[Array]:
         """Label the rows at these centers and add up what the next centers need."""
         fixed, penalty = np.empty(0, np.int32), 0.0
         if self.constrained is not None:
@@ -284,7 +284,7 @@ class _Step:
             fixed = np.ascontiguousarray(labels, dtype=np.int32)
         totals, (labels, *bounds) = self._pass(centers, before, fixed)
         offsets, sizes, squares, n_changed = totals
-        return Labelling(
+        return Labeling(
             parameters=centers,
             labels=labels,
             inertia=float(squares[0]),
@@ -294,7 +294,7 @@ class _Step:
         )
 
     def _pass(
-        self, centers: Array, before: Labelling[Array] | None, fixed: Array
+        self, centers: Array, before: Labeling[Array] | None, fixed: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         source, constrained = self.source, self.constrained_rows
         aligned = pass_arguments(source, self.weights, None if before is None else before.labels)
@@ -308,7 +308,7 @@ class _Step:
             BoundedPass(centers, constrained, fixed, moves), aligned=(*aligned, bounds)
         )
 
-    def _bounds_pay(self, centers: Array, before: Labelling[Array]) -> bool:
+    def _bounds_pay(self, centers: Array, before: Labeling[Array]) -> bool:
         n_rows = self.source.n_rows
         return (
             not self.source.is_sparse
@@ -316,7 +316,7 @@ class _Step:
             and before.n_changed < CALM * n_rows
         )
 
-    def update(self, now: Labelling[Array]) -> Array:
+    def update(self, now: Labeling[Array]) -> Array:
         """Move every center to the mean of its rows; give empty clusters a row of their own."""
         sums: _Sums = now.statistics
         filled = sums.sizes > 0
@@ -331,9 +331,9 @@ class _Step:
             centers[empty[: len(rows)]] = rows
         return centers
 
-    def _farthest_rows(self, now: Labelling[Array], n: int) -> Array:
+    def _farthest_rows(self, now: Labeling[Array], n: int) -> Array:
         """Rows for empty clusters, fewer where none is left."""
-        distances = labelled_distances(self.source, now.parameters, now.labels)
+        distances = labeled_distances(self.source, now.parameters, now.labels)
         distances[self.constrained_rows] = 0  # constraints may hold these where they are
         if self.sample_weight is not None:
             distances[self.sample_weight == 0] = 0
@@ -468,4 +468,4 @@ class _KMeansBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     def _predicted_costs(self, source: RowSource) -> Array:
         """Costs of the rows in their predicted clusters, in float64."""
         labels = nearest_centers(source, self.cluster_centers_)
-        return labelled_distances(source, self.cluster_centers_, labels).astype(np.float64)
+        return labeled_distances(source, self.cluster_centers_, labels).astype(np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from sidelight._kernels.assignment.augmenting import assign_in_order
 from sidelight._kernels.assignment.coloring import compress_edges, degeneracy_order
-from sidelight._kernels.cluster.icm import conditional_modes, labelled_total
+from sidelight._kernels.cluster.icm import conditional_modes, labeled_total
 from sidelight._typing import Array, IntArray
 from sidelight.assignment import assign, greedy_assign
 from sidelight.cluster._core._distances import PointCosts
@@ -108,7 +108,7 @@ class ExactAssignment:
     def __call__(self, cost: Array, nearest: IntArray) -> IntArray:
         """Return the cluster of every node at these costs."""
         found = assign(cost, self._edges, start=self._last, time_limit=self._time_limit).labels
-        if self._last is None or labelled_total(cost, found) < labelled_total(cost, self._last):
+        if self._last is None or labeled_total(cost, found) < labeled_total(cost, self._last):
             self._last = found
         return self._last
 
@@ -142,7 +142,7 @@ class GreedyAssignment:
                 candidates += self._greedy(cost, order)
         if not candidates:
             candidates.append(assign(cost, self._edges, time_limit=self._time_limit).labels)
-        self._last = min(candidates, key=lambda labels: labelled_total(cost, labels)).copy()
+        self._last = min(candidates, key=lambda labels: labeled_total(cost, labels)).copy()
         # Single components to cheaper admissible clusters: conflicts are infinite couplings.
         conditional_modes(
             cost,

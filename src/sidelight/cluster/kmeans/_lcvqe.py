@@ -16,13 +16,13 @@ from sidelight._fit.parameters import (
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import (
-    labelled_distances,
+    labeled_distances,
     one_pass,
     pass_arguments,
     squared_center_distances,
 )
 from sidelight.cluster._core._lloyd import (
-    Labelling,
+    Labeling,
     farthest_points,
 )
 from sidelight.cluster.pairs._penalties import Penalties, _MovingPricesBase
@@ -136,8 +136,8 @@ class LCVQEProblem:
         self,
         random_state: np.random.RandomState,
         parameters: Array,
-        before: Labelling[Array] | None,
-    ) -> Labelling[Array]:
+        before: Labeling[Array] | None,
+    ) -> Labeling[Array]:
         """Label the rows and add up what the next centers need."""
         source, pairs, centers = self._source, self._pairs, parameters
         squared = squared_center_distances(self._points, centers)
@@ -156,7 +156,7 @@ class LCVQEProblem:
         inertia = float(squares[0])
         objective = inertia / 2 + priced.pair_total(nodes) + priced.anchor_total(nodes)
         pulls = self._pulls(nodes, nearest_two, away)
-        return Labelling(
+        return Labeling(
             parameters=centers,
             labels=labels,
             inertia=inertia,
@@ -197,7 +197,7 @@ class LCVQEProblem:
         entries = (np.concatenate(weights), (np.concatenate(clusters), np.concatenate(rows)))
         return sparse.csr_array(entries, shape=(k, len(pairs.rows)))
 
-    def update(self, now: Labelling[Array]) -> Array:
+    def update(self, now: Labeling[Array]) -> Array:
         """Put centers at the means of their rows and of the rows that pull them."""
         source, centers = self._source, now.parameters.astype(np.float64)
         sums: _Statistics = now.statistics
@@ -210,7 +210,7 @@ class LCVQEProblem:
         centers[filled] += steps[filled] / mass[filled, None]
         empty = np.flatnonzero(~filled)
         if len(empty):
-            squared = labelled_distances(source, now.parameters, now.labels)
+            squared = labeled_distances(source, now.parameters, now.labels)
             rows = farthest_points(source, squared, len(empty), last=self._pairs.linked_rows)
             centers[empty[: len(rows)]] = rows
         return centers.astype(source.dtype)

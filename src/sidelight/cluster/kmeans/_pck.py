@@ -41,8 +41,8 @@ class PCKMeans(_KMeansBase):
     modes) and must-link component by component (block moves, which free linked rows that none could
     leave alone); centers are means. No step raises ``J``. Known classes and groups add ``penalty``
     for every row outside the cluster that stands for its class (a one-to-one match) or its group
-    (where most of it is). Contradictory constraints are allowed: some will be violated. Read more
-    in the :doc:`user guide </cluster/kmeans>`.
+    (where most of it is). Contradictory constraints are allowed: some will be violated.
+    Read more in the :doc:`user guide </cluster/kmeans>`.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def _warn_of_twins(starts: Starts, known: Constraints) -> None:
 
 
 class SoftConstrainedRows(ConstrainedRows):
-    """Rows under constraints, labelled by iterated conditional modes.
+    """Rows under constraints, labeled by iterated conditional modes.
 
     They start from the nearest centers, as the centers have moved, and from their last labels only
     if that ends no better: from there alone linked rows would hardly ever follow the centers. The

@@ -41,7 +41,7 @@ class _Seeds:
 
 @estimator
 class SeededKMeans(_KMeansBase):
-    """k-means that starts at the means of labelled rows.
+    """k-means that starts at the means of labeled rows.
 
     Minimizes ``J = Σ_i w_i ‖x_i - μ_{l_i}‖²`` by Lloyd's algorithm from ``μ_h`` = the mean of the
     seeds of class ``h`` (Basu, Banerjee, Mooney 2002). The labels only choose the start: seeds may
@@ -91,7 +91,7 @@ class SeededKMeans(_KMeansBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            summary="k-means that starts at the means of labelled rows",
+            summary="k-means that starts at the means of labeled rows",
             knowledge=("labels",),
             enforcement="start",
             source="Basu, Banerjee, Mooney 2002",
@@ -166,7 +166,7 @@ class SeededKMeans(_KMeansBase):
             unused += len(np.unique(unused_groups))
         if unused:
             warnings.warn(
-                f"{unused} of the must-links, cannot-links and groups reach no labelled row, and "
+                f"{unused} of the must-links, cannot-links and groups reach no labeled row, and "
                 f"{type(self).__name__} only uses labels: these are ignored. COPKMeans and "
                 "PCKMeans use them.",
                 ConstraintWarning,
@@ -203,7 +203,7 @@ class SeededKMeans(_KMeansBase):
 
 @estimator
 class ConstrainedKMeans(SeededKMeans):
-    """k-means in which labelled rows keep their cluster, or pay for leaving it.
+    """k-means in which labeled rows keep their cluster, or pay for leaving it.
 
     Minimizes
 
@@ -260,7 +260,7 @@ class ConstrainedKMeans(SeededKMeans):
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
-            summary="k-means in which labelled rows keep their cluster, or pay for leaving it",
+            summary="k-means in which labeled rows keep their cluster, or pay for leaving it",
             knowledge=("labels",),
             enforcement="hard" if self._is_hard else "soft",
             source="Basu, Banerjee, Mooney 2002",

@@ -10,7 +10,7 @@ import numpy as np
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import dense_rows, farthest_rows, pass_arguments
-from sidelight.cluster._core._lloyd import Labelling
+from sidelight.cluster._core._lloyd import Labeling
 from sidelight.cluster.metric_kmeans._divergences import Cosine, Divergence, DivergenceDistances
 from sidelight.cluster.metric_kmeans._feature_weights import (
     CountWeightStep,
@@ -91,8 +91,8 @@ class DivergenceProblem:
         self,
         random_state: np.random.RandomState,
         parameters: WeightedCenters,
-        before: Labelling[WeightedCenters] | None,
-    ) -> Labelling[WeightedCenters]:
+        before: Labeling[WeightedCenters] | None,
+    ) -> Labeling[WeightedCenters]:
         """Label the rows and add up what the next parameters need."""
         weights, pairs = parameters.weights, self.pairs
         apart, together = self.step.prices(weights)
@@ -107,7 +107,7 @@ class DivergenceProblem:
             nodes[: len(pairs.rows)].astype(np.int32),
             None if before is None else before.labels,
         )
-        return Labelling(
+        return Labeling(
             parameters=parameters,
             labels=labels,
             inertia=float(total),
@@ -143,7 +143,7 @@ class DivergenceProblem:
         totals, (labels,) = source.map_reduce(label, aligned=aligned)
         return totals, labels
 
-    def update(self, now: Labelling[WeightedCenters]) -> WeightedCenters:
+    def update(self, now: Labeling[WeightedCenters]) -> WeightedCenters:
         """Take the best centers, then better weights."""
         old, sums = now.parameters, now.statistics
         centers = self._divergence.center(sums.sums, sums.sizes, old.weights, old.centers)
@@ -159,7 +159,7 @@ class DivergenceProblem:
         weights = self.step.learn(old.weights, self.violation_sums(now, centers))
         return WeightedCenters(centers, weights)
 
-    def violation_sums(self, now: Labelling[WeightedCenters], centers: Array) -> ViolationSums:
+    def violation_sums(self, now: Labeling[WeightedCenters], centers: Array) -> ViolationSums:
         """Return what the weight step at these centers needs."""
         apart, together = self.pairs.violated(now.statistics.nodes)
         return ViolationSums(
@@ -171,7 +171,7 @@ class DivergenceProblem:
             cannot_link=self.pairs.cannot_link_weight * together,
         )
 
-    def _farthest(self, now: Labelling[WeightedCenters], n: int) -> Array:
+    def _farthest(self, now: Labeling[WeightedCenters], n: int) -> Array:
         """Rows for empty clusters."""
         source, divergence, weights = self._source, self._divergence, now.parameters.weights
 
@@ -181,7 +181,7 @@ class DivergenceProblem:
             return DivergenceDistances(divergence, center, weights).costs(source)
 
         distances = DivergenceDistances(divergence, now.parameters.centers, weights)
-        costs = distances.labelled(source, now.labels)
+        costs = distances.labeled(source, now.labels)
         costs[costs <= 1e-12 * max(float(costs.max()), 1.0)] = 0  # rounding of rows at centers
         chosen = farthest_rows(costs, n, measure, last=self.pairs.linked_rows)
         return dense_rows(source, chosen).astype(np.float64)

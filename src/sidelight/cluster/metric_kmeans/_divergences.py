@@ -181,7 +181,7 @@ class DivergenceDistances:
         """Return the least divergence of every row (float64)."""
         return map_tiles(source, lambda rows: self._of(rows).min(axis=1))
 
-    def labelled(self, source: RowSource, labels: Array) -> Array:
+    def labeled(self, source: RowSource, labels: Array) -> Array:
         """Return the divergence of every row from the center of its label (float64)."""
         return map_tiles(
             source, lambda rows, labels: self._of(rows)[np.arange(len(labels)), labels], labels

@@ -161,7 +161,7 @@ class HMRFKMeans(_LearnedDistanceBase):
         return alternate_labels(
             free,
             free.start(seeds),
-            np.random.RandomState(0),  # not asked: no row is labelled in random order
+            np.random.RandomState(0),  # not asked: no row is labeled in random order
             max_iter=SHORT,
             tol=self.tol,
             description="HMRFKMeans",

@@ -14,7 +14,7 @@ from scipy.linalg import cho_solve, cholesky, eigh
 from sidelight._fit.moments import moments
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import dense_rows, farthest_rows
-from sidelight.cluster._core._lloyd import Labelling
+from sidelight.cluster._core._lloyd import Labeling
 from sidelight.cluster.metric_kmeans._metrics import (
     Bound,
     FarthestPair,
@@ -22,7 +22,7 @@ from sidelight.cluster.metric_kmeans._metrics import (
     Metrics,
     PairOffsets,
     bound_of_distances,
-    labelled_costs,
+    labeled_costs,
     metric_pass,
     squared_to_centers,
     squared_to_point,
@@ -174,8 +174,8 @@ class MetricProblem:
         self,
         random_state: np.random.RandomState,
         parameters: MetricParameters,
-        before: Labelling[MetricParameters] | None,
-    ) -> Labelling[MetricParameters]:
+        before: Labeling[MetricParameters] | None,
+    ) -> Labeling[MetricParameters]:
         """Label the rows and add up what the next parameters need."""
         centers, metrics = parameters.centers, parameters.metrics
         nodes = self.priced(metrics).relabel(
@@ -193,7 +193,7 @@ class MetricProblem:
         )
         sums = self._statistics(parameters, nodes, totals)
         inertia = float(metrics.inner(sums.scatter).sum())
-        return Labelling(
+        return Labeling(
             parameters=parameters,
             labels=labels,
             inertia=inertia,
@@ -263,7 +263,7 @@ class MetricProblem:
         away = metrics.inner(parameters.prior) - metrics.log_det - log_det - self.source.n_features
         return total + self.tau * float(away.sum())
 
-    def update(self, now: Labelling[MetricParameters]) -> MetricParameters:
+    def update(self, now: Labeling[MetricParameters]) -> MetricParameters:
         """Put centers at the means, then take the metric step."""
         old, sums = now.parameters, now.statistics
         centers = (old.centers + sums.offsets).astype(self.source.dtype)
@@ -295,7 +295,7 @@ class MetricProblem:
         inverse = np.linalg.inv(mean)
         return (inverse + inverse.T) / 2
 
-    def _farthest(self, now: Labelling[MetricParameters], n: int) -> Array:
+    def _farthest(self, now: Labeling[MetricParameters], n: int) -> Array:
         """Rows for empty clusters."""
         source, metrics = self.source, now.parameters.metrics
 
@@ -303,7 +303,7 @@ class MetricProblem:
             point = dense_rows(source, [row])[0].astype(np.float64)
             return squared_to_point(source, point, metrics, 0)
 
-        costs = labelled_costs(source, now.parameters.centers, metrics, now.labels)
+        costs = labeled_costs(source, now.parameters.centers, metrics, now.labels)
         chosen = farthest_rows(costs, n, measure, last=self.pairs.linked_rows)
         return dense_rows(source, chosen)
 

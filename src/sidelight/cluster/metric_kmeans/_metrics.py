@@ -308,7 +308,7 @@ class MetricDistances:
     def costs(self, source: RowSource) -> Array:
         """Return ``‖x - μ_h‖²_{A_h} - reward_h`` of every row at its label (float64)."""
         labels = self.labels(source)
-        costs = labelled_costs(source, self.centers, self.metrics, labels)
+        costs = labeled_costs(source, self.centers, self.metrics, labels)
         return costs - self.metrics.of_clusters(self.metrics.rewards, len(self.centers))[labels]
 
 
@@ -318,7 +318,7 @@ def squared_to_point(source: RowSource, point: Array, metrics: Metrics, g: int) 
     return map_tiles(source, lambda rows: squared_to_centers(rows, point[None], metric)[:, 0])
 
 
-def labelled_costs(source: RowSource, centers: Array, metrics: Metrics, labels: Array) -> Array:
+def labeled_costs(source: RowSource, centers: Array, metrics: Metrics, labels: Array) -> Array:
     """Return ``‖x_i - μ_{l_i}‖²_{A_{l_i}}`` of every row (float64)."""
 
     def measure(rows: Any, labels: Array) -> Array:

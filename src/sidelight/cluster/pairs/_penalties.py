@@ -1,7 +1,7 @@
 """What violated side information costs, as couplings between rows; k-means with such costs.
 
     P(l) = Σ_ML f_e [l_i ≠ l_j]  +  Σ_CL t_e [l_i = l_j]
-         + u · min_t #{labelled rows i : l_i ≠ t(class of i)}  +  u · Σ_groups min_t #{i : l_i ≠ t}
+         + u · min_t #{labeled rows i : l_i ≠ t(class of i)}  +  u · Σ_groups min_t #{i : l_i ≠ t}
 
 Prices f and t of pairs are fixed (their weights: PCK-means) or move with centers, metrics or
 weights of features: f = w ‖x_i - x_j‖²_A and t = w (max-distance - ‖x_i - x_j‖²_A) for MPCK-means.
@@ -51,12 +51,12 @@ from sidelight._kernels.cluster.icm import (
     block_sweep,
     conditional_costs,
     conditional_modes,
-    labelled_total,
+    labeled_total,
     restless_nodes,
 )
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.cluster._core._lloyd import (
-    Labelling,
+    Labeling,
     LloydResult,
     _KMeansBase,
     finished,
@@ -144,7 +144,7 @@ class Penalties:
     penalty : float
         Factor on the weights of the pairs; prices are these products until others are set.
     unit : float, default=None
-        Cost of a labelled or grouped row elsewhere than its class or group; ``penalty`` by default.
+        Cost of a labeled or grouped row elsewhere than its class or group; ``penalty`` by default.
 
     Attributes
     ----------
@@ -343,7 +343,7 @@ class Penalties:
 
     def objective(self, cost: Array, labels: Array) -> float:
         """``Σ_i cost[i, l_i] + P(l)`` at these labels of rows and anchors."""
-        return labelled_total(cost, labels) + self.value(labels)
+        return labeled_total(cost, labels) + self.value(labels)
 
     def value(self, labels: Array) -> float:
         """P at these labels of rows and anchors."""
@@ -410,11 +410,11 @@ class Problem(Protocol[Parameters]):
         self,
         random_state: np.random.RandomState,
         parameters: Parameters,
-        before: Labelling[Parameters] | None,
-    ) -> Labelling[Parameters]:
+        before: Labeling[Parameters] | None,
+    ) -> Labeling[Parameters]:
         """Label the rows at these parameters, starting from the labels before."""
 
-    def update(self, now: Labelling[Parameters]) -> Parameters:
+    def update(self, now: Labeling[Parameters]) -> Parameters:
         """Improve the parameters for these labels."""
 
 
@@ -434,7 +434,7 @@ def alternate_labels(
     by rounding).
     """
 
-    def stop(before: Labelling[Any], now: Labelling[Any], history: list[float]) -> bool:
+    def stop(before: Labeling[Any], now: Labeling[Any], history: list[float]) -> bool:
         size = abs(now.objective) + abs(now.inertia)
         fall = before.objective - now.objective
         return now.n_changed == 0 and fall <= max(tol, STANDSTILL) * size
