@@ -73,7 +73,7 @@ def better_prices(cost: Array, lower: Array, upper: Array, prices: Array) -> tup
             return best, n_steps > 0
         few = FEW_ROWS * k
         moved = prices + _newton_step(cost, prices, excess, labels, margins)
-        # What changes the sign of its price has no reason for one any more.
+        # A cluster whose price changes its sign has no reason for a price any more.
         prices = np.where(prices * moved < 0, 0.0, moved)
         if to_move <= CLOSE * k:
             return prices, True
@@ -94,7 +94,7 @@ def _newton_step(cost: Array, prices: Array, excess: Array, labels: Array, margi
     density = (between + between.T) / (2 * width)
     tied = np.flatnonzero((excess != 0) | (prices != 0))  # the others are within their bounds
     system = (np.diag(density.sum(axis=1)) - density)[np.ix_(tied, tied)]
-    # A common change of all prices moves nobody, nor does that of a cluster without neighbours.
+    # A common change of all prices moves nobody, nor does that of a cluster without neighbors.
     system[np.diag_indices(len(tied))] += 1e-9 * (1 + system.trace()) / len(tied)
     step = np.zeros(k)
     step[tied] = np.linalg.solve(system, excess[tied])

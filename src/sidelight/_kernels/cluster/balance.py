@@ -90,7 +90,7 @@ def accept_deferred(costs, rows, quotas, labels):  # type: ignore[no-untyped-def
 
 @kernel
 def move_freely(costs, labels, sizes, min_size):  # type: ignore[no-untyped-def]
-    """Move rows to their nearest centre while their cluster has more than it must; count moves.
+    """Move rows to their nearest center while their cluster has more than it must; count moves.
 
     Rows with most to gain leave first. A row that arrives lets another one go.
     """

@@ -54,7 +54,7 @@ def _multiply_out(mass, sums, squares, scale):  # type: ignore[no-untyped-def]
 
 @kernel
 def compete_by_counts(cosines, order, counts, fade, gamma, discount, labels):  # type: ignore[no-untyped-def]
-    """Label the rows in the given order by fixed centres and counts that change with every row."""
+    """Label the rows in the given order by fixed centers and counts that change with every row."""
     k = cosines.shape[1]
     scale = np.ones(1)
     power, logs = np.empty(k), np.empty(k)
@@ -77,7 +77,7 @@ def _settle(  # type: ignore[no-untyped-def]
 ):
     """Decide who wins a row with these ``products`` with the sums, and count it.
 
-    While there are fewer centres than clusters, a row in a new direction opens the next one.
+    While there are fewer centers than clusters, a row in a new direction opens the next one.
     """
     k = mass.shape[0]
     nearest = -1.0
@@ -102,7 +102,7 @@ def _settle(  # type: ignore[no-untyped-def]
 def compete(  # type: ignore[no-untyped-def]
     rows, same, sums, mass, squares, scale, active, fade, gamma, discount, labels
 ):
-    """Label dense unit rows one by one; centres and counts change with every row.
+    """Label dense unit rows one by one; centers and counts change with every row.
 
     ``sums`` is ``(d, k)``; ``squares`` are the squared lengths of its columns.
     """
@@ -119,18 +119,7 @@ def compete(  # type: ignore[no-untyped-def]
             for h in range(k):
                 products[h] += x * sums[j, h]
         h = _settle(
-            products,
-            length,
-            same,
-            mass,
-            squares,
-            scale,
-            active,
-            fade,
-            gamma,
-            discount,
-            power,
-            logs,
+            products, length, same, mass, squares, scale, active, fade, gamma, discount, power, logs
         )
         labels[i] = h
         for j in range(d):
@@ -142,21 +131,9 @@ def compete(  # type: ignore[no-untyped-def]
 
 @kernel
 def compete_sparse(  # type: ignore[no-untyped-def]
-    data,
-    indices,
-    indptr,
-    same,
-    sums,
-    mass,
-    squares,
-    scale,
-    active,
-    fade,
-    gamma,
-    discount,
-    labels,
+    data, indices, indptr, same, sums, mass, squares, scale, active, fade, gamma, discount, labels
 ):
-    """Do what ``compete`` does for CSR unit rows, at the cost of what is not zero."""
+    """Label CSR unit rows as :func:`compete` does, at the cost of the entries that are not zero."""
     k = mass.shape[0]
     power, logs, products = np.empty(k), np.empty(k), np.empty(k)
     _prepare(mass, active[0], gamma, power, logs)
@@ -169,18 +146,7 @@ def compete_sparse(  # type: ignore[no-untyped-def]
             for h in range(k):
                 products[h] += x * sums[indices[e], h]
         h = _settle(
-            products,
-            length,
-            same,
-            mass,
-            squares,
-            scale,
-            active,
-            fade,
-            gamma,
-            discount,
-            power,
-            logs,
+            products, length, same, mass, squares, scale, active, fade, gamma, discount, power, logs
         )
         labels[i] = h
         for e in range(indptr[i], indptr[i + 1]):

@@ -15,7 +15,7 @@ from sidelight._typing import Array
 
 @kernel
 def term_divergence(a: float, b: float, s: float, t: float, by_length: bool) -> float:
-    """What a term with frequencies ``a`` and ``b`` adds to the divergence."""
+    """Contribution of a term with frequencies ``a`` and ``b`` to the divergence."""
     middle = (s * a + t * b) / (s + t) if by_length else 0.5 * (a + b)
     return s * a * np.log(a / middle) + t * b * np.log(b / middle)
 
@@ -50,17 +50,17 @@ def add_pair_directions(
     indices: Array,
     counts: Array,
     lengths: Array,
-    learnt: Array,
+    learned: Array,
     by_length: bool,
     direction: Array,
 ) -> Array:
     """Add ``pull * g / |g|₁`` of every pair to ``direction`` and return the sums ``|g|₁``.
 
-    Only terms in ``learnt`` count. ``indptr``, ``indices`` (sorted) and ``counts`` are the
+    Only terms in ``learned`` count. ``indptr``, ``indices`` (sorted) and ``counts`` are the
     documents in CSR form.
     """
     n_terms = direction.shape[0]
-    n_learnt = np.sum(learnt)
+    n_learned = np.sum(learned)
     everywhere = 0.0
     norms = np.zeros(pairs.shape[0])
     terms = np.empty(n_terms, np.int64)
@@ -81,15 +81,15 @@ def add_pair_directions(
                 t,
                 by_length,
             )
-            if learnt[terms[place]]:
+            if learned[terms[place]]:
                 n_present += 1
                 norm += abs(gains[place])
-        norm += (n_learnt - n_present) * abs(absent)
+        norm += (n_learned - n_present) * abs(absent)
         norms[number] = norm
         if norm > 0:
             for place in range(n):
                 direction[terms[place]] += pull[number] * (gains[place] - absent) / norm
             everywhere += pull[number] * absent / norm
     for term in range(n_terms):
-        direction[term] = direction[term] + everywhere if learnt[term] else 0.0
+        direction[term] = direction[term] + everywhere if learned[term] else 0.0
     return norms

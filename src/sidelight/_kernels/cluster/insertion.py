@@ -1,4 +1,4 @@
-"""What a further centre would gain, and where Lloyd's algorithm goes from it."""
+"""Gains of a further center, and Lloyd's algorithm from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SLACK = 1 + 1e-5
 
 @kernel
 def nearest_and_closest(rows, centers, labels, closest):  # type: ignore[no-untyped-def]
-    """Write the nearest centre of every row, the first of equals, and its squared distance."""
+    """Write the nearest center of every row, the first of equals, and its squared distance."""
     for i in range(rows.shape[0]):
         best = np.inf
         label = 0
@@ -27,19 +27,19 @@ def nearest_and_closest(rows, centers, labels, closest):  # type: ignore[no-unty
 
 
 @kernel
-def insertion_gains(gaps, lengths, weights, starts, centers, sizes, candidates, settled, gains):  # type: ignore[no-untyped-def]
-    """Write what every candidate alone, as a further centre, gains into ``gains``.
+def insertion_gains(offsets, lengths, weights, starts, centers, sizes, candidates, settled, gains):  # type: ignore[no-untyped-def]
+    """Write what every candidate alone, as a further center, gains into ``gains``.
 
-    A row ``x = μ + u`` of the cluster of centre ``μ`` gains by a candidate ``p = μ + v``::
+    A row ``x = μ + u`` of the cluster of center ``μ`` gains by a candidate ``p = μ + v``::
 
         max(‖u‖² - ‖u - v‖², 0)  =  2 max(u·v - ‖v‖²/2, 0)
 
-    Rows come as ``gaps`` ``u`` of ``lengths`` ``‖u‖`` by cluster (those of cluster ``h`` from
+    Rows come as ``offsets`` ``u`` of ``lengths`` ``‖u‖`` by cluster (those of cluster ``h`` from
     ``starts[h]`` on), the longest first: only those with ``‖u‖ > ‖v‖/2`` can gain, so the first
     that is too short for all candidates ends the walk through its cluster. Products are made for
     all candidates at once, innermost, which the compiler turns into vectors.
 
-    With ``settled``, the gain is that after all centres, means of clusters of weight ``sizes``,
+    With ``settled``, the gain is that after all centers, means of clusters of weight ``sizes``,
     have moved once. With ``A_h`` the rows that leave cluster ``h``, this adds::
 
         ‖Σ_A w (x - p)‖² / Σ_A w  +  Σ_h ‖Σ_{A_h} w u‖² / (W_h - Σ_{A_h} w)
@@ -67,9 +67,9 @@ def insertion_gains(gaps, lengths, weights, starts, centers, sizes, candidates, 
             for c in range(m):
                 inner[c] = -half[c]
             for j in range(d):
-                gap = gaps[i, j]
+                offset = offsets[i, j]
                 for c in range(m):
-                    inner[c] += gap * aways[j, c]
+                    inner[c] += offset * aways[j, c]
             w = 2 * weights[i]
             for c in range(m):
                 gains[c] += w * max(inner[c], 0)
@@ -78,7 +78,7 @@ def insertion_gains(gaps, lengths, weights, starts, centers, sizes, candidates, 
                     if inner[c] > 0:
                         n_leaving[c] += weights[i]
                         for j in range(d):
-                            leaving[c, j] += weights[i] * gaps[i, j]
+                            leaving[c, j] += weights[i] * offsets[i, j]
         if settled:
             for c in range(m):
                 if n_leaving[c] > 0:
@@ -96,11 +96,11 @@ def insertion_gains(gaps, lengths, weights, starts, centers, sizes, candidates, 
 
 
 @kernel
-def descend(rows, weights, centers, max_iter, largest_move, gaps, sizes, labels):  # type: ignore[no-untyped-def]
+def descend(rows, weights, centers, max_iter, largest_move, offsets, sizes, labels):  # type: ignore[no-untyped-def]
     """Run Lloyd's algorithm on ``centers``, in place; return the error and the iterations.
 
-    It ends when no label changes, or when the squared move of the centres is at most
-    ``largest_move``. An empty cluster keeps its centre. ``gaps``, ``sizes`` and ``labels`` are
+    It ends when no label changes, or when the squared move of the centers is at most
+    ``largest_move``. An empty cluster keeps its center. ``offsets``, ``sizes`` and ``labels`` are
     scratch space.
     """
     n, d = rows.shape
@@ -111,7 +111,7 @@ def descend(rows, weights, centers, max_iter, largest_move, gaps, sizes, labels)
     while True:
         error = 0.0
         n_changed = 0
-        gaps[:] = 0.0
+        offsets[:] = 0.0
         sizes[:] = 0.0
         for i in range(n):
             best = np.inf
@@ -127,7 +127,7 @@ def descend(rows, weights, centers, max_iter, largest_move, gaps, sizes, labels)
             labels[i] = label
             sizes[label] += w
             for j in range(d):
-                gaps[label, j] += w * (rows[i, j] - centers[label, j])
+                offsets[label, j] += w * (rows[i, j] - centers[label, j])
         if not moving:
             return error, n_iter
         n_iter += 1
@@ -137,27 +137,27 @@ def descend(rows, weights, centers, max_iter, largest_move, gaps, sizes, labels)
         for h in range(k):
             if sizes[h] > 0:
                 for j in range(d):
-                    gap = gaps[h, j] / sizes[h]
-                    centers[h, j] += gap
-                    move += gap * gap
+                    offset = offsets[h, j] / sizes[h]
+                    centers[h, j] += offset
+                    move += offset * offset
         moving = n_iter < max_iter and move > largest_move
 
 
 @kernel
 def to_means(rows, weights, labels, centers, sizes):  # type: ignore[no-untyped-def]
-    """Put every centre (float64) at the mean of its rows and add up ``sizes``; empty ones stay."""
+    """Put every center (float64) at the mean of its rows and add up ``sizes``; empty ones stay."""
     n, d = rows.shape
-    gaps = np.zeros(centers.shape)
+    offsets = np.zeros(centers.shape)
     sizes[:] = 0.0
     for i in range(n):
         h, w = labels[i], np.float64(weights[i])
         sizes[h] += w
         for j in range(d):
-            gaps[h, j] += w * (rows[i, j] - centers[h, j])
+            offsets[h, j] += w * (rows[i, j] - centers[h, j])
     for h in range(centers.shape[0]):
         if sizes[h] > 0:
             for j in range(d):
-                centers[h, j] += gaps[h, j] / sizes[h]
+                centers[h, j] += offsets[h, j] / sizes[h]
 
 
 @kernel
@@ -189,10 +189,10 @@ def exchange(rows, weights, centers, sizes, labels, changed, max_passes):  # typ
 
         B/(B + w) ‖x - μ_b‖²  -  A/(A - w) ‖x - μ_a‖²
 
-    When no such move helps, every row is at its nearest centre as well: an end of Lloyd's
+    When no such move helps, every row is at its nearest center as well: an end of Lloyd's
     algorithm, of which many are no end here. ``changed`` tells which clusters are not as they were
     when no move between them helped: between two that have not changed since a row was looked at
-    nothing is new to it (as of Hartigan and Wong 1979). Centres are the means, and everything is
+    nothing is new to it (as of Hartigan and Wong 1979). Centers are the means, and everything is
     changed in place. At most ``max_passes`` times through the rows.
     """
     n = rows.shape[0]
@@ -230,10 +230,10 @@ def exchange(rows, weights, centers, sizes, labels, changed, max_passes):  # typ
 def run_trials(  # type: ignore[no-untyped-def]
     rows, weights, labels, closest, means, sizes, leaving, places, max_passes, ends, errors
 ):
-    """Write where ends, and with which error, what starts with a new centre at each of ``places``.
+    """Write where ends, and with which error, what starts with a new center at each of ``places``.
 
     The present clusters have ``labels``, ``means`` and ``sizes``, and squared distances ``closest``
-    of the rows to their centres. A trial begins with the rows that are closer to the new centre; if
+    of the rows to their centers. A trial begins with the rows that are closer to the new center; if
     ``leaving`` names a cluster (it is -1 if not), that one's rows look for others, and its number
     is the new one's. The rest is :func:`exchange`.
     """
@@ -278,7 +278,7 @@ def run_trials(  # type: ignore[no-untyped-def]
 
 @kernel
 def removal_losses(rows, weights, centers, losses):  # type: ignore[no-untyped-def]
-    """Write how much the error would rise without each centre, its rows at their next nearest."""
+    """Write how much the error would rise without each center, its rows at their next nearest."""
     losses[:] = 0.0
     for i in range(rows.shape[0]):
         best = second = np.inf

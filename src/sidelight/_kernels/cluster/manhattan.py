@@ -1,4 +1,4 @@
-"""The 1-norm: distances to centres, and lower medians."""
+"""The 1-norm: distances to centers, and lower medians."""
 
 from __future__ import annotations
 

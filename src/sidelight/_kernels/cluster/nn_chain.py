@@ -1,4 +1,4 @@
-"""Agglomeration: distances between groups of rows, and the nearest-neighbour chain over them.
+"""Agglomeration: distances between groups of rows, and the nearest-neighbor chain over them.
 
 Distances are kept as SciPy keeps them, one number per unordered pair (condensed), and an infinite
 one means that the two must never be joined. A merged cluster is infinitely far from everything that
@@ -6,8 +6,8 @@ one of its parts was infinitely far from, so that for single, complete and avera
 
     D(a ∪ b, c)  >=  min(D(a, c), D(b, c))
 
-still holds: merging two mutual nearest neighbours is always right, in any order, and following
-nearest neighbours finds all merges in O(m²).
+still holds: merging two mutual nearest neighbors is always right, in any order, and following
+nearest neighbors finds all merges in O(m²).
 """
 
 from __future__ import annotations

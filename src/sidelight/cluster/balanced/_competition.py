@@ -25,7 +25,7 @@ class Rule:
     Attributes
     ----------
     gamma : float
-        How much sizes count.
+        Exponent of the sizes.
     memory : float
         ``L``: counts add up to it in the long run; infinite for counts that do not fade.
     n_features : int
@@ -38,7 +38,7 @@ class Rule:
 
     @property
     def fade(self) -> float:
-        """What is left of the counts with every row."""
+        """Factor by which counts fade with every row."""
         return 1 - 1 / self.memory
 
     @property
@@ -47,7 +47,7 @@ class Rule:
         return self.gamma / (self.memory * self.n_features)
 
     def label(self, source: RowSource, centers: Array, counts: Array) -> Array:
-        """Label every row at fixed centres and counts."""
+        """Label every row at fixed centers and counts."""
         logs = np.log(np.maximum(counts, 1.0))
         weights, offsets = np.exp(-self.gamma * logs), self.discount * logs
 
@@ -63,7 +63,7 @@ class Rule:
     def label_in_order(
         self, source: RowSource, centers: Array, counts: Array, order: Array
     ) -> tuple[Array, Array]:
-        """Label the rows in this order at fixed centres; return labels and the counts after it."""
+        """Label the rows in this order at fixed centers; return labels and the counts after it."""
         products = source.map_reduce(lambda block: ((), (cosines(block, centers),)))[1][0]
         labels = np.empty(source.n_rows, dtype=np.int32)
         counts = np.maximum(counts, 1.0)
@@ -76,7 +76,7 @@ class Stream:
     """Fading sums and counts of the clusters; see :mod:`sidelight._kernels.cluster.competition`.
 
     The sum of a cluster is that of its rows, each with the weight that the memory has left of it;
-    its direction is the centre.
+    its direction is the center.
     """
 
     sums: Array
@@ -87,7 +87,7 @@ class Stream:
 
     @classmethod
     def empty(cls, n_clusters: int, n_features: int) -> Self:
-        """No rows yet: the first ``k`` different directions become the centres."""
+        """No rows yet: the first ``k`` different directions become the centers."""
         return cls(
             np.zeros((n_features, n_clusters)),
             np.zeros(n_clusters),
@@ -133,13 +133,13 @@ class Stream:
 
 
 def cosines(rows: Any, centers: Array) -> Array:
-    """Return the products of unit rows and unit centres, ``(m, k)`` in float64."""
+    """Return the products of unit rows and unit centers, ``(m, k)`` in float64."""
     return np.asarray(rows @ centers.T, dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Clusters:
-    """What labels make of the rows: sums and sizes of clusters, and how the rows fit them.
+    """Sums and sizes of the clusters of labeled rows, and how well the rows fit them.
 
     ``divergence`` is ``Σ_i log(2 / (1 + cos_i))``; ``mean_cosine`` the mean of ``cos_i``.
     """
@@ -153,7 +153,7 @@ class Clusters:
 def add_up_clusters(source: RowSource, centers: Array, labels: Array) -> Clusters:
     """Add up the rows of every cluster.
 
-    With ``cos = 1 - ‖x - μ‖² / 2``, a row at its centre adds exactly 0 to the divergence.
+    With ``cos = 1 - ‖x - μ‖² / 2``, a row at its center adds exactly 0 to the divergence.
     """
     k = len(centers)
 

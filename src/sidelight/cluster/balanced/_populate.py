@@ -1,4 +1,4 @@
-"""Minimum sizes at fixed centres: Populate and Refine (Constrained Clustering, section 8.2.1)."""
+"""Minimum sizes at fixed centers: Populate and Refine (Constrained Clustering, section 8.2.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sidelight._typing import Array
 
 
 def populate(costs: Array, labels: Array, min_size: int) -> Array:
-    """Give every cluster its minimum size: first what it lacks, stably, then the nearest.
+    """Give every cluster its minimum size: first the rows it lacks, stably, then the nearest.
 
     Rows that have a label keep it, unless their cluster has more than it must and others could not
     get enough without its farthest rows.
@@ -17,7 +17,7 @@ def populate(costs: Array, labels: Array, min_size: int) -> Array:
     Parameters
     ----------
     costs : ndarray of shape (n, k)
-        Cost of every row at every centre.
+        Cost of every row at every center.
     labels : ndarray of shape (n,)
         Clusters of rows that are in one already, -1 for the others.
     min_size : int
@@ -38,7 +38,7 @@ def populate(costs: Array, labels: Array, min_size: int) -> Array:
 
 
 def _release(costs: Array, labels: Array, min_size: int) -> None:
-    """Take labels away until there are enough rows for what clusters lack.
+    """Take labels away until there are enough rows to fill all clusters.
 
     Clusters with more rows than they must have give up the farthest of all of these.
     """
@@ -58,7 +58,7 @@ def _release(costs: Array, labels: Array, min_size: int) -> None:
 
 
 def refine(costs: Array, labels: Array, min_size: int) -> int:
-    """Bring rows nearer to their centres without making a cluster too small; count the moves.
+    """Bring rows nearer to their centers without making a cluster too small; count the moves.
 
     First rows move alone, out of clusters that have more than they must; then rows are passed
     around cycles of clusters in which every row comes nearer. Every move lowers the cost, and no

@@ -7,7 +7,7 @@ r"""Memberships with given sums over the rows, at a temperature: entropic transp
     \sum_h P_{ih} = 1, \quad \sum_i w_i P_{ih} = W \pi_h
 
 is solved by :math:`P_{ih} \propto \pi_h \exp((b_h - c_{ih}) / T)` for the multipliers ``b`` that
-maximise the concave dual
+maximize the concave dual
 
 .. math::
 
@@ -48,9 +48,9 @@ SUFFICIENT = 1e-4
 
 @dataclass(frozen=True)
 class Balance:
-    """Multipliers, what they achieve, and whether sums over the rows are as asked for.
+    """Multipliers, the dual and the sums of memberships at them, and whether these are right.
 
-    ``value`` is the dual: the least objective, up to the square of what the sums are off by.
+    ``value`` is the dual: the least objective, up to the square of the error of the sums.
     """
 
     multipliers: Array
@@ -67,7 +67,7 @@ def memberships(costs: Array, multipliers: Array, shares: Array, temperature: fl
 def _memberships(
     costs: Array, multipliers: Array, shares: Array, temperature: float
 ) -> tuple[Array, Array]:
-    """Return ``P`` and the logarithms of what its rows were divided by."""
+    """Return ``P`` and the logarithms of the divisors of its rows."""
     logs = (multipliers - costs.astype(np.float64)) / temperature
     top = logs.max(axis=1)
     P = np.exp(logs - top[:, None]) * shares
@@ -151,7 +151,7 @@ class _Dual:
         self.goal = self.mass * shares
 
     def off(self, place: _Place) -> float:
-        """Return by what share of it the sum of some cluster is off."""
+        """Return the largest relative error of the sum of a cluster."""
         return float(np.max(np.abs(place.sums - self.goal) / self.goal))
 
     def at(self, point: Array) -> _Place:

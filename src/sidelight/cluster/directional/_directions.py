@@ -1,4 +1,4 @@
-"""Rows as points or as directions: what the methods that take either share."""
+"""Rows as points or as directions: shared by the methods that take either."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Global k-means: one centre at a time, where it pays most (Verbeek 2004, section 3.3)."""
+"""Global k-means: one center at a time, where it pays most (Verbeek 2004, section 3.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a further centre pays: gains of candidates, and trial runs from them, over threads."""
+"""Where a further center pays: gains of candidates, and trial runs from them, over threads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Points:
 
     @classmethod
     def of(cls, rows: Array, weights: Array | None) -> Points:
-        """Put rows together with their weights, 1 unless told."""
+        """Put rows together with their weights, 1 by default."""
         if weights is None:
             weights = np.ones(len(rows))
         rows = np.ascontiguousarray(rows)
@@ -44,7 +44,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Centres with the rows nearest to them: labels, squared distances, means and weights."""
+    """Centers with the rows nearest to them: labels, squared distances, means and weights."""
 
     centers: Array
     labels: Array
@@ -54,7 +54,7 @@ class Clusters:
 
     @classmethod
     def around(cls, points: Points, centers: Array) -> Clusters:
-        """Give every row to its nearest centre."""
+        """Give every row to its nearest center."""
         labels, closest = nearest(points, centers)
         means, sizes = centers.astype(np.float64), np.empty(len(centers))
         to_means(points.rows, points.weights, labels, means, sizes)
@@ -70,22 +70,22 @@ def candidate_gains(
     description: str = "gains",
     verbose: int = 0,
 ) -> Array | None:
-    """Return how much each candidate alone, as a further centre, lowers the error.
+    """Return how much each candidate alone, as a further center, lowers the error.
 
     ``b_c = Σ_i w_i max(d_i - ‖p_c - x_i‖², 0)`` with ``d_i`` the squared distance of row ``i`` to
-    its nearest centre: the drop with all other centres where they are. With ``settled``, the drop
-    after all centres have moved to their means once (they must be there before). ``None`` after an
-    interruption that is to keep what there is.
+    its nearest center: the drop with all other centers where they are. With ``settled``, the drop
+    after all centers have moved to their means once (they must be there before). ``None`` after an
+    interruption that keeps the best so far.
     """
     if not isinstance(centers, Clusters):
         centers = Clusters.around(points, centers)
     clusters, centers = centers, centers.centers
     labels, closest = clusters.labels, clusters.closest
     order = np.lexsort((-closest, labels))
-    gaps = points.rows[order] - centers[labels[order]]
+    offsets = points.rows[order] - centers[labels[order]]
     lengths, weights = np.sqrt(closest[order]), points.weights[order]
     starts = np.searchsorted(labels[order], np.arange(len(centers) + 1))
-    # Candidates that are looked at together should be neighbours: the same rows are out of reach.
+    # Candidates that are looked at together should be neighbors: the same rows are out of reach.
     if candidates is points.rows:
         turn = order
     else:
@@ -95,7 +95,7 @@ def candidate_gains(
 
     def work(piece: slice) -> None:
         insertion_gains(
-            gaps,
+            offsets,
             lengths,
             weights,
             starts,
@@ -115,7 +115,7 @@ def candidate_gains(
 
 
 def nearest(points: Points, centers: Array) -> tuple[Array, ...]:
-    """Nearest centre of every row and its squared distance."""
+    """Nearest center of every row and its squared distance."""
 
     def measure(block: Array) -> tuple[tuple[()], tuple[Array, Array]]:
         labels, closest = np.empty(len(block), np.int32), np.empty(len(block), block.dtype)
@@ -137,9 +137,9 @@ def trial_errors(
     description: str = "trials",
     verbose: int = 0,
 ) -> Array | None:
-    """Return the error that Lloyd's algorithm ends at from the centres and each candidate.
+    """Return the error that Lloyd's algorithm ends at from the centers and each candidate.
 
-    ``None`` after an interruption that is to keep what there is.
+    ``None`` after an interruption that keeps the best so far.
     """
     errors = np.empty(len(candidates))
 
@@ -164,11 +164,11 @@ def trial_ends(
     description: str,
     verbose: int,
 ) -> tuple[Array, Array] | None:
-    """Return where each trial ends: its centres, and its error.
+    """Return where each trial ends: its centers, and its error.
 
-    A trial begins with the present clusters and a further centre at one of ``places``, or with the
-    centre there that ``leaving`` names (-1: none), and moves single rows as long as that lowers the
-    error. ``None`` after an interruption that is to keep what there is.
+    A trial begins with the present clusters and a further center at one of ``places``, or with the
+    center there that ``leaving`` names (-1: none), and moves single rows as long as that lowers the
+    error. ``None`` after an interruption that keeps the best so far.
     """
     k, d = clusters.centers.shape
     k += int(leaving[0] < 0)
@@ -197,7 +197,7 @@ def trial_ends(
 def settle(
     points: Points, start: Array, max_iter: int, largest_move: float
 ) -> tuple[Array, float, int]:
-    """Run Lloyd's algorithm on few points; return the centres, their error and the iterations."""
+    """Run Lloyd's algorithm on few points; return the centers, their error and the iterations."""
     centers = start.copy()
     scratch = np.empty(centers.shape), np.empty(len(centers)), np.empty(len(points.rows), np.int32)
     error, n_iter = descend(points.rows, points.weights, centers, max_iter, largest_move, *scratch)

@@ -2,7 +2,7 @@
 
 A node is cut through its mean, perpendicular to the first principal direction of its own points.
 The heaviest leaf is cut next, until there are as many as asked for; one whose points are all equal
-stays whole. Nothing depends on chance, on the coordinate axes, or on threads.
+stays whole. The tree is deterministic and does not depend on the coordinate axes or on threads.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def kd_partition(points: Points, n_leaves: int) -> list[Array]:
     points : Points
         The points; those of weight 0 belong to no leaf.
     n_leaves : int
-        Number of leaves; fewer where equal points cannot be told apart.
+        Number of leaves; fewer where points are equal.
 
     Returns
     -------
@@ -77,9 +77,9 @@ def _node(points: Points, rows: Array) -> _Node:
     def add(block: Array, weights: Array) -> tuple[tuple[Array], tuple[()]]:
         return (weights @ (block - near),), ()
 
-    gaps = _sum(add, points.rows[rows], weights)
+    offsets = _sum(add, points.rows[rows], weights)
     total = float(weights.sum())
-    return _Node(rows, total, near + gaps / total)
+    return _Node(rows, total, near + offsets / total)
 
 
 def _cut(points: Points, node: _Node) -> tuple[_Node, ...]:

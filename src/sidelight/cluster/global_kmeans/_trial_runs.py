@@ -1,10 +1,10 @@
-"""One more cluster by trial runs: from promising candidates, and with a centre moved elsewhere.
+"""One more cluster by trial runs: from promising candidates, and with a center moved elsewhere.
 
 The published fast search runs once, from the candidate that gains most alone. Here some more starts
 are tried, at a fraction of the time of the exhaustive search:
 
-- the candidates that gain most after one move of all centres, and some spread over the data;
-- then, with the best end: a centre whose loss costs little leaves for a candidate that gains much,
+- the candidates that gain most after one move of all centers, and some spread over the data;
+- then, with the best end: a center whose loss costs little leaves for a candidate that gains much,
   as long as that helps. So choices of earlier steps that no longer fit are taken back.
 """
 
@@ -33,7 +33,7 @@ SPREAD = 0.75
 #: Numbers in the rows times trials: where this is passed, time would be felt.
 MOST_WORK = 2e6
 
-#: Rounds in which centres move elsewhere, half as many trials in each.
+#: Rounds in which centers move elsewhere, half as many trials in each.
 ROUNDS = 4
 
 #: An error that is lower by less than this share is rounding.
@@ -55,7 +55,7 @@ class Trials:
     points : Points
         The points; equal rows are one point, so that a weight is the same as repetitions.
     candidates : ndarray of shape (n_candidates, n_features)
-        Where a further centre may start.
+        Where a further center may start.
     n_trials : int
         Number of starts.
     spread : bool
@@ -87,7 +87,7 @@ class Trials:
             self.spread = kd_means(points, int(SPREAD * n_trials))
 
     def insert(self, centers: Array) -> Array | None:
-        """Return the best end with one more centre; ``None`` if that was interrupted."""
+        """Return the best end with one more center; ``None`` if that was interrupted."""
         found = self._insert(Clusters.around(self.points, centers))
         for _ in range(ROUNDS if len(centers) > 1 else 0):
             if found is None:
@@ -101,7 +101,7 @@ class Trials:
         return None if found is None else found[0]
 
     def _insert(self, clusters: Clusters) -> tuple[Array, float] | None:
-        """Try a further centre at candidates of large gain and all over the data."""
+        """Try a further center at candidates of large gain and all over the data."""
         words = f"GlobalKMeans, start of cluster {len(clusters.centers) + 1}"
         gains = self._known_gains(clusters.centers)
         if gains is None:
@@ -113,8 +113,8 @@ class Trials:
         return self._best(clusters, np.full(len(places), -1), places, words)
 
     def _move_elsewhere(self, clusters: Clusters) -> tuple[Array, float] | None:
-        """Try centres of little loss at candidates of large gain."""
-        words = f"GlobalKMeans, moves of {len(clusters.centers)} centres"
+        """Try centers of little loss at candidates of large gain."""
+        words = f"GlobalKMeans, moves of {len(clusters.centers)} centers"
         gains = self._gains(clusters, words)
         if gains is None:
             return None
@@ -127,7 +127,7 @@ class Trials:
         targets = best_different(gains, n_each)
         rise = losses[leaving, None] - gains[targets]
         own = nearest(Points.of(self.candidates[targets], None), clusters.centers)[0]
-        rise[leaving[:, None] == own] = np.inf  # its gain counts on the centre that would leave
+        rise[leaving[:, None] == own] = np.inf  # its gain counts on the center that would leave
         pairs = np.argsort(rise, axis=None, kind="stable")[:n_pairs]
         pairs = pairs[np.isfinite(rise.ravel()[pairs])]
         if len(pairs) == 0:
@@ -136,7 +136,7 @@ class Trials:
         return self._best(clusters, leaving[one], self.candidates[targets[other]], words)
 
     def _known_gains(self, centers: Array) -> Array | None:
-        """Return the gains that the last search for moves found at these centres, or ``None``."""
+        """Return the gains that the last search for moves found at these centers, or ``None``."""
         if self._known is None or self._known[0].shape != centers.shape:
             return None
         known, gains = self._known

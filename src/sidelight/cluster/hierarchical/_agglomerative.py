@@ -108,7 +108,7 @@ class ConstrainedAgglomeration(Clusterer):
     Examples
     --------
     Each ``a`` has its ``b`` next to it and is kept apart from all others: the closest-pair rule
-    joins neighbours and is stuck with three clusters, although all ``a`` and all ``b`` are two.
+    joins neighbors and is stuck with three clusters, although all ``a`` and all ``b`` are two.
 
     >>> import numpy as np
     >>> from sidelight import Constraints

@@ -79,7 +79,7 @@ def _block(rows: Any, start: int, stop: int, metric: str) -> Array:
 
 
 def check_memory(n_groups: int) -> None:
-    """Refuse what would not fit into memory before anything is allocated."""
+    """Refuse distances that would not fit into memory before they are allocated."""
     needed = 4 * n_groups * (n_groups - 1)
     available = SHARE * available_memory()
     if needed > available:

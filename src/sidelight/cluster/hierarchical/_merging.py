@@ -28,7 +28,7 @@ from sidelight._typing import Array
 from sidelight.assignment._coloring import check_coloring
 
 #: Seconds to decide whether one merge leaves enough colors, and for all such searches of a fit;
-#: what is not decided in time counts as harmful, which is always safe.
+#: a merge that is not decided in time counts as harmful, which is always safe.
 SECONDS_PER_MERGE = 1.0
 SECONDS_IN_ALL = 20.0
 
@@ -75,12 +75,12 @@ def merge_closest(distances: Array, sizes: Array, linkage: int) -> Merges:
 
 
 def contracted(edges: Array, labels: Array) -> Array:
-    """Conflicts between clusters, from the conflicts between what they are made of."""
+    """Conflicts between clusters, from the conflicts between their parts."""
     return np.unique(np.sort(labels[edges], axis=1), axis=0)
 
 
 def harmless_beginning(merges: Merges, n: int, edges: Array, k: int, coloring: Array) -> Any:
-    """Return how many merges leave ``k`` clusters possible, and a coloring of what they leave.
+    """Return how many merges leave ``k`` clusters possible, and a coloring of the clusters left.
 
     ``coloring`` proves that ``k`` clusters are possible before any merge.
     """
@@ -186,7 +186,7 @@ class CarefulMerging:
             color[swapped] = color[one] + color[other] - color[swapped]
             return True
         if k == 2:
-            return False  # the two colors of a connected graph are what they are
+            return False  # the two colors of a connected graph are unique
         return self._search(one, other, k)
 
     def _kempe_chain(self, start: int, color: int) -> set[int]:
@@ -201,7 +201,7 @@ class CarefulMerging:
         return seen
 
     def _search(self, one: int, other: int, k: int) -> bool:
-        """Look for any coloring with ``k`` colors of what the merge would leave."""
+        """Look for any coloring with ``k`` colors of the clusters after the merge."""
         if self._seconds <= 0:
             return False
         started = time.monotonic()
