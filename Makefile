@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SETUP := $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --upgrade pip
 
-.PHONY: help demo test coverage lint format bench experiments figures docs test-oldest browser clean
+.PHONY: help demo test suite coverage lint style types format bench experiments figures docs test-oldest browser clean
 
 help:
 	@echo "make demo         run the main job on the bundled example and write its report"
@@ -41,19 +41,27 @@ $(VENV)/.installed-bench: pyproject.toml
 demo: $(VENV)/.installed
 	$(BIN)/sidelight demo --output sidelight-demo
 
+# Types are checked while the suite runs.
+test: $(VENV)/.installed-dev browser style
+	$(MAKE) --jobs 2 types suite
+
 # Each worker takes neighboring tests, which share fitted models and compiled kernels.
-test: $(VENV)/.installed-dev browser lint
+suite: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 # The same with a count of the lines that were run, which takes almost twice as long.
 coverage: $(VENV)/.installed-dev browser
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term $(ARGS)
 
-lint: $(VENV)/.installed-dev
+lint: style types
+
+style: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
