@@ -375,6 +375,11 @@ class _KMeansBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     max_iter: int
     tol: float
 
+    @property
+    def _project(self) -> Project | None:
+        """Map of means to where centers may be, such as the unit sphere; None for anywhere."""
+        return None
+
     def _start(
         self,
         source: RowSource,

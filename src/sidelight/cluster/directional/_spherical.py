@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
-from sidelight._fit.checks import check_weights
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
-from sidelight.cluster._core._lloyd import LloydResult, lloyd
+from sidelight._fit.parameters import estimator
+from sidelight._typing import Array
+from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.directional._directions import _DirectionsBase
+from sidelight.cluster.kmeans import KMeans
 from sidelight.constraints import Constraints
 from sidelight.tags import MethodTags
 
 
 @estimator
-class SphericalKMeans(_DirectionsBase):
+class SphericalKMeans(_DirectionsBase, KMeans):
     """k-means on directions: rows are compared by their cosine with unit centers.
 
     Minimizes::
@@ -64,15 +64,6 @@ class SphericalKMeans(_DirectionsBase):
     0.9993
     """
 
-    n_clusters: Count = 8
-    _: KW_ONLY
-    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
-    n_init: Count = 5
-    max_iter: Count = 300
-    tol: NonNegative = 1e-4
-    random_state: Seed = None
-    verbose: Verbosity = 0
-
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
             summary="k-means on directions (cosine), without side information",
@@ -93,23 +84,11 @@ class SphericalKMeans(_DirectionsBase):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        source, known = self._validate_fit(X, None, constraints)
-        weights = check_weights(sample_weight, source)
-
-        def run(number: int, random_state: np.random.RandomState) -> LloydResult:
-            return lloyd(
-                source,
-                self._start(source, self.init, random_state, weights),
-                sample_weight=weights,
-                project=self._project,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                description="SphericalKMeans",
-                verbose=self.verbose,
-            )
-
-        starts = self.n_init if isinstance(self.init, str) else 1
-        self._set_fitted_attributes(self._in_units(self._best_restart(starts, run, source)), known)
-        mass = source.n_rows if weights is None else float(np.sum(weights, dtype=np.float64))
-        self.mean_cosine_ = 1 - self.inertia_ / mass
+        super().fit(X, constraints=constraints, sample_weight=sample_weight)
+        weights: Array = np.ones(1) if sample_weight is None else np.asarray(sample_weight)
+        mass = np.broadcast_to(weights, self.labels_.shape).sum(dtype=np.float64)
+        self.mean_cosine_ = 1 - self.inertia_ / float(mass)
         return self
+
+    def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
+        return super()._set_fitted_attributes(self._in_units(result), constraints)

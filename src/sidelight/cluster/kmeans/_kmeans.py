@@ -84,9 +84,10 @@ class KMeans(_KMeansBase):
                 source,
                 self._start(source, self.init, random_state, weights),
                 sample_weight=weights,
+                project=self._project,
                 max_iter=self.max_iter,
                 tol=self.tol,
-                description="KMeans",
+                description=type(self).__name__,
                 verbose=self.verbose,
             )
 
