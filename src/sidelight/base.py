@@ -317,6 +317,29 @@ class Transformer(TransformerMixin, ConstrainedEstimator):
         _not_defined(self, "_transform")
 
 
+class PairStream:
+    """What learns from a stream of pairs: ``fit`` begins anew, ``partial_fit`` goes on."""
+
+    def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Learn from more pairs, each of them once.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows that the pairs are about.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            Side information about these rows.
+
+        Returns
+        -------
+        self : object
+            The estimator so far.
+        """
+        _not_defined(self, "partial_fit")
+
+
 class LinearTransformer(ClassNamePrefixFeaturesOutMixin, Transformer):
     """New features that are linear in the rows: ``(x - mean) Wᵀ`` with ``W`` in ``components_``."""
 

@@ -104,7 +104,7 @@ class MethodTags:
     kind : str
         Name of the kind of estimator, out of :data:`KINDS`.
     needs_n_clusters : bool
-        Whether the number of clusters has to be given.
+        Whether the number of clusters has to be given; only clusterers can need it.
     monotone : bool
         Whether the mathematics promises that ``history_`` never rises.
     sparse : bool
@@ -133,3 +133,5 @@ class MethodTags:
             raise ValueError(f"unknown kinds of side information: {sorted(unknown)}")
         if self.kind not in KINDS:
             raise ValueError(f"unknown kind of estimator {self.kind!r}; KINDS has {list(KINDS)}")
+        if self.kind != "clusterer":
+            object.__setattr__(self, "needs_n_clusters", False)

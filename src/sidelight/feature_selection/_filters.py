@@ -79,7 +79,6 @@ class VarianceScore(_Filter):
             enforcement="none",
             source="Hamad, part 3",
             complexity="O(n d) time, O(d) memory",
-            needs_n_clusters=False,
             sparse=True,
             kind="selector",
         )
@@ -125,7 +124,6 @@ class FisherScore(_Filter):
             enforcement="soft",
             source="Hamad, part 3",
             complexity="O(n d) time, O(c d) memory for c classes",
-            needs_n_clusters=False,
             sparse=True,
             kind="selector",
         )
@@ -172,7 +170,6 @@ class LaplacianScore(_Filter):
             enforcement="soft",
             source="He, Cai, Niyogi 2005; Hamad, part 3",
             complexity="O(n log n d + n m d) time, O(n m) memory for m neighbors",
-            needs_n_clusters=False,
             sparse=True,
             kind="selector",
         )
@@ -246,7 +243,6 @@ class ConstraintScore(_Filter):
             enforcement="soft",
             source="Zhang, Chen, Zhou 2008; Kalakech et al. 2011; Hamad, part 3",
             complexity="O(m d) time for m pairs, O(d) memory",
-            needs_n_clusters=False,
             sparse=True,
             kind="selector",
         )
@@ -338,7 +334,6 @@ class GiniScore(_Filter):
             enforcement="soft",
             source="Book 2009, section 7.2.2",
             complexity="O(nnz) time, O(K d) memory for K classes",
-            needs_n_clusters=False,
             sparse=True,
             kind="selector",
         )

@@ -94,7 +94,6 @@ class ForwardConstraintSelector(_ScoreSelector):
             enforcement="soft",
             source="Mallapragada 2010, section 5.5; Hall 1999",
             complexity="O(m d) time per subset, O(s d) memory for m pairs, s subsets",
-            needs_n_clusters=False,
             sparse=True,
             kind="selector",
         )

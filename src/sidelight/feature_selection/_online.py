@@ -26,6 +26,7 @@ from sidelight._kernels.feature_selection.online import (
     update_by_pairs,
 )
 from sidelight._typing import Array
+from sidelight.base import PairStream
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, InvalidParameter
 from sidelight.feature_selection._base import _ScoreSelector
@@ -40,16 +41,17 @@ WORST_IMBALANCE = 10
 
 
 @estimator
-class OnlineConstraintSelector(_ScoreSelector):
+class OnlineConstraintSelector(PairStream, _ScoreSelector):
     """Weights of features learned from a stream of pairs, most of them (or whole groups) zero.
 
     A pair has the squared differences ``δ_j = (x_j - x'_j)²`` and the distance ``w·δ``; it is a
     mistake if must-linked rows are farther than ``b`` or cannot-linked ones nearer. Mirror descent
     on ``min_{w≥0} ‖w‖²_{1,2} + λ Σ_t max(0, 1 - y_t (b - w·δ_t))`` keeps a dual vector ``θ``: after
-    a mistake ``θ <- max(0, θ - λ y δ)``, and ``w^g = r_g θ^g`` with
-    ``r = softmax(‖θ^g‖² / 2μ)`` over the groups (Mallapragada 2010, Algorithm 4, with ``θ`` as the
-    state, which makes the projection exact). Groups of one feature give the LASSO, one group the
-    2-norm, a diagonal POLA. A feature is chosen while its ``θ`` is positive.
+    a mistake ``θ <- max(0, θ - λ y δ)``, and ``w^g = r_g θ^g`` with ``r = softmax(‖θ^g‖² / 2μ)``
+    over the groups (Mallapragada 2010, Algorithm 4, with ``θ`` as the state, which makes the
+    projection exact). Groups of one feature give the LASSO, one group the 2-norm, a diagonal POLA.
+    A feature is chosen while its ``θ`` is positive. :meth:`partial_fit` takes pairs once, both
+    kinds evenly mixed.
 
     ``variant="published"`` is the approximation that the thesis ran (equations 5.19-5.22): before
     each step every group is set back to the same norm, ``θ^g = ‖w‖_{1,2} w^g / ‖w^g‖``, so that
@@ -133,7 +135,6 @@ class OnlineConstraintSelector(_ScoreSelector):
             enforcement="soft",
             source="Mallapragada 2010, sections 5.3-5.4",
             complexity="O(nnz of a pair) per pair, O(d) memory",
-            needs_n_clusters=False,
             sparse=True,
             kind="selector",
         )
@@ -148,22 +149,6 @@ class OnlineConstraintSelector(_ScoreSelector):
         return self._set_learned(pairs)
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn from more pairs, each once, both kinds evenly mixed.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows that the pairs are about.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Side information about these rows.
-
-        Returns
-        -------
-        self : OnlineConstraintSelector
-            The selector so far.
-        """
         first = not hasattr(self, "_dual")
         rows, pairs = self._pairs(X, y, constraints, reset=first)
         if first:

@@ -123,26 +123,15 @@ def _smallest(
     # Lanczos multiplies tall thin matrices, on which threads of BLAS wait for each other: six times
     # as slow on a busy machine. And one order of the sums is one result for any number of threads.
     with one_thread_blas:
-        return _solve(matrix, known, k, random_state, tol)
-
-
-def _solve(
-    matrix: sparse.csr_array,
-    known: Array,
-    k: int,
-    random_state: np.random.RandomState,
-    tol: float,
-) -> tuple[Array, Array]:
-    n = matrix.shape[0]
-    if n <= max(DENSE_ROWS, 2 * (k + known.shape[1]) + 2):
-        # The known vectors are lifted above all others.
-        values, vectors = np.linalg.eigh(matrix.toarray() + 3.0 * known @ known.T)
-        return values[:k], vectors[:, :k]
-    similar = sparse.csr_array(sparse.eye_array(n) - matrix)
-    if similar.nnz < np.iinfo(np.int32).max:  # half the memory to read in every product
-        similar.indices = similar.indices.astype(np.int32)
-        similar.indptr = similar.indptr.astype(np.int32)
-    values, vectors = _lanczos(similar, known, k, random_state, tol)
+        if n <= max(DENSE_ROWS, 2 * (k + known.shape[1]) + 2):
+            # The known vectors are lifted above all others.
+            values, vectors = np.linalg.eigh(matrix.toarray() + 3.0 * known @ known.T)
+            return values[:k], vectors[:, :k]
+        similar = sparse.csr_array(sparse.eye_array(n) - matrix)
+        if similar.nnz < np.iinfo(np.int32).max:  # half the memory to read in every product
+            similar.indices = similar.indices.astype(np.int32)
+            similar.indptr = similar.indptr.astype(np.int32)
+        values, vectors = _lanczos(similar, known, k, random_state, tol)
     return 1.0 - values, vectors
 
 

@@ -72,7 +72,6 @@ class ChunkletLDA(_LinearProjection):
             enforcement="soft",
             source="Bar-Hillel, Hertz, Shental, Weinshall 2005; Book 2009, chapter 17",
             complexity="O(n d² + d³) time, O(d²) memory",
-            needs_n_clusters=False,
             kind="transformer",
         )
 

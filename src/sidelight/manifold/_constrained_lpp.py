@@ -74,7 +74,6 @@ class ConstrainedLPP(_LinearProjection):
             enforcement="soft",
             source="Hamad, part 4; Cevikalp et al. 2008",
             complexity="O(n log n d + n d² + d³) time, O(n m + d²) memory for m neighbors",
-            needs_n_clusters=False,
             kind="transformer",
         )
 

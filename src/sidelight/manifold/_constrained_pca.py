@@ -74,7 +74,6 @@ class ConstrainedPCA(_LinearProjection):
             enforcement="soft",
             source="Zhang, Zhou, Chen 2007; Hamad, part 4",
             complexity="O((n + m) d² + d³) time for m pairs, O(d²) memory (n² for d > n)",
-            needs_n_clusters=False,
             kind="transformer",
         )
 

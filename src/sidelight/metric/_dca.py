@@ -71,7 +71,6 @@ class DCA(_MetricBase):
             enforcement="soft",
             source="Hoi, Liu, Lyu, Ma 2006",
             complexity="O(p d² + e d² + d³) time for e parted chunklets, O(d²) memory",
-            needs_n_clusters=False,
             kind="transformer",
         )
 

@@ -109,7 +109,6 @@ class ITML(_MetricBase):
             enforcement="soft",
             source="Davis, Kulis, Jain, Sra, Dhillon 2007",
             complexity="O(m d²) per round, O(m d + d²) memory for m pairs",
-            needs_n_clusters=False,
             kind="transformer",
         )
 

@@ -88,7 +88,6 @@ class MMC(_MetricBase):
             enforcement="soft",
             source="Xing, Ng, Jordan, Russell 2002; Book 2009, section 1.2.2",
             complexity="O(m d² + d³) per iteration, O(m d + d²) memory for m pairs",
-            needs_n_clusters=False,
             monotone=True,
             kind="transformer",
         )

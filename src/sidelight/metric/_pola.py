@@ -13,20 +13,22 @@ from sidelight._fit.parameters import Count, Seed, estimator
 from sidelight._fit.scatter import root
 from sidelight._kernels.metric.pair_metric import pola_epoch
 from sidelight._typing import Array
+from sidelight.base import PairStream
 from sidelight.constraints import Constraints
 from sidelight.metric._base import _MetricBase
 from sidelight.tags import MethodTags
 
 
 @estimator
-class POLA(_MetricBase):
+class POLA(PairStream, _MetricBase):
     """Online learning of a metric and a threshold: pairs nearer than it belong together.
 
     A pair ``v = x_i - x_j`` with ``y = ±1`` (must-link, cannot-link) has the loss
     ``max(0, 1 - y (b - v'Av))``. Each pair moves ``(A, b)`` to the nearest point without a loss on
     it, ``α = loss / (‖v‖⁴ + 1)``, ``A -= y α vv'``, ``b += y α``, then to the nearest with ``A``
     positive semi-definite (a rank-one change leaves at most one negative eigenvalue) and ``b ≥ 1``
-    (Shalev-Shwartz, Singer, Ng 2004). Streams of pairs go through :meth:`partial_fit`.
+    (Shalev-Shwartz, Singer, Ng 2004). Streams of pairs go through :meth:`partial_fit`, each pair
+    once in the order in which it is stated.
     Read more in the :doc:`user guide </metric/index>`.
 
     Parameters
@@ -73,7 +75,6 @@ class POLA(_MetricBase):
             enforcement="soft",
             source="Shalev-Shwartz, Singer, Ng 2004",
             complexity="O(d²) per pair (O(d³) for must-links with a loss), O(d²) memory",
-            needs_n_clusters=False,
             kind="transformer",
         )
 
@@ -87,22 +88,6 @@ class POLA(_MetricBase):
         return self._set_learned(rows.dtype)
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn from more pairs, each once in the order in which it is stated.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Rows that the pairs are about.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Side information about these rows.
-
-        Returns
-        -------
-        self : POLA
-            The metric so far.
-        """
         first = not hasattr(self, "_A")
         rows, known = self._validate_fit_in_memory(X, y, constraints, reset=first)
         if first:

@@ -70,7 +70,6 @@ class RCA(_MetricBase):
             enforcement="soft",
             source="Bar-Hillel, Hertz, Shental, Weinshall 2005; Book 2009, chapter 17",
             complexity="O(p d² + d³) time for p rows in chunklets, O(d²) memory",
-            needs_n_clusters=False,
             kind="transformer",
         )
 

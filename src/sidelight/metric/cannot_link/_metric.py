@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Auto, Count, NonNegative, Positive, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight.base import PairStream
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import SidelightError
 from sidelight.metric._base import _MetricBase
@@ -32,7 +33,7 @@ from sidelight.tags import MethodTags
 
 
 @estimator
-class CannotLinkMetric(_MetricBase):
+class CannotLinkMetric(PairStream, _MetricBase):
     """The metric that keeps the nearest cannot-link as far apart as its length allows.
 
     Maximizes the smallest ``d_p'Ad_p / ‖A‖`` over the cannot-links, ``d_p = x_i - x_j``; with slack
@@ -47,6 +48,11 @@ class CannotLinkMetric(_MetricBase):
     of the graph of pairs weighted by ``α``, ``d_p'Ad_p = g'Lg``; a few steps, found in the features
     that pairs share most, single words and rows, take the place of many rounds. Features in which
     different rows *vary* gain weight, also those that mean nothing: leave out frequent words first.
+
+    :meth:`partial_fit` takes pairs once, in the order in which they are stated. A pair with
+    ``d'Ad < 1`` moves ``A`` to the nearest matrix with ``d'Ad = 1``: ``A += α dd'``,
+    ``α = (1 - d'Ad) / ‖d‖⁴`` (15.19, 15.20), or as far as ``α ≤ penalty``. Pairs are never taken
+    back: the margins are met, by an ``A`` that is longer than that of ``fit``.
     Read more in the :doc:`user guide </metric/index>`.
 
     Parameters
@@ -126,7 +132,6 @@ class CannotLinkMetric(_MetricBase):
             source="Oyama, Tanaka; Book 2009, chapter 15",
             complexity="O(p min(k², m + s)) time per step for p pairs of m rows, differences of k "
             "entries, s pairs with a weight; O(data + p k) memory, m² with a kernel",
-            needs_n_clusters=False,
             monotone=True,
             sparse=True,
             kind="transformer",
@@ -192,27 +197,6 @@ class CannotLinkMetric(_MetricBase):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn from more pairs, each once in the order in which it is stated.
-
-        A pair with ``d'Ad < 1`` moves ``A`` to the nearest matrix with ``d'Ad = 1``,
-        ``A += α dd'``, ``α = (1 - d'Ad) / ‖d‖⁴`` (15.19, 15.20), or, with slack at the price
-        ``penalty``, as far as ``α ≤ penalty``. Pairs are never taken back: the margins are met, by
-        an ``A`` that is longer than that of ``fit``.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows that the pairs are about.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Side information about these rows.
-
-        Returns
-        -------
-        self : CannotLinkMetric
-            The metric so far.
-        """
         if self._base.precomputed:
             raise SidelightError(
                 "A precomputed kernel does not know the rows to come; give a kernel by name or as "
