@@ -25,7 +25,7 @@ from sidelight.cluster._core._lloyd import (
     Labeling,
     farthest_points,
 )
-from sidelight.cluster.pairs._penalties import Penalties, _MovingPricesBase
+from sidelight.cluster.pairs._penalties import SOFT_TAGS, Penalties, _MovingPricesBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
@@ -94,13 +94,9 @@ class LCVQE(_MovingPricesBase):
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
             summary="k-means whose centers are pulled by violated pairs",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Pelleg, Baras 2007",
             complexity="O(n k d + m k) per iteration with m pairs, O(n + m k) memory",
-            monotone=True,
-            sparse=True,
-            out_of_core=True,
+            **SOFT_TAGS,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

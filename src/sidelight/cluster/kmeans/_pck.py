@@ -22,7 +22,7 @@ from sidelight._typing import Array, IntArray
 from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, _KMeansBase, lloyd
 from sidelight.cluster._core._starts import Starts, likely_twins
-from sidelight.cluster.pairs._penalties import Penalties, resolve_penalty
+from sidelight.cluster.pairs._penalties import SOFT_TAGS, Penalties, resolve_penalty
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
 from sidelight.tags import MethodTags
@@ -106,13 +106,9 @@ class PCKMeans(_KMeansBase):
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
             summary="k-means in which violated constraints cost",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Basu, Banerjee, Mooney 2004; Constrained Clustering 4.4",
             complexity="O(n k d + m k) per iteration with m constraints, O(n + m k) memory",
-            monotone=True,
-            sparse=True,
-            out_of_core=True,
+            **SOFT_TAGS,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -56,12 +57,6 @@ class SeededKMeans(_KMeansBase):
     ----------
     n_clusters : int >= 1, default=8
         Number of clusters ``k``, at least the number of classes.
-    init : {"k-means++", "random"} or array, default="k-means++"
-        Initial centers of clusters without seeds: greedy D² sampling given the others, random rows,
-        or an array of shape (n_clusters, n_features), whose row ``h`` is for cluster ``h``.
-    n_init : int >= 1, default=5
-        Number of restarts with different seeds; the best is kept. One is run when ``init`` is an
-        array or when every cluster has seeds.
 
     Attributes
     ----------
@@ -79,6 +74,15 @@ class SeededKMeans(_KMeansBase):
     >>> model.seed_classes_
     array([3, 7])
     """
+
+    _common_parameters: ClassVar[Mapping[str, str]] = {
+        **_KMeansBase._common_parameters,
+        "init": "Initial centers of clusters without seeds: greedy D² sampling given the others, "
+        "random rows, or an array of shape (n_clusters, n_features), whose row ``h`` is for "
+        "cluster ``h``.",
+        "n_init": "Number of restarts with different seeds; the best is kept. One is run when "
+        "``init`` is an array or when every cluster has seeds.",
+    }
 
     n_clusters: Count = 8
     _: KW_ONLY
@@ -227,12 +231,6 @@ class ConstrainedKMeans(SeededKMeans):
         Price of a seed outside the cluster of its class, in the units of ``J``: squared distance
         that the seed would have to save by leaving. ``inf``, the published method, never lets it
         leave; ``"auto"`` is the mean squared distance of the rows to their mean.
-    init : {"k-means++", "random"} or array, default="k-means++"
-        Initial centers of clusters without seeds: greedy D² sampling given the others, random rows,
-        or an array of shape (n_clusters, n_features), whose row ``h`` is for cluster ``h``.
-    n_init : int >= 1, default=5
-        Number of restarts with different seeds; the best is kept. One is run when ``init`` is an
-        array or when every cluster has seeds.
 
     Attributes
     ----------

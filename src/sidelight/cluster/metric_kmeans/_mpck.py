@@ -14,7 +14,7 @@ from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem
 from sidelight.cluster.metric_kmeans._metrics import MetricDistances
-from sidelight.cluster.pairs._penalties import _MovingPricesBase
+from sidelight.cluster.pairs._penalties import SOFT_TAGS, _MovingPricesBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
@@ -137,14 +137,10 @@ class MPCKMeans(_LearnedDistanceBase):
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
             summary="k-means that learns its metric from violated pairs",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Bilenko, Basu, Mooney 2004; Constrained Clustering 4.4",
             complexity="O(n k d + m (k + d²)) per iteration with m pairs and one metric, "
             "O(n + m k) memory; O(n k d²) with a matrix per cluster",
-            monotone=True,
-            sparse=True,
-            out_of_core=True,
+            **SOFT_TAGS,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
