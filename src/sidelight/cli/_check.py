@@ -13,7 +13,8 @@ from sidelight.cli._screen import Screen, knowledge_text, plain_text
 from sidelight.constraints import Constraints
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
 from sidelight.io import Table
-from sidelight.runs import Request, read_knowledge, read_rows
+from sidelight.runs import Request
+from sidelight.runs._request import read_knowledge, read_rows
 
 MEANINGS = {
     "coverage": "of the rows are in some constraint (coverage)",

@@ -6,8 +6,6 @@ from ._model import load_model as load_model
 from ._model import save_model as save_model
 from ._request import Request as Request
 from ._request import prepare as prepare
-from ._request import read_knowledge as read_knowledge
-from ._request import read_rows as read_rows
 from ._request import run as run
 from ._run import Outcome as Outcome
 from ._run import Prepared as Prepared
