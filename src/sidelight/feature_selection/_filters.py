@@ -91,7 +91,7 @@ class VarianceScore(_Filter):
 class FisherScore(_Filter):
     """Keeps the features that tell known classes apart best.
 
-    ``F_r = Σ_w n_w (μ_wr - μ_r)² / Σ_w n_w σ²_wr`` over the labelled rows (Hamad, part 3): the
+    ``F_r = Σ_w n_w (μ_wr - μ_r)² / Σ_w n_w σ²_wr`` over the labeled rows (Hamad, part 3): the
     variance between classes over that within, ``(c - 1)/(n - c)`` times the F of an analysis of
     variance. Must-links and groups pass labels on. Read more in the
     :doc:`user guide </feature_selection/index>`.

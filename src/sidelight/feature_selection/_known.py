@@ -33,24 +33,24 @@ def classes_of(known: Constraints, selector: Any) -> Array:
 def constraint_sums(rows: Any, known: Constraints) -> tuple[Array | None, Array | None]:
     """``f'L^M f`` and ``f'L^C f`` of every feature; None when no pair of the kind is known.
 
-    Pairs of labelled rows are counted without forming them: all pairs of a class of ``n`` rows have
-    ``n²`` times its variance, all pairs of labelled rows that of all of them.
+    Pairs of labeled rows are counted without forming them: all pairs of a class of ``n`` rows have
+    ``n²`` times its variance, all pairs of labeled rows that of all of them.
     """
     together = pair_sums(rows, known.must_link, known.must_link_weight)
     apart = pair_sums(rows, known.cannot_link, known.cannot_link_weight)
     joined, parted = len(known.must_link) > 0, len(known.cannot_link) > 0
     if known.labels is not None:
-        labelled = np.flatnonzero(known.labels >= 0)
-        codes = known.labels[labelled]
+        labeled = np.flatnonzero(known.labels >= 0)
+        codes = known.labels[labeled]
         within = np.zeros(rows.shape[1])
         for code in np.unique(codes):
-            members = rows[labelled[codes == code]]
+            members = rows[labeled[codes == code]]
             within += members.shape[0] ** 2 * variances(members)
         joined = joined or len(np.unique(codes)) < len(codes)
         together = together + within
         if len(np.unique(codes)) > 1:
             parted = True
-            every = len(labelled) ** 2 * variances(rows[labelled])
+            every = len(labeled) ** 2 * variances(rows[labeled])
             apart = apart + np.maximum(every - within, 0.0)
     return together if joined else None, apart if parted else None
 

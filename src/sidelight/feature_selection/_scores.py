@@ -16,7 +16,7 @@ from sidelight.graphs import degrees
 #: Pairs whose differences are taken at a time.
 PAIR_BLOCK = 4096
 #: Deviations below this share of the largest value, and variances below this share of the mean
-#: square of sparse rows, which are not centred, are rounding.
+#: square of sparse rows, which are not centered, are rounding.
 ROUNDING = 1e-14
 SPARSE_ROUNDING = 1e-14
 
@@ -32,7 +32,7 @@ def variances(rows: Any) -> Array:
 
 
 def fisher_scores(rows: Any, classes: Array) -> Array:
-    """``Σ_w n_w (μ_wr - μ_r)² / Σ_w n_w σ²_wr`` over labelled rows; large values are better."""
+    """``Σ_w n_w (μ_wr - μ_r)² / Σ_w n_w σ²_wr`` over labeled rows; large values are better."""
     X, sums, sizes = _class_sums(rows, classes)
     means = sums / sizes[:, None]
     overall = sizes @ means / sizes.sum()
