@@ -46,8 +46,8 @@ class BalancedKMeans(_BalancedBase):
     each cluster gets the rows it lacks by deferred acceptance, a stable assignment (no row and
     cluster would rather have each other than what they have), and then every row goes to its
     nearest center. Then the clustering is *refined*: rows move alone out of clusters above the
-    minimum size, or around cycles of clusters in which every row comes nearer; centers follow. Read
-    more in the :doc:`user guide </cluster/sizes>`.
+    minimum size, or around cycles of clusters in which every row comes nearer; centers follow.
+    Read more in the :doc:`user guide </cluster/sizes>`.
 
     Parameters
     ----------

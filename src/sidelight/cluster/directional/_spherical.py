@@ -26,8 +26,8 @@ class SphericalKMeans(_DirectionsBase, KMeans):
     by turns: every row to the center of largest cosine, every center to the normalized sum of its
     unit rows (Constrained Clustering, section 8.3.2: hard EM of von Mises-Fisher distributions that
     share one concentration). That maximizes the mean cosine, the chapter's SOF. Rows of any length
-    except zero are taken; they are divided by it as they are read, so that CSR stays CSR. Read more
-    in the :doc:`user guide </cluster/directional>`.
+    except zero are taken; they are divided by it as they are read, so that CSR stays CSR.
+    Read more in the :doc:`user guide </cluster/directional>`.
 
     Parameters
     ----------

@@ -222,8 +222,8 @@ class SizeConstrainedKMeans(_SizeConstrained):
 
     by turns. At given centers the rows go where their squared distance plus a price of the cluster
     is least, at prices that are proved to be the right ones; the prices of the last assignment
-    start the next one, so that a bounded iteration takes little longer than a free one. Read more
-    in the :doc:`user guide </cluster/sizes>`.
+    start the next one, so that a bounded iteration takes little longer than a free one.
+    Read more in the :doc:`user guide </cluster/sizes>`.
 
     Parameters
     ----------
