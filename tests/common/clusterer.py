@@ -163,9 +163,10 @@ def check_rows_on_disk_equal_rows_in_memory(method: Method) -> None:
 
 @applies_to(lambda method: takes_start(method) and takes(method, "n_init"))
 def check_a_given_start_is_run_once(method: Method) -> None:
-    start = data_for(method).X[:K].copy()
-    once = fresh(method, init=start, n_init=1)
-    often = fresh(method, init=start, n_init=3)
+    X = data_for(method).X
+    precisions = np.tile(np.eye(X.shape[1]), (K, 1, 1))
+    start = {"init": X[:K].copy(), "precisions_init": precisions}
+    once, often = (fresh(method, n_init=n_init, **start) for n_init in (1, 3))
     np.testing.assert_array_equal(often.labels_, once.labels_)
     np.testing.assert_array_equal(often.history_, once.history_)
 

@@ -146,7 +146,7 @@ def check_constraints_about_other_rows(method: Method) -> None:
 
 def check_docstring_links_its_guide_page(method: Method) -> None:
     text = inspect.getdoc(method.cls) or ""
-    (page,) = re.findall(r"Read more in the\s+:doc:`user guide </([\w/]+)>`", text)
+    (page,) = re.findall(r"Read\s+more\s+in\s+the\s+:doc:`user\s+guide\s+</([\w/]+)>`", text)
     assert (DOCS / f"{page}.rst").exists()
 
 
