@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -18,9 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
 from sidelight._typing import Array
-from sidelight.base import Clusterer
+from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster import KMeans, SeededKMeans
 from sidelight.constraints import Constraints
 from sidelight.engine import Maximum, RowSource, as_rows
@@ -68,7 +69,7 @@ class MixtureBase(
     """
 
     _common_parameters = COMMON_PARAMETERS
-    _common_attributes = Clusterer._common_attributes | {
+    _common_attributes: ClassVar[dict[str, str]] = CLUSTERER_ATTRIBUTES | {
         "weights_ : ndarray of shape (n_components,)": "Mixing weights ``π``."
     }
 
@@ -76,6 +77,23 @@ class MixtureBase(
     max_iter: int
     tol: float
     warm_start: bool = False
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        source, known = self._validate_fit(X, y, constraints)
+        weights = check_weights(sample_weight, source)
+        best = self._fit_em(source, known, weights)
+        return self._set_fitted_attributes(best, source, known)
+
+    def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
+        """Find the parameters by EM, in methods that :meth:`fit` runs for."""
+        raise NotImplementedError
 
     def _last_parameters(self) -> Parameters | None:
         """Parameters of the last fit, where a warm start is wanted."""

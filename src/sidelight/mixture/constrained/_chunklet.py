@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.checks import check_weights
 from sidelight._fit.parameters import Count, estimator
 from sidelight._typing import Array
 from sidelight.cluster import COPKMeans
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.mixture._core import Parameters, StartName, rough_clusters
+from sidelight.mixture._core import EMResult, Parameters, StartName, rough_clusters
 from sidelight.mixture.field._rows import ConstrainedRows, Sampling, hard_rows
 from sidelight.mixture.gaussian._components import GaussianEMBase
 from sidelight.tags import MethodTags
@@ -121,16 +120,7 @@ class ChunkletMixture(GaussianEMBase):
             out_of_core=True,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, y, constraints)
-        weights = check_weights(sample_weight, source)
+    def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         k = self.n_components
         rows = hard_rows(
             known,
@@ -151,11 +141,10 @@ class ChunkletMixture(GaussianEMBase):
 
             return self._start(source, whole, clusters, weights)
 
-        best = self._best_em(source, weights, rows, start, n_init=self._n_restarts())
         self.classes_ = rows.classes
         self.inference_ = rows.field.methods(k)
         self.n_dropped_ = rows.field.n_dropped(k)
-        return self._set_fitted_attributes(best, source, known)
+        return self._best_em(source, weights, rows, start, n_init=self._n_restarts())
 
     def predict_jointly(self, X: Any, constraints: Constraints) -> Array:
         """Return the most probable components of new rows about which something is known.
@@ -204,7 +193,9 @@ def complying_clusters(
         scores = rng.random_sample((len(constrained.rows), k))
         clusters[constrained.rows] = constrained.labels(scores, np.zeros(k))
         return clusters
-    init = {"kmeans": "k-means++" if number else "auto", "random_from_data": "random"}.get(how, how)
+    init: Any = {"kmeans": "k-means++" if number else "auto", "random_from_data": "random"}.get(
+        how, how
+    )
     max_iter = 100 if how == "kmeans" else 1
     model = COPKMeans(k, init=init, n_init=1, max_iter=max_iter, random_state=rng)
     clusters = model.fit(source, constraints=known).labels_

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from sidelight._fit.checks import check_weights
 from sidelight._fit.parameters import (
     Auto,
     Count,
@@ -135,27 +134,23 @@ class MeanFieldMixture(GaussianEMBase):
             out_of_core=True,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, y, constraints)
-        weights = check_weights(sample_weight, source)
+    def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         whole = self._whole_data(source, self.n_components, weights)
         self.penalty_ = TRUSTED if self.penalty == "auto" else float(self.penalty)
         self.constraint_weight_, self.search_ = self._choose_weight(source, whole, weights, known)
         rows = self._couple(known, weights, self.constraint_weight_)
         self.classes_ = rows.classes
-        best = self._best_of_starts(source, whole, weights, rows)
-        self._set_fitted_attributes(best, source, known)
+        return self._best_of_starts(source, whole, weights, rows)
+
+    def _set_fitted_attributes(
+        self, result: EMResult, source: RowSource, constraints: Constraints
+    ) -> Self:
+        super()._set_fitted_attributes(result, source, constraints)
         self.disagreement_ = 0.0
-        if len(rows.rows):
-            alone = self._map_joint(as_rows(source.take(rows.rows)), most_probable)
-            self.disagreement_ = float(np.mean(alone != self.labels_[rows.rows]))
+        if result.constrained is not None:
+            rows = result.constrained.rows
+            alone = self._map_joint(as_rows(source.take(rows)), most_probable)
+            self.disagreement_ = float(np.mean(alone != self.labels_[rows]))
         return self
 
     def _couple(

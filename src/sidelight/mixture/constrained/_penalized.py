@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
-from sidelight._fit.checks import check_weights
 from sidelight._fit.parameters import (
     Auto,
     Count,
     NonNegative,
     estimator,
 )
+from sidelight._typing import Array
 from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning
+from sidelight.mixture._core import EMResult
 from sidelight.mixture.field._rows import coupled_rows
 from sidelight.mixture.gaussian._components import GaussianEMBase
 from sidelight.tags import MethodTags
@@ -121,16 +123,7 @@ class PenalizedMixture(GaussianEMBase):
             out_of_core=True,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, y, constraints)
-        weights = check_weights(sample_weight, source)
+    def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         k = self.n_components
         automatic = 1.0 if self.certainty else 3.0
         self.penalty_ = automatic if self.penalty == "auto" else float(self.penalty)
@@ -145,7 +138,9 @@ class PenalizedMixture(GaussianEMBase):
             random_state=self.random_state,
         )
         whole = self._whole_data(source, k, weights)
-        best = self._best_em(
+        self.classes_ = rows.classes
+        self.inference_ = rows.field.methods(k)
+        return self._best_em(
             source,
             weights,
             rows,
@@ -153,15 +148,17 @@ class PenalizedMixture(GaussianEMBase):
             n_init=self._n_restarts(),
             noisy=self.inference == "gibbs" and len(rows.rows) > 0,
         )
-        self.classes_ = rows.classes
-        self.inference_ = rows.field.methods(k)
-        self._set_fitted_attributes(best, source, known)
-        n_empty = int(np.sum(self.cluster_sizes_ == 0))
-        if n_empty and not known.is_empty:
+
+    def _set_fitted_attributes(
+        self, result: EMResult, source: RowSource, constraints: Constraints
+    ) -> Self:
+        super()._set_fitted_attributes(result, source, constraints)
+        sizes = self.cluster_sizes_
+        if np.any(sizes == 0) and not constraints.is_empty:
             warnings.warn(
-                f"{n_empty} of {k} components end without a row: the pairs may weigh too much "
-                "together; a lower penalty leaves the rows more say.",
+                f"{np.sum(sizes == 0)} of {len(sizes)} components end without a row: the pairs may "
+                "weigh too much together; a lower penalty leaves the rows more say.",
                 ConstraintWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from sidelight._fit.checks import check_weights
 from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity, estimator
+from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import (
+    EMResult,
     LabelledRows,
     MixtureBase,
     Parameters,
@@ -48,16 +49,7 @@ class FamilyMixture(MixtureBase):
     def _whole_data(self, source: RowSource) -> Any:
         """Components that a first m-step starts from; refuses rows that the family cannot have."""
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, y, constraints)
-        weights = check_weights(sample_weight, source)
+    def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         labels, self.classes_ = known_classes(known, self.n_components)
         k, whole, rough = self.n_components, self._whole_data(source), self._rough_rows(source)
         last = self._last_parameters()
@@ -72,8 +64,7 @@ class FamilyMixture(MixtureBase):
 
         n_init = self.n_init if last is None else 1
         labelled = LabelledRows(labels, weights)
-        best = self._best_em(source, weights, labelled, start, n_init=n_init)
-        return self._set_fitted_attributes(best, source, known)
+        return self._best_em(source, weights, labelled, start, n_init=n_init)
 
     def _rough_rows(self, source: RowSource) -> RowSource:
         """Rows to find rough clusters of: without missing values."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.checks import check_weights
 from sidelight._fit.parameters import (
     NonNegative,
     Whole,
@@ -19,6 +18,7 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import (
+    EMResult,
     LabelledRows,
     Parameters,
     feature_tiles,
@@ -40,6 +40,10 @@ from sidelight.mixture.gaussian._missing_rows import (
     known_values,
 )
 from sidelight.tags import MethodTags
+
+AnyCovarianceType: TypeAlias = Literal[
+    "full", "tied", "diag", "spherical", "factor", "ppca", "subspace"
+]
 
 #: Fitted attributes that only some kinds of covariances have.
 PARAMETERS = (
@@ -121,9 +125,7 @@ default="full"
     """
 
     _: KW_ONLY
-    covariance_type: Literal["full", "tied", "diag", "spherical", "factor", "ppca", "subspace"] = (
-        "full"
-    )
+    covariance_type: AnyCovarianceType = "full"  # type: ignore[assignment]  # more than the base
     n_factors: Whole = 1
     measurement_noise: NonNegative = 0.0
 
@@ -139,17 +141,8 @@ default="full"
             missing=True,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, y, constraints)
+    def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         self._check_low_rank(source.n_features)
-        weights = check_weights(sample_weight, source)
         labels, self.classes_ = known_classes(known, self.n_components)
         whole, rough = self._whole_and_rough(source, weights)
         best = self._best_em(
@@ -166,7 +159,7 @@ default="full"
             components = components.canonical()
         for name in PARAMETERS:  # those of an earlier fit with other covariances
             self.__dict__.pop(name, None)
-        return self._set_fitted_attributes(replace(best, components=components), source, known)
+        return replace(best, components=components)
 
     def _check_low_rank(self, n_features: int) -> None:
         """Check the parameters of low-rank covariances against the data."""

@@ -197,7 +197,9 @@ class NonparametricMixture(MixtureBase):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+    def fit(  # type: ignore[override]  # rows have no weights
+        self, X: Any, y: Any = None, *, constraints: Constraints | None = None
+    ) -> Self:
         source, known = self._validate_fit(X, y, constraints)
         rows = source.to_memory()
         rng = check_random_state(self.random_state)
