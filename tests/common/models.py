@@ -80,15 +80,13 @@ def data_for(method: Method) -> Data:
 
 
 @functools.cache
-def fitted(method: Method, seed: int = 0, informed: bool = True) -> Any:
-    """The method fitted to the shared rows, with what it is told about them or without."""
-    data = data_for(method)
-    known = data.known if informed else None
-    return make(method, random_state=seed).fit(data.X, constraints=known)
+def fitted(method: Method) -> Any:
+    """The method fitted to the shared rows and to what it is told about them."""
+    return fresh(method)
 
 
 def fresh(method: Method, **params: Any) -> Any:
-    """The method fitted to the shared rows once more, with other parameters."""
+    """The method fitted once more, with other parameters."""
     data = data_for(method)
     return make(method, **params).fit(data.X, constraints=data.known)
 
