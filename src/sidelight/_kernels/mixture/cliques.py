@@ -1,7 +1,7 @@
-"""Sums over labellings in which all nodes of a clique differ, by sets of labels already used.
+"""Sums over labelings in which all nodes of a clique differ, by sets of labels already used.
 
 Nodes of a clique take their labels in turn; what the later ones may take depends on the set of
-labels used so far only, so that ``2^k`` sums (in logarithms) replace ``k^m`` labellings.
+labels used so far only, so that ``2^k`` sums (in logarithms) replace ``k^m`` labelings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """In which order to eliminate the nodes of a graph, so that few of them meet in one table.
 
-When a node leaves, its neighbours at that time (its separator) are joined with each other. Nodes
-with at most two neighbours leave first, which never makes a table larger than it has to be; what
+When a node leaves, its neighbors at that time (its separator) are joined with each other. Nodes
+with at most two neighbors leave first, which never makes a table larger than it has to be; what
 is left, where every node has at least three, is ordered by least fill.
 """
 
@@ -16,10 +16,10 @@ from sidelight._kernels import kernel
 def reduce_sparse_nodes(
     indptr: np.ndarray, neighbors: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Eliminate nodes with at most two neighbours, again and again.
+    """Eliminate nodes with at most two neighbors, again and again.
 
     Returns the nodes in the order in which they left, their separators of shape (n, 2) (-1 where
-    there is none), and the neighbour lists (indptr, neighbors) of what is left, fill included.
+    there is none), and the neighbor lists (indptr, neighbors) of what is left, fill included.
     """
     n = len(indptr) - 1
     # Linked lists: `head` of every node, then `after`. A node that leaves adds at most one edge.
@@ -35,7 +35,7 @@ def reduce_sparse_nodes(
             after[e] = head[v]
             head[v] = e
     gone = np.zeros(n, np.bool_)
-    # Leaves before nodes of two neighbours, so that trees get no fill. A node that leaves puts at
+    # Leaves before nodes of two neighbors, so that trees get no fill. A node that leaves puts at
     # most two others on the stacks.
     leaves, twos = np.empty(3 * n, np.int64), np.empty(3 * n, np.int64)
     n_leaves, n_twos = 0, 0
@@ -199,7 +199,7 @@ def order_by_fill(
 def _least_fill(
     joined: np.ndarray, left: np.ndarray, degree: np.ndarray, fill: np.ndarray, widest: int
 ) -> int:
-    """The node whose neighbours lack fewest edges among them, or -1 if all have too many."""
+    """The node whose neighbors lack fewest edges among them, or -1 if all have too many."""
     best = -1
     for v in range(len(left)):
         if left[v] or degree[v] > widest:
@@ -221,7 +221,7 @@ def _least_fill(
 def _eliminate(
     joined: np.ndarray, degree: np.ndarray, fill: np.ndarray, v: int, around: np.ndarray
 ) -> None:
-    """Join the neighbours of v with each other and take v out."""
+    """Join the neighbors of v with each other and take v out."""
     for u in around:
         joined[u, v] = False
         joined[v, u] = False
@@ -235,7 +235,7 @@ def _eliminate(
                 joined[b, a] = True
                 degree[a] += 1
                 degree[b] += 1
-    # The fill of a node depends on the edges among its neighbours.
+    # The fill of a node depends on the edges among its neighbors.
     for u in around:
         fill[u] = -1
         for w in np.flatnonzero(joined[u]):

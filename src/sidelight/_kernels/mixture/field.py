@@ -1,6 +1,6 @@
 """Messages on forests of labels under Potts couplings, exactly, in logarithms.
 
-The weight of a labelling ``y`` of nodes ``i`` with potentials ``phi`` and couplings ``rho`` is::
+The weight of a labeling ``y`` of nodes ``i`` with potentials ``phi`` and couplings ``rho`` is::
 
     log p(y) = Σ_i phi[i, y_i]  +  Σ_edges rho_ij [y_i == y_j]  -  log Z
 
@@ -179,7 +179,7 @@ def read_labels(
 ) -> np.ndarray:
     """Labels from the roots to the leaves, each given its parent's: drawn, or the best ones.
 
-    For the best labelling ``inward`` must come from maxima and ``uniform`` be negative.
+    For the best labeling ``inward`` must come from maxima and ``uniform`` be negative.
     """
     n, k = inward.shape
     labels = np.empty(n, np.int64)

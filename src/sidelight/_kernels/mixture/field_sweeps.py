@@ -1,6 +1,6 @@
 """Sweeps over the nodes of a constraint field: mean field and Gibbs sampling.
 
-Couplings are symmetric neighbour lists ``(indptr, neighbors, coupling)``; see
+Couplings are symmetric neighbor lists ``(indptr, neighbors, coupling)``; see
 :mod:`sidelight._kernels.mixture.field` for the model.
 """
 
@@ -42,7 +42,7 @@ def mean_field_sweeps(
 
     ``q_i(l) ∝ exp( phi[i, l] + Σ_j rho_ij q_j(l) )`` with couplings cut off at ``±limit``.
     Each update is the best one given the others, so that the bound never falls. A node is left
-    alone until a neighbour has moved.
+    alone until a neighbor has moved.
     """
     n, k = logphi.shape
     scores = np.empty(k)
@@ -108,7 +108,7 @@ def gibbs_sweep(
     q: np.ndarray,
     agree: np.ndarray,
 ) -> None:
-    """Draw every node given its neighbours, in every chain; add up the conditional distributions.
+    """Draw every node given its neighbors, in every chain; add up the conditional distributions.
 
     ``labels`` of shape (chains, nodes) is where the chains are and where they end, ``uniform``
     holds a number for each draw. ``q`` and ``agree`` (listed like ``neighbors``) receive ``share``

@@ -58,7 +58,7 @@ def complete_rows(
 ) -> None:
     """Fill ``gaps[s, n]`` with row ``n`` less the mean, what is missing by its conditional mean.
 
-    ``rows`` hold NaN for what is missing; those of one pattern are neighbours in ``order``, from
+    ``rows`` hold NaN for what is missing; those of one pattern are neighbors in ``order``, from
     ``starts[p]`` on. ``precisions`` are one matrix per component, or one for all.
     ``log_determinants[p, s]`` becomes ``log|P_hh|``.
     """

@@ -217,7 +217,7 @@ def read_tables(
 ) -> np.ndarray:
     """Labels from the last node eliminated to the first, given the later ones: drawn, or the best.
 
-    For the best labelling the messages must be maxima and ``uniform`` negative.
+    For the best labeling the messages must be maxima and ``uniform`` negative.
     """
     n, k = logphi.shape
     labels = np.empty(n, np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sidelight._typing import Array
 
-#: Logarithm of the 12 that comes from quantising a parameter in the best one-dimensional lattice.
+#: Logarithm of the 12 that comes from quantizing a parameter in the best one-dimensional lattice.
 LOG_12 = math.log(12)
 
 

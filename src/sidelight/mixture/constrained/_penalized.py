@@ -86,7 +86,7 @@ class PenalizedMixture(GaussianEMBase):
     Constrained Clustering (2009). The mixing weights are found by matching moments instead of the
     chapter's grid on the simplex, for any number of components.
 
-    Certainties of many pairs of a lattice count as independent evidence: strong ones favour one
+    Certainties of many pairs of a lattice count as independent evidence: strong ones favor one
     component everywhere. A warning tells when components end without a row; lower ``penalty`` then.
 
     Examples
