@@ -75,12 +75,13 @@ def free_alternation(geometry: Any, centers: np.ndarray) -> tuple[float, np.ndar
     """Nearest centres and best centres by turns; empty clusters stay empty, as in the source."""
     last = np.inf
     while True:
-        labels = geometry.costs(centers).argmin(axis=1).astype(np.int32)
-        value = geometry.value(centers, labels)
+        costs = geometry.costs(centers)
+        labels = costs.argmin(axis=1).astype(np.int32)
+        value, statistics = geometry.statistics(centers, labels, costs)
         if value >= last:
             return last, labels
         last = value
-        centers = geometry.move(centers, labels)
+        centers = geometry.update(centers, labels, statistics)
 
 
 def starts_in_range(X: np.ndarray, k: int, runs: int) -> list[np.ndarray]:

@@ -281,8 +281,9 @@ def test_contradictions_are_told_and_survived(moons, method):
     X, _, _ = moons
     known = Constraints([(0, 1), (1, 2)], [(0, 2)], n_samples=len(X))
     model = METHODS[method](2, random_state=0)
-    with pytest.warns(ConstraintWarning, match="contradict"):
+    with pytest.warns(ConstraintWarning) as told:  # grouping also says that it uses must-links only
         model.fit(X, constraints=known)
+    assert any("contradict" in str(warning.message) for warning in told)
     assert model.n_violations_ >= 1
     assert np.isfinite(model.embedding_).all()
 
