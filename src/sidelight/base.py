@@ -33,7 +33,7 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.tags import MethodTags
+from sidelight.tags import SOFT_TAGS, MethodTags
 
 Rows: TypeAlias = Array | sparse.csr_matrix | sparse.csr_array | RowSource
 
@@ -50,6 +50,9 @@ class ConstrainedEstimator(BaseEstimator):
     _common_parameters: ClassVar[Mapping[str, str]] = {}
     _common_attributes: ClassVar[Mapping[str, str]] = {}
 
+    #: Tags that the methods of a family share, where they do not say otherwise.
+    _family_tags: ClassVar[dict[str, Any]] = {}
+
     random_state: Any
     verbose: Any
 
@@ -59,6 +62,10 @@ class ConstrainedEstimator(BaseEstimator):
 
     def __sidelight_tags__(self) -> MethodTags:
         raise AttributeError(f"{type(self).__name__} has no tags: define __sidelight_tags__")
+
+    def _method_tags(self, **own: Any) -> MethodTags:
+        """Tags of a method, with those of its family."""
+        return MethodTags(**(self._family_tags | own))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -295,6 +302,8 @@ class Transformer(TransformerMixin, ConstrainedEstimator):
 
     Subclasses define ``_transform(rows)`` for rows that have been checked.
     """
+
+    _family_tags = SOFT_TAGS | {"kind": "transformer"}
 
     def transform(self, X: Any) -> Any:
         """Return the new features of the rows.

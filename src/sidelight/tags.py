@@ -7,7 +7,7 @@ command line, the docs' method table and the contract tests follow.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,16 @@ KNOWLEDGE: dict[str, Knowledge] = {
         Knowledge("feedback", "F", "a document does not belong, a word matters"),
     )
 }
+
+
+#: Tags of methods that use pairs, labels and groups, and may violate them.
+SOFT_TAGS: dict[str, Any] = {
+    "knowledge": ("must-link", "cannot-link", "labels", "groups"),
+    "enforcement": "soft",
+}
+
+#: Tags of methods that use no side information.
+PLAIN_TAGS: dict[str, Any] = {"knowledge": (), "enforcement": "none"}
 
 
 @dataclass(frozen=True, kw_only=True)

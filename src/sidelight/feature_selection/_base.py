@@ -14,6 +14,7 @@ from sidelight._fit.parameters import Count, Interval, estimator
 from sidelight._typing import Array
 from sidelight.base import Transformer
 from sidelight.exceptions import ConstraintWarning
+from sidelight.tags import SOFT_TAGS
 
 #: A number of features, a share of them, or half of them.
 NumberOfFeatures: TypeAlias = Count | Annotated[float, Interval(0, 1, open_low=True)] | None
@@ -39,6 +40,7 @@ class _ScoreSelector(Transformer, SelectorMixin):
 
     _common_parameters = SELECTOR_PARAMETERS
     _common_attributes = SELECTOR_ATTRIBUTES
+    _family_tags = SOFT_TAGS | {"kind": "selector", "sparse": True}
 
     n_features_to_select: NumberOfFeatures = None
 

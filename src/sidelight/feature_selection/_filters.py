@@ -73,14 +73,12 @@ class VarianceScore(_Filter):
     _larger_is_better = True
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="features of largest variance, the baseline",
             knowledge=(),
             enforcement="none",
             source="Hamad, part 3",
             complexity="O(n d) time, O(d) memory",
-            sparse=True,
-            kind="selector",
         )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
@@ -118,14 +116,11 @@ class FisherScore(_Filter):
     _needs_knowledge = True
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="features that tell known classes apart",
             knowledge=("labels",),
-            enforcement="soft",
             source="Hamad, part 3",
             complexity="O(n d) time, O(c d) memory for c classes",
-            sparse=True,
-            kind="selector",
         )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
@@ -164,14 +159,11 @@ class LaplacianScore(_Filter):
     n_neighbors: Count = 5
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="features that vary little between neighbors",
             knowledge=("must-link", "cannot-link"),
-            enforcement="soft",
             source="He, Cai, Niyogi 2005; Hamad, part 3",
             complexity="O(n log n d + n m d) time, O(n m) memory for m neighbors",
-            sparse=True,
-            kind="selector",
         )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
@@ -237,14 +229,11 @@ class ConstraintScore(_Filter):
     n_neighbors: Count = 5
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="features in which must-links are short and cannot-links long",
             knowledge=("must-link", "cannot-link", "labels"),
-            enforcement="soft",
             source="Zhang, Chen, Zhou 2008; Kalakech et al. 2011; Hamad, part 3",
             complexity="O(m d) time for m pairs, O(d) memory",
-            sparse=True,
-            kind="selector",
         )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
@@ -328,14 +317,11 @@ class GiniScore(_Filter):
     min_df: Count = 1
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="words whose presence is skewed over known classes",
             knowledge=("labels",),
-            enforcement="soft",
             source="Book 2009, section 7.2.2",
             complexity="O(nnz) time, O(K d) memory for K classes",
-            sparse=True,
-            kind="selector",
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -88,14 +88,10 @@ class ForwardConstraintSelector(_ScoreSelector):
     patience: Whole = 5
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="best-first search for the subset whose distance tells pairs apart",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Mallapragada 2010, section 5.5; Hall 1999",
             complexity="O(m d) time per subset, O(s d) memory for m pairs, s subsets",
-            sparse=True,
-            kind="selector",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

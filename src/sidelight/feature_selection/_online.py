@@ -129,14 +129,10 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     random_state: Seed = None
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="sparse weights of features, or groups of them, from a stream of pairs",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Mallapragada 2010, sections 5.3-5.4",
             complexity="O(nnz of a pair) per pair, O(d) memory",
-            sparse=True,
-            kind="selector",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -66,13 +66,11 @@ class ChunkletLDA(_LinearProjection):
     shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="discriminant directions from rows that belong together",
             knowledge=("must-link", "labels", "groups"),
-            enforcement="soft",
             source="Bar-Hillel, Hertz, Shental, Weinshall 2005; Book 2009, chapter 17",
             complexity="O(n d² + d³) time, O(d²) memory",
-            kind="transformer",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -68,13 +68,10 @@ class ConstrainedLPP(_LinearProjection):
     penalty: FiniteNonNegative | Auto = "auto"
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="projection that keeps neighbors and must-linked rows close",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Hamad, part 4; Cevikalp et al. 2008",
             complexity="O(n log n d + n d² + d³) time, O(n m + d²) memory for m neighbors",
-            kind="transformer",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -68,13 +68,10 @@ class ConstrainedPCA(_LinearProjection):
     penalty: NonNegative | tuple[float, float] | Auto = "auto"
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="principal components that keep apart what is known to be apart",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Zhang, Zhou, Chen 2007; Hamad, part 4",
             complexity="O((n + m) d² + d³) time for m pairs, O(d²) memory (n² for d > n)",
-            kind="transformer",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -65,13 +65,10 @@ class DCA(_MetricBase):
     shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="distance in which chunklets known to be apart lie far from each other",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Hoi, Liu, Lyu, Ma 2006",
             complexity="O(p d² + e d² + d³) time for e parted chunklets, O(d²) memory",
-            kind="transformer",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -103,13 +103,10 @@ class ITML(_MetricBase):
     verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="metric nearest to a prior one that keeps pairs within or beyond a distance",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Davis, Kulis, Jain, Sra, Dhillon 2007",
             complexity="O(m d²) per round, O(m d + d²) memory for m pairs",
-            kind="transformer",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -82,14 +82,12 @@ class MMC(_MetricBase):
     verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="distance in which must-links are short and cannot-links long",
             knowledge=("must-link", "cannot-link", "labels"),
-            enforcement="soft",
             source="Xing, Ng, Jordan, Russell 2002; Book 2009, section 1.2.2",
             complexity="O(m d² + d³) per iteration, O(m d + d²) memory for m pairs",
             monotone=True,
-            kind="transformer",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

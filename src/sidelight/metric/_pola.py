@@ -69,13 +69,10 @@ class POLA(PairStream, _MetricBase):
     random_state: Seed = None
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="metric and threshold learned online from a stream of pairs",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Shalev-Shwartz, Singer, Ng 2004",
             complexity="O(d²) per pair (O(d³) for must-links with a loss), O(d²) memory",
-            kind="transformer",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

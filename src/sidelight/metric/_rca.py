@@ -64,13 +64,11 @@ class RCA(_MetricBase):
     shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="distance that shrinks where rows known to belong together differ",
             knowledge=("must-link", "labels", "groups"),
-            enforcement="soft",
             source="Bar-Hillel, Hertz, Shental, Weinshall 2005; Book 2009, chapter 17",
             complexity="O(p d² + d³) time for p rows in chunklets, O(d²) memory",
-            kind="transformer",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -125,16 +125,14 @@ class CannotLinkMetric(PairStream, _MetricBase):
     verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="widest margin for rows known to be apart; cannot-links alone",
             knowledge=("cannot-link", "labels"),
-            enforcement="soft",
             source="Oyama, Tanaka; Book 2009, chapter 15",
             complexity="O(p min(k², m + s)) time per step for p pairs of m rows, differences of k "
             "entries, s pairs with a weight; O(data + p k) memory, m² with a kernel",
             monotone=True,
             sparse=True,
-            kind="transformer",
         )
 
     def __sklearn_tags__(self) -> Tags:

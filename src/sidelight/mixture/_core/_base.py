@@ -34,6 +34,7 @@ from sidelight.mixture._core._em import (
     em,
     log_joint_blocks,
 )
+from sidelight.tags import SOFT_TAGS
 
 #: Names of rough clusters to start from.
 StartName: TypeAlias = Literal["kmeans", "k-means++", "random_from_data", "random"]
@@ -72,6 +73,7 @@ class MixtureBase(
     _common_attributes: ClassVar[dict[str, str]] = CLUSTERER_ATTRIBUTES | {
         "weights_ : ndarray of shape (n_components,)": "Mixing weights ``π``."
     }
+    _family_tags = SOFT_TAGS | {"monotone": True}
 
     n_components: int
     max_iter: int
@@ -92,7 +94,7 @@ class MixtureBase(
         return self._set_fitted_attributes(best, source, known)
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
-        """Find the parameters by EM, in methods that :meth:`fit` runs for."""
+        """Find the parameters."""
         raise NotImplementedError
 
     def _last_parameters(self) -> Parameters | None:

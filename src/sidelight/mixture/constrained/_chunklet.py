@@ -110,14 +110,11 @@ class ChunkletMixture(GaussianEMBase):
     n_init: Count = 2
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="Gaussian mixture in which every constraint holds",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="hard",
             source="Shental et al., in Book 2009, chapter 3",
             complexity="O(n k d²) per iteration; cannot-links linear on trees, k^(width + 1) else",
-            monotone=True,
-            out_of_core=True,
         )
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:

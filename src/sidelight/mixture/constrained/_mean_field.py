@@ -124,14 +124,10 @@ class MeanFieldMixture(GaussianEMBase):
     n_init: Count = 2
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="Gaussian mixture under violation penalties by mean field",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Lange et al., in Book 2009, chapter 5",
             complexity="O(n k d² + m k) per iteration with m constraints, times the weights tried",
-            monotone=True,
-            out_of_core=True,
         )
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:

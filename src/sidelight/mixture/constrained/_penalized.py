@@ -113,14 +113,11 @@ class PenalizedMixture(GaussianEMBase):
     n_sweeps: Count = 50
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="Gaussian mixture whose prior weighs every pair (PPC)",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Lu and Leen, in Book 2009, chapter 4",
             complexity="O(n k d²) per iteration; pairs linear on trees, k^(width + 1) elsewhere",
             monotone=self.inference != "gibbs",
-            out_of_core=True,
         )
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:

@@ -6,13 +6,12 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sidelight._fit.checks import check_weights
 from sidelight._fit.parameters import (
     ArrayLike,
     Count,
@@ -114,16 +113,7 @@ class _DiscriminativeBase(GaussianBase):
         """``W`` for rows of this covariance."""
         return symmetric_inverse_root(covariance)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, y, constraints)
-        weights = check_weights(sample_weight, source)
+    def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         rows, model, largest = self._problem(source, weights)
         rng = check_random_state(self.random_state)
         seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
@@ -140,7 +130,7 @@ class _DiscriminativeBase(GaussianBase):
             search = fit_at(known, self.penalty_, None)
         self.n_starts_at_best_ = search.n_at_best
         self._warn_of_lost_components(search)
-        return self._set_fitted_attributes(self._result(search, largest), source, known)
+        return self._result(search, largest)
 
     def _warn_of_lost_components(self, search: Search) -> None:
         lost = find_lost(search.objective, search.theta)
@@ -150,7 +140,7 @@ class _DiscriminativeBase(GaussianBase):
                 f"{self.n_init} starts: ask for fewer components, for more starts, or change "
                 "penalty.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _problem(

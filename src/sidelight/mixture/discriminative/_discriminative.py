@@ -132,14 +132,10 @@ class DiscriminativeMixture(_DiscriminativeBase):
     covariance_type: Literal["tied", "full", "diag"] = "tied"
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="mixture moved by a price on violated constraints, by gradients",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Law 2006, chapter 5",
             complexity="O((n + m) k d + d³) per evaluation for m constraints, O(n + m d) memory",
-            monotone=True,
-            out_of_core=True,
         )
 
     def _whitener(self, covariance: Array) -> Array:

@@ -112,14 +112,10 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
     n_directions: Count = 2
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="clusters and a projection that shows them, from constraints",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Law 2006, section 5.5",
             complexity="O((n + m) k d) per evaluation for m constraints, O(n + m d) memory",
-            monotone=True,
-            out_of_core=True,
         )
 
     def _model(self, rows: WhiteRows, added: float) -> FactorModel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,12 @@ class FamilyMixture(MixtureBase):
         "that of its class where that is known.",
         "classes_ : ndarray": "Known class that each of the first components stands for.",
         "objective_ : float": "Negative log-likelihood (and log-prior) per row at the end.",
+    }
+
+    _family_tags: ClassVar[dict[str, Any]] = {
+        "knowledge": ("labels",),
+        "enforcement": "hard",
+        "monotone": True,
     }
 
     n_components: Count = 2

@@ -125,13 +125,10 @@ class BernoulliMixture(FamilyMixture):
     alpha: FinitePositive = 0.1
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="mixture of Bernoullis for yes-or-no features, missing values, partial labels",
-            knowledge=("labels",),
-            enforcement="hard",
             source="Verbeek 2004, section 3.1; Lazarsfeld, Henry 1968",
             complexity="O(n k d) per iteration, O(n d) memory",
-            monotone=True,
             sparse=True,
             missing=True,
         )

@@ -105,13 +105,10 @@ class CategoricalMixture(FamilyMixture):
     alpha: FinitePositive = 0.1
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="mixture of categorical features with missing values, with partial labels",
-            knowledge=("labels",),
-            enforcement="hard",
             source="Verbeek 2004, section 3.1; Lazarsfeld, Henry 1968",
             complexity="O(n k d) per iteration, O(n d + k c) memory for c categories",
-            monotone=True,
             missing=True,
         )
 

@@ -50,13 +50,10 @@ class MultinomialMixture(FamilyMixture):
     alpha: FinitePositive = 0.01
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="mixture of multinomials for counts such as words, with partial labels",
-            knowledge=("labels",),
-            enforcement="hard",
             source="Book 2009, section 2.2",
             complexity="O(nnz k) per iteration, O(n + k d) memory",
-            monotone=True,
             sparse=True,
             out_of_core=True,
         )

@@ -128,13 +128,10 @@ class VonMisesFisherMixture(FamilyMixture):
     max_concentration: FinitePositive = 1e6
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="mixture of von Mises-Fisher distributions for directions, with partial labels",
-            knowledge=("labels",),
-            enforcement="hard",
             source="Banerjee, Dhillon, Ghosh, Sra 2005",
             complexity="O(nnz k) per iteration, O(nnz + k d) memory",
-            monotone=True,
             sparse=True,
         )
 

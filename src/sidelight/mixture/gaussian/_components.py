@@ -383,6 +383,8 @@ def _are_positive(matrices: Array) -> Array:
 class GaussianBase(MixtureBase):
     """Mixtures of Gaussians: the parameters of all of them, and where EM starts."""
 
+    _family_tags = MixtureBase._family_tags | {"out_of_core": True}
+
     covariance_type: str
     reg_covar: float
     n_init: int

@@ -130,14 +130,12 @@ default="full"
     measurement_noise: NonNegative = 0.0
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="Gaussian mixture by EM, with partial labels and missing values",
             knowledge=("labels",),
             enforcement="hard",
             source="Verbeek 2004, section 3.1; Book 2009, section 5.3.1",
             complexity="O(n k d²) per iteration, O(n + k d²) memory",
-            monotone=True,
-            out_of_core=True,
             missing=True,
         )
 

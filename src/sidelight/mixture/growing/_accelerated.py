@@ -5,16 +5,16 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import islice
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight._fit.checks import check_weights
 from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
-from sidelight.engine import as_rows
+from sidelight.engine import RowSource, as_rows
+from sidelight.mixture._core import EMResult
 from sidelight.mixture.gaussian._components import (
     GaussianBase,
     GaussianComponents,
@@ -24,7 +24,7 @@ from sidelight.mixture.growing._candidates import pick_components
 from sidelight.mixture.growing._cell_em import CellResult, em_on_cells
 from sidelight.mixture.growing._cells import CellGaussians, CellTree
 from sidelight.mixture.growing._greedy_path import greedy_path
-from sidelight.tags import MethodTags
+from sidelight.tags import PLAIN_TAGS, MethodTags
 
 CellStart: TypeAlias = Literal["kmeans", "k-means++", "random_from_data", "random", "greedy"]
 
@@ -157,30 +157,20 @@ class AcceleratedMixture(GaussianBase):
     verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="Gaussian mixture of very many rows by EM on cells of a tree",
-            knowledge=(),
-            enforcement="none",
+            **PLAIN_TAGS,
             source="Verbeek 2004, section 3.4",
             complexity="O(n d²) per level of the tree, O(k d²) per iteration and cell",
-            monotone=True,
+            out_of_core=False,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, y, constraints)
+    def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         if self.init_params == "greedy" and self.covariance_type == "tied":
             raise ValueError(
                 "init_params='greedy' does not go with covariance_type='tied': a component joins "
                 "with a covariance of its own."
             )
-        weights = check_weights(sample_weight, source)
         k = self.n_components
         whole = CellGaussians.of(self._whole_data(source, k, weights))
         first = CellTree(source, weights, full=self.covariance_type in ("full", "tied"))
@@ -211,9 +201,7 @@ class AcceleratedMixture(GaussianBase):
         self.n_cells_ = len(best.leaves)
         self.gap_ = best.gap
         self._warn_of_shortcomings(best, k)
-        return self._set_fitted_attributes(
-            replace(best, components=best.components.of_rows()), source, known
-        )
+        return replace(best, components=best.components.of_rows())
 
     def _first_cells(self, k: int, d: int) -> int:
         if self.init_cells is not None:
@@ -299,7 +287,7 @@ class AcceleratedMixture(GaussianBase):
             )
 
     def _warn(self, message: str) -> None:
-        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
 
 def _alike(components: GaussianComponents) -> tuple[int, int] | None:

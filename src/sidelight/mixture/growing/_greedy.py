@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight._fit.checks import check_weights
 from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
@@ -18,7 +17,7 @@ from sidelight.mixture._core import EMResult
 from sidelight.mixture.gaussian._components import GaussianBase, GaussianComponents
 from sidelight.mixture.gaussian._mixture import GaussianMixture
 from sidelight.mixture.growing._greedy_path import REASONS, Step, greedy_path
-from sidelight.tags import MethodTags
+from sidelight.tags import PLAIN_TAGS, MethodTags
 
 #: With a criterion the path ends when it was worse this many times in a row.
 PATIENCE = 2
@@ -148,26 +147,14 @@ class GreedyMixture(GaussianBase):
     verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="Gaussian mixtures of 1, 2, ... components by greedy EM",
-            knowledge=(),
-            enforcement="none",
+            **PLAIN_TAGS,
             source="Verbeek 2004, section 3.2",
             complexity="O(n k d²) per iteration and O(n m d²) per search, O(n + k d²) memory",
-            monotone=True,
-            out_of_core=True,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, y, constraints)
-        weights = check_weights(sample_weight, source)
+    def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         whole = self._whole_data(source, 1, weights)
 
         def run(number: int, rng: np.random.RandomState) -> Path:
@@ -190,10 +177,10 @@ class GreedyMixture(GaussianBase):
                 "inserted: no further candidate raised the likelihood. Ask for fewer, or try more "
                 "n_candidates.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         chosen = int(np.argmin(path.criteria)) + 1
-        return self._set_fitted_attributes(_until(path.steps[:chosen]), source, known)
+        return _until(path.steps[:chosen])
 
     def _grow(
         self,

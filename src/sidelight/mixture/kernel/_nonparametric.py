@@ -181,14 +181,11 @@ class NonparametricMixture(MixtureBase):
     verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="kernel densities with learned weights; constraints choose the bandwidth",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
-            enforcement="soft",
             source="Mallapragada 2010, chapter 4",
             complexity="O(n² (d + k s)) per iteration with s starts, O(n k s) memory; O(n m k s) "
             "both with m near neighbors",
-            monotone=True,
             sparse=True,
         )
 

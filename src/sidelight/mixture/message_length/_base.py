@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight._fit.checks import check_n_clusters, check_weights
+from sidelight._fit.checks import check_n_clusters
 from sidelight._fit.parameters import Count, NonNegative, Positive, Seed, Verbosity
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import LEAST_WEIGHT, EMResult, MixtureBase
 from sidelight.mixture.message_length._componentwise import Search, search_components
+from sidelight.tags import PLAIN_TAGS
 
 
 @dataclass(eq=False, repr=False)
 class MessageLengthMixture(MixtureBase):
     """Mixtures that find their number of components by the length of a message."""
+
+    _family_tags = PLAIN_TAGS | {
+        "needs_n_clusters": False,
+        "monotone": True,
+        "out_of_core": True,
+    }
 
     n_components: Count | None = None  # type: ignore[assignment]
     _: KW_ONLY
@@ -45,38 +52,28 @@ class MessageLengthMixture(MixtureBase):
         """Components and mixing weights that are kept of a search."""
         raise NotImplementedError
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, y, constraints)
-        row_weights = check_weights(sample_weight, source)
-        n = float(source.n_rows if row_weights is None else row_weights.sum())
-        whole = self._one_component(source, row_weights)
+    def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
+        n = float(source.n_rows if weights is None else weights.sum())
+        whole = self._one_component(source, weights)
         k = self._start_size(source.n_rows, n, whole.support)
 
         def run(number: int, rng: np.random.RandomState) -> Search:
             rows = rng.choice(source.n_rows, size=k, replace=False)
             start = whole.copies(np.asarray(source.take(rows), dtype=np.float64))
-            return self._search(source, start, row_weights)
+            return self._search(source, start, weights)
 
         search = self._best_restart(self.n_init, run, source)
-        components, weights = self._chosen(search, source, known, row_weights)
-        self.n_components_ = len(weights)
+        components, mixing_weights = self._chosen(search, source, known, weights)
+        self.n_components_ = len(mixing_weights)
         self.search_ = search.table
-        result = EMResult(
+        return EMResult(
             components=components,
-            log_weights=np.log(np.maximum(weights, LEAST_WEIGHT)),
+            log_weights=np.log(np.maximum(mixing_weights, LEAST_WEIGHT)),
             history=search.history / n,
             n_iter=search.n_iter,
             converged=search.best.converged,
             interrupted=search.interrupted,
         )
-        return self._set_fitted_attributes(result, source, known)
 
     def _start_size(self, n_rows: int, n: float, support: float) -> int:
         """Number of components to start from, after checks; ``n`` is the weight of all rows.
@@ -91,7 +88,7 @@ class MessageLengthMixture(MixtureBase):
                 "each: some are kept although they do not pay. Use fewer features or a smaller "
                 "min_components.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if self.n_components is None:
             return max(least, min(self._many, n_rows))

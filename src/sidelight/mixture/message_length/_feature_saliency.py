@@ -132,14 +132,13 @@ class FeatureSaliencyMixture(MessageLengthMixture):
     tol: NonNegative = 1e-6
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="Mixture that finds the number of components and the features that matter",
             knowledge=("labels",),
             enforcement="soft",
             source="Law 2006, chapter 4",
             complexity="O(n k d) per sweep, O(n k) memory",
-            needs_n_clusters=False,
-            out_of_core=True,
+            monotone=False,
         )
 
     def _one_component(self, source: RowSource, row_weights: Array | None) -> SaliencyComponents:
@@ -157,7 +156,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
                 f"Constant features cannot tell clusters apart and get the saliency 0: "
                 f"{np.flatnonzero(constant).tolist()}.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         saliencies = np.where(constant, 0.0, 0.5) if self.feature_saliency else np.ones_like(mean)
         return SaliencyComponents(

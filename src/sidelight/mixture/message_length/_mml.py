@@ -113,15 +113,10 @@ class MMLMixture(MessageLengthMixture, GaussianBase):
     covariance_type: Literal["full", "tied", "diag", "spherical"] = "full"
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="Gaussian mixture that finds its number of components",
-            knowledge=(),
-            enforcement="none",
             source="Figueiredo and Jain 2002; Verbeek 2004, section 3.2.3",
             complexity="O(n k (k + d²)) per sweep, O(n k) memory",
-            needs_n_clusters=False,
-            monotone=True,
-            out_of_core=True,
         )
 
     def _one_component(self, source: RowSource, row_weights: Array | None) -> RevisableGaussians:
