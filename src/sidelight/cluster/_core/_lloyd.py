@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -25,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._fit.alternation import Alternation, alternate
 from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
+from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
@@ -350,11 +352,15 @@ def farthest_points(
     return dense_rows(source, chosen)
 
 
-class _KMeansBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
+#: Tags of methods that run Lloyd's algorithm on blocks of rows.
+LLOYD_TAGS: Mapping[str, Any] = {"monotone": True, "sparse": True, "out_of_core": True}
+
+
+@estimator
+class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     """Clusters with a center each.
 
-    Subclasses have the parameters ``n_clusters``, ``max_iter``, ``tol``, ``random_state`` and
-    ``verbose``; in ``fit`` they find a :class:`LloydResult` and pass it to
+    In ``fit`` subclasses find a :class:`LloydResult` and pass it to
     :meth:`_set_fitted_attributes`.
     """
 
@@ -371,26 +377,13 @@ class _KMeansBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         "inertia_ : float": "Sum of squared distances of the rows to their centers.",
         **CLUSTERER_ATTRIBUTES,
     }
-    n_clusters: int
-    max_iter: int
-    tol: float
 
-    @property
-    def _project(self) -> Project | None:
-        """Map of means to where centers may be, such as the unit sphere; None for anywhere."""
-        return None
-
-    def _start(
-        self,
-        source: RowSource,
-        init: Any,
-        random_state: np.random.RandomState,
-        sample_weight: Array | None,
-    ) -> Array:
-        """Return initial centers, see :func:`initial_centers`."""
-        return initial_centers(
-            source, self.n_clusters, init, random_state, sample_weight=sample_weight
-        )
+    n_clusters: Count = 8
+    _: KW_ONLY
+    max_iter: Count = 300
+    tol: NonNegative = 1e-4
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
         """Set the fitted attributes."""
@@ -474,3 +467,54 @@ class _KMeansBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         """Costs of the rows in their predicted clusters, in float64."""
         labels = nearest_centers(source, self.cluster_centers_)
         return labeled_distances(source, self.cluster_centers_, labels).astype(np.float64)
+
+
+@estimator
+class _KMeansBase(_CentersBase):
+    """Clusters with a center each, from initial centers that differ between restarts."""
+
+    _: KW_ONLY
+    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
+    n_init: Count = 5
+
+    @property
+    def _n_starts(self) -> int:
+        """Number of restarts: one from given centers."""
+        return self.n_init if isinstance(self.init, str) else 1
+
+    @property
+    def _project(self) -> Project | None:
+        """Map of means to where centers may be, such as the unit sphere; None for anywhere."""
+        return None
+
+    def _start(
+        self,
+        source: RowSource,
+        init: Any,
+        random_state: np.random.RandomState,
+        sample_weight: Array | None,
+    ) -> Array:
+        """Return initial centers, see :func:`initial_centers`."""
+        return initial_centers(
+            source, self.n_clusters, init, random_state, sample_weight=sample_weight
+        )
+
+
+class _WeightedRowsMixin(Clusterer):
+    """Clusterers whose rows have weights; ``y`` is for those that use labels."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        uses_labels = "labels" in self.__sidelight_tags__().knowledge
+        source, known = self._validate_fit(X, y if uses_labels else None, constraints)
+        return self._fit_weighted(source, known, check_weights(sample_weight, source))
+
+    @abstractmethod
+    def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:
+        """Fit to checked rows, knowledge and weights; None for equal weights."""

@@ -7,19 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.parameters import (
-    ArrayLike,
-    Count,
-    Interval,
-    NonNegative,
-    Seed,
-    Share,
-    Verbosity,
-    estimator,
-)
+from sidelight._fit.parameters import Count, Interval, NonNegative, Share, estimator
 from sidelight._typing import Array
 from sidelight.assignment import SizedAssignment, assign_sized
-from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, lloyd
+from sidelight.cluster._core._lloyd import LLOYD_TAGS, ConstrainedRows, LloydResult, lloyd
 from sidelight.cluster.balanced import _sample_size
 from sidelight.cluster.balanced._base import _BalancedBase
 from sidelight.cluster.balanced._populate import populate, refine
@@ -119,7 +110,6 @@ class BalancedKMeans(_BalancedBase):
 for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
     """
 
-    n_clusters: Count = 8
     _: KW_ONLY
     balance: Share = 0.9
     min_size: NonNegative | None = None
@@ -127,12 +117,6 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
     confidence: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.99
     geometry: Geometry = "euclidean"
     assignment: Literal["stable", "flow"] = "stable"
-    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
-    n_init: Count = 5
-    max_iter: Count = 300
-    tol: NonNegative = 1e-4
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -141,9 +125,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
             enforcement="hard",
             source="Banerjee, Ghosh 2006; Constrained Clustering 8.2",
             complexity="O(n k (d + log n)) per iteration, O(n k) memory",
-            monotone=True,
-            sparse=True,
-            out_of_core=True,
+            **LLOYD_TAGS,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -12,14 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.alternation import alternate
 from sidelight._fit.parameters import (
-    ArrayLike,
     Auto,
     Count,
     FiniteNonNegative,
     Interval,
-    NonNegative,
-    Seed,
-    Verbosity,
     check_parameters,
     estimator,
 )
@@ -140,18 +136,12 @@ class FrequencySensitiveKMeans(_BalancedBase):
 
     _uses_pairs = "HMRFKMeans uses them for directions."
 
-    n_clusters: Count = 8
     _: KW_ONLY
     mode: Literal["batch", "partial", "full", "streaming"] = "batch"
     penalty: FiniteNonNegative | Auto = "auto"
     damping: Annotated[float, Interval(0, 1, open_low=True)] = 0.1
     memory: Annotated[float, Interval(1)] = 1000.0
-    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
-    n_init: Count = 5
     max_iter: Count = 100
-    tol: NonNegative = 1e-4
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -182,8 +172,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
             sums = np.where(found.sizes[:, None] > 0, found.sums, centers)
             return self._passes(Incremental(source, rule, order), Stream.of(sums, counts))
 
-        starts = self.n_init if isinstance(self.init, str) and not streaming else 1
-        best = self._best_restart(starts, run, source)
+        best = self._best_restart(1 if streaming else self._n_starts, run, source)
         if best.oscillates and self.mode == "batch":  # rows that come one by one unsettle some
             warnings.warn(
                 f"The labels of {type(self).__name__} go around in circles; the best pass is kept. "

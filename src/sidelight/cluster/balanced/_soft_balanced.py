@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.alternation import alternate
-from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
-from sidelight._fit.parameters import (
-    ArrayLike,
-    Count,
-    FinitePositive,
-    NonNegative,
-    Seed,
-    Verbosity,
-    estimator,
-)
+from sidelight._fit.parameters import ArrayLike, FinitePositive, estimator
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
-from sidelight.cluster._core._lloyd import LloydResult, Project
+from sidelight.cluster._core._lloyd import LLOYD_TAGS, LloydResult, Project, _WeightedRowsMixin
 from sidelight.cluster.balanced._base import _BalancedBase
 from sidelight.cluster.balanced._sinkhorn import Balance, balance, memberships
 from sidelight.cluster.directional._directions import Geometry, row_costs
@@ -38,7 +29,7 @@ ITERATIONS_ON_THE_WAY = 5
 
 
 @estimator
-class SoftBalancedKMeans(_BalancedBase):
+class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
     """k-means with memberships in which every cluster gets exactly its share of the rows.
 
     Minimizes over memberships ``P`` (rows sum to 1) and centers ``μ``::
@@ -115,18 +106,11 @@ class SoftBalancedKMeans(_BalancedBase):
     array([3., 3.])
     """
 
-    n_clusters: Count = 8
     _: KW_ONLY
     temperature: FinitePositive = 0.01
     start_temperature: FinitePositive = 0.1
     target_sizes: ArrayLike | None = None
     geometry: Geometry = "euclidean"
-    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
-    n_init: Count = 5
-    max_iter: Count = 300
-    tol: NonNegative = 1e-4
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -135,21 +119,10 @@ class SoftBalancedKMeans(_BalancedBase):
             enforcement="soft",
             source="Zhong, Ghosh 2003; Constrained Clustering 8.4.2",
             complexity="O(n k (d + k)) per iteration, O(n k) memory",
-            monotone=True,
-            sparse=True,
-            out_of_core=True,
+            **LLOYD_TAGS,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, None, constraints)
-        weights = check_weights(sample_weight, source)
+    def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:
         shares = self._shares()
         variance = moments(source, weights).mean_variance
         temperatures = self._temperatures(source.n_features * variance)
@@ -159,8 +132,7 @@ class SoftBalancedKMeans(_BalancedBase):
             centers = self._start(source, self.init, random_state, weights)
             return self._anneal(problem, centers, temperatures, self.tol * variance)
 
-        starts = self.n_init if isinstance(self.init, str) else 1
-        best = self._best_restart(starts, run, source)
+        best = self._best_restart(self._n_starts, run, source)
         self._set_fitted_attributes(best, known)
         self.temperature_, self.multipliers_ = best.temperature, best.balance.multipliers
         self._shares_ = shares
@@ -172,7 +144,7 @@ class SoftBalancedKMeans(_BalancedBase):
                 "temperature is easier to balance, and SizeConstrainedKMeans is the limit of low "
                 "ones.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 

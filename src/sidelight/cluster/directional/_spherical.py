@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.directional._directions import _DirectionsBase
 from sidelight.cluster.kmeans import KMeans
 from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
 
 
@@ -65,28 +67,16 @@ class SphericalKMeans(_DirectionsBase, KMeans):
     """
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return replace(
+            super().__sidelight_tags__(),
             summary="k-means on directions (cosine), without side information",
-            knowledge=(),
-            enforcement="none",
             source="Dhillon, Modha 2001; Constrained Clustering 8.3.2",
             complexity="O(nnz k) per iteration, O(n + k d) memory",
-            monotone=True,
-            sparse=True,
-            out_of_core=True,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        super().fit(X, constraints=constraints, sample_weight=sample_weight)
-        weights: Array = np.ones(1) if sample_weight is None else np.asarray(sample_weight)
-        mass = np.broadcast_to(weights, self.labels_.shape).sum(dtype=np.float64)
+    def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:
+        super()._fit_weighted(source, known, weights)
+        mass = source.n_rows if weights is None else np.sum(weights, dtype=np.float64)
         self.mean_cosine_ = 1 - self.inertia_ / float(mass)
         return self
 

@@ -7,24 +7,16 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
-from sidelight._fit.parameters import (
-    ArrayLike,
-    Auto,
-    Count,
-    NonNegative,
-    Seed,
-    Verbosity,
-    estimator,
-)
+from sidelight._fit.parameters import ArrayLike, Auto, Count, NonNegative, estimator
 from sidelight._progress import FitProgress
 from sidelight._typing import Array
-from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, lloyd
+from sidelight.cluster._core._lloyd import LloydResult, _CentersBase, _WeightedRowsMixin, lloyd
 from sidelight.cluster.global_kmeans._insertion import Points, candidate_gains, settle, trial_errors
 from sidelight.cluster.global_kmeans._kd_partition import kd_means
 from sidelight.cluster.global_kmeans._trial_runs import Trials, number_of_trials
 from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
 from sidelight.exceptions import InvalidParameter, SidelightError
 from sidelight.tags import MethodTags
 
@@ -36,7 +28,7 @@ MOST_PAIRS = {"fast": 4e10, "full": 1e9}
 
 
 @estimator
-class GlobalKMeans(_KMeansBase):
+class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     """Global k-means: solutions for 1, 2, ... k clusters, each from the one before; deterministic.
 
     Minimizes ``E = Σ_i w_i ‖x_i - μ_{l_i}‖²`` as :class:`KMeans` does. The solution for ``k``
@@ -126,16 +118,12 @@ class GlobalKMeans(_KMeansBase):
     [3.0, 20.0]
     """
 
-    n_clusters: Count = 8
     _: KW_ONLY
     search: Literal["fast", "full"] = "fast"
     candidates: Literal["all", "kd-tree"] | ArrayLike = "all"
     n_candidates: Count | None = None
     n_trials: Count | Auto = "auto"
-    max_iter: Count = 300
     tol: NonNegative = 0.0
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -148,16 +136,7 @@ class GlobalKMeans(_KMeansBase):
             monotone=True,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, None, constraints)
-        weights = check_weights(sample_weight, source)
+    def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:
         self._check_options()
         _refuse_apart(known)
         rows = source.to_memory()

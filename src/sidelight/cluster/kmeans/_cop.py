@@ -7,16 +7,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.parameters import (
-    ArrayLike,
-    Count,
-    NonNegative,
-    Positive,
-    Seed,
-    Verbosity,
-    estimator,
-)
-from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, lloyd
+from sidelight._fit.parameters import ArrayLike, Count, Positive, estimator
+from sidelight.cluster._core._lloyd import LLOYD_TAGS, LloydResult, _CentersBase, lloyd
 from sidelight.cluster._core._starts import Starts
 from sidelight.cluster.kmeans._hard_assignment import DeadEnd, hard_constrained_rows
 from sidelight.constraints import Constraints
@@ -26,7 +18,7 @@ from sidelight.tags import MethodTags
 
 
 @estimator
-class COPKMeans(_KMeansBase):
+class COPKMeans(_CentersBase):
     """Constrained k-means: every must-link, cannot-link, label and group holds, or the fit raises.
 
     Minimizes over labels ``l`` and centers ``μ``::
@@ -90,16 +82,11 @@ class COPKMeans(_KMeansBase):
     True
     """
 
-    n_clusters: Count = 8
     _: KW_ONLY
     variant: Literal["auto", "exact", "published"] = "auto"
     init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto"
     n_init: Count = 10
-    max_iter: Count = 300
-    tol: NonNegative = 1e-4
     time_limit: Positive = 60.0
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -108,9 +95,7 @@ class COPKMeans(_KMeansBase):
             enforcement="hard",
             source="Wagstaff et al. 2001; Constrained Clustering 1.2.1; Baumann, Hochbaum 2022",
             complexity="O(n k d + m k) per iteration with m constraints, O(n + m k) memory",
-            monotone=True,
-            sparse=True,
-            out_of_core=True,
+            **LLOYD_TAGS,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from typing import Any, Literal, Self
+from typing import Self
 
 import numpy as np
 
-from sidelight._fit.checks import check_weights
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
-from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, lloyd
+from sidelight._fit.parameters import estimator
+from sidelight._typing import Array
+from sidelight.cluster._core._lloyd import (
+    LLOYD_TAGS,
+    LloydResult,
+    _KMeansBase,
+    _WeightedRowsMixin,
+    lloyd,
+)
 from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
 
 
 @estimator
-class KMeans(_KMeansBase):
+class KMeans(_WeightedRowsMixin, _KMeansBase):
     """k-means clustering by Lloyd's algorithm.
 
     Minimizes ``J = Σ_i w_i ‖x_i - μ_{l_i}‖²`` over labels ``l`` and centers ``μ`` by turns: every
@@ -47,15 +53,6 @@ class KMeans(_KMeansBase):
     0.01
     """
 
-    n_clusters: Count = 8
-    _: KW_ONLY
-    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
-    n_init: Count = 5
-    max_iter: Count = 300
-    tol: NonNegative = 1e-4
-    random_state: Seed = None
-    verbose: Verbosity = 0
-
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
             summary="k-means without side information, the baseline",
@@ -63,21 +60,10 @@ class KMeans(_KMeansBase):
             enforcement="none",
             source="Lloyd 1982; k-means++: Arthur, Vassilvitskii 2007",
             complexity="O(n k d) per iteration, O(n + k d) memory",
-            monotone=True,
-            sparse=True,
-            out_of_core=True,
+            **LLOYD_TAGS,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, None, constraints)
-        weights = check_weights(sample_weight, source)
+    def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:
 
         def run(number: int, random_state: np.random.RandomState) -> LloydResult:
             return lloyd(
@@ -91,5 +77,4 @@ class KMeans(_KMeansBase):
                 verbose=self.verbose,
             )
 
-        starts = self.n_init if isinstance(self.init, str) else 1
-        return self._set_fitted_attributes(self._best_restart(starts, run, source), known)
+        return self._set_fitted_attributes(self._best_restart(self._n_starts, run, source), known)

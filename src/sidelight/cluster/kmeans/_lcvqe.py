@@ -9,10 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.moments import moments
-from sidelight._fit.parameters import (
-    Count,
-    estimator,
-)
+from sidelight._fit.parameters import Count, estimator
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import (
@@ -21,10 +18,7 @@ from sidelight.cluster._core._distances import (
     pass_arguments,
     squared_center_distances,
 )
-from sidelight.cluster._core._lloyd import (
-    Labeling,
-    farthest_points,
-)
+from sidelight.cluster._core._lloyd import Labeling, farthest_points
 from sidelight.cluster.pairs._penalties import SOFT_TAGS, Penalties, _MovingPricesBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource

@@ -8,19 +8,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.parameters import (
-    ArrayLike,
-    Auto,
-    Count,
-    FiniteNonNegative,
-    NonNegative,
-    Seed,
-    Verbosity,
-    estimator,
-)
+from sidelight._fit.parameters import ArrayLike, Auto, Count, FiniteNonNegative, estimator
 from sidelight._typing import Array, IntArray
 from sidelight.cluster._core._distances import PointCosts
-from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, _KMeansBase, lloyd
+from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, _CentersBase, lloyd
 from sidelight.cluster._core._starts import Starts, likely_twins
 from sidelight.cluster.pairs._penalties import SOFT_TAGS, Penalties, resolve_penalty
 from sidelight.constraints import Constraints
@@ -29,7 +20,7 @@ from sidelight.tags import MethodTags
 
 
 @estimator
-class PCKMeans(_KMeansBase):
+class PCKMeans(_CentersBase):
     """Pairwise constrained k-means: side information is a preference with a price.
 
     Minimizes over labels ``l`` and centers ``μ``::
@@ -91,17 +82,12 @@ class PCKMeans(_KMeansBase):
     (True, 0)
     """
 
-    n_clusters: Count = 8
     _: KW_ONLY
     penalty: FiniteNonNegative | Auto = "auto"
     init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto"
     neighborhoods: Literal["farthest-first", "largest", "clique"] = "farthest-first"
     variant: Literal["auto", "published"] = "auto"
     n_init: Count = 10
-    max_iter: Count = 300
-    tol: NonNegative = 1e-4
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.checks import check_weights
-from sidelight._fit.parameters import (
-    ArrayLike,
-    Auto,
-    Count,
-    NonNegative,
-    Seed,
-    Verbosity,
-    estimator,
-)
+from sidelight._fit.parameters import ArrayLike, Auto, NonNegative, estimator
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import PointCosts
-from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, _KMeansBase, lloyd
+from sidelight.cluster._core._lloyd import (
+    LLOYD_TAGS,
+    ConstrainedRows,
+    LloydResult,
+    _KMeansBase,
+    _WeightedRowsMixin,
+    lloyd,
+)
 from sidelight.cluster._core._starts import check_centers, kmeans_plusplus, random_rows
 from sidelight.cluster.pairs._penalties import resolve_penalty
 from sidelight.constraints import Constraints
@@ -41,7 +39,7 @@ class _Seeds:
 
 
 @estimator
-class SeededKMeans(_KMeansBase):
+class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
     """k-means that starts at the means of labeled rows.
 
     Minimizes ``J = Σ_i w_i ‖x_i - μ_{l_i}‖²`` by Lloyd's algorithm from ``μ_h`` = the mean of the
@@ -84,14 +82,8 @@ class SeededKMeans(_KMeansBase):
         "``init`` is an array or when every cluster has seeds.",
     }
 
-    n_clusters: Count = 8
     _: KW_ONLY
     init: Literal["k-means++", "random"] | ArrayLike = "k-means++"
-    n_init: Count = 5
-    max_iter: Count = 300
-    tol: NonNegative = 1e-4
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -100,21 +92,10 @@ class SeededKMeans(_KMeansBase):
             enforcement="start",
             source="Basu, Banerjee, Mooney 2002",
             complexity="O(n k d) per iteration, O(n + k d) memory",
-            monotone=True,
-            sparse=True,
-            out_of_core=True,
+            **LLOYD_TAGS,
         )
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        source, known = self._validate_fit(X, y, constraints)
-        weights = check_weights(sample_weight, source)
+    def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:
         seeds = self._find_seeds(known)
         given = _seed_means(source, seeds, weights)
         constrained = self._constrain(source, seeds, weights)
@@ -174,7 +155,7 @@ class SeededKMeans(_KMeansBase):
                 f"{type(self).__name__} only uses labels: these are ignored. COPKMeans and "
                 "PCKMeans use them.",
                 ConstraintWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _complete(
@@ -257,15 +238,10 @@ class ConstrainedKMeans(SeededKMeans):
     penalty: NonNegative | Auto = np.inf
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return replace(
+            super().__sidelight_tags__(),
             summary="k-means in which labeled rows keep their cluster, or pay for leaving it",
-            knowledge=("labels",),
             enforcement="hard" if self._is_hard else "soft",
-            source="Basu, Banerjee, Mooney 2002",
-            complexity="O(n k d) per iteration, O(n + k d) memory",
-            monotone=True,
-            sparse=True,
-            out_of_core=True,
         )
 
     @property

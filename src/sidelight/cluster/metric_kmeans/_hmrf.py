@@ -8,10 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.parameters import (
-    FinitePositive,
-    estimator,
-)
+from sidelight._fit.parameters import FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.metric_kmeans._divergence_problem import DivergenceProblem

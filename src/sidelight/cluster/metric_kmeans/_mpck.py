@@ -7,9 +7,7 @@ from typing import Any, Literal, Protocol, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import (
-    estimator,
-)
+from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem

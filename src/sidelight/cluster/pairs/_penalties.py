@@ -41,8 +41,6 @@ from sidelight._fit.parameters import (
     Count,
     FiniteNonNegative,
     NonNegative,
-    Seed,
-    Verbosity,
     estimator,
 )
 from sidelight._kernels.cluster.icm import (
@@ -55,13 +53,7 @@ from sidelight._kernels.cluster.icm import (
     restless_nodes,
 )
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.cluster._core._lloyd import (
-    Labeling,
-    LloydResult,
-    _KMeansBase,
-    finished,
-    lloyd,
-)
+from sidelight.cluster._core._lloyd import Labeling, LloydResult, _CentersBase, finished, lloyd
 from sidelight.cluster._core._starts import Starts
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -463,7 +455,7 @@ def alternate_labels(
 
 
 @estimator
-class _MovingPricesBase(_KMeansBase):
+class _MovingPricesBase(_CentersBase):
     """k-means in which prices of pairs move with the centers and what else is fitted."""
 
     _common_parameters: ClassVar[Mapping[str, str]] = {
@@ -477,18 +469,15 @@ class _MovingPricesBase(_KMeansBase):
     }
     _common_attributes: ClassVar[Mapping[str, str]] = {
         "penalty_ : float": "The penalty that was used.",
-        **_KMeansBase._common_attributes,
+        **_CentersBase._common_attributes,
     }
 
-    n_clusters: Count = 8
     _: KW_ONLY
     penalty: FiniteNonNegative | Auto = "auto"
     init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"] | ArrayLike = "auto"
     n_init: Count = 10
     max_iter: Count = 100
     tol: NonNegative = 1e-6
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def _fit_problem(
         self,

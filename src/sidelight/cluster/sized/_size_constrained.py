@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import KW_ONLY, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
-from sidelight._fit.parameters import (
-    ArrayLike,
-    Count,
-    NonNegative,
-    Positive,
-    Seed,
-    Verbosity,
-    estimator,
-)
+from sidelight._fit.parameters import ArrayLike, NonNegative, Positive, estimator
 from sidelight._typing import Array
-from sidelight.cluster._core._lloyd import _KMeansBase
+from sidelight.cluster._core._lloyd import LLOYD_TAGS, _KMeansBase
 from sidelight.cluster.sized._geometry import Manhattan, Squares
 from sidelight.cluster.sized._loop import SizedItems, SizedResult, sized_lloyd
 from sidelight.constraints import Closure, Constraints, SizeBounds
@@ -60,18 +52,21 @@ class _SizeConstrained(_KMeansBase):
     _common_attributes: ClassVar = {**_KMeansBase._common_attributes, **SIZED_ATTRIBUTES}
     _geometry: ClassVar[type[Squares] | type[Manhattan]]
 
-    n_clusters: Count = 8
     _: KW_ONLY
     min_size: NonNegative | ArrayLike | None = None
     max_size: NonNegative | ArrayLike | None = None
     outlier_cost: NonNegative | None = None
-    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
-    n_init: Count = 5
-    max_iter: Count = 300
-    tol: NonNegative = 1e-4
     time_limit: Positive = 10.0
-    random_state: Seed = None
-    verbose: Verbosity = 0
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return MethodTags(
+            summary="k-means with bounds on the sizes of clusters, assigned exactly",
+            knowledge=("sizes", "must-link", "cannot-link", "labels", "groups"),
+            enforcement="hard",
+            source="Bradley, Bennett, Demiriz 2000; Constrained Clustering 9.2-9.6",
+            complexity="O(n k d) and the assignment per iteration, O(n k) memory",
+            **LLOYD_TAGS,
+        )
 
     def fit(
         self,
@@ -133,8 +128,7 @@ class _SizeConstrained(_KMeansBase):
                 verbose=self.verbose,
             )
 
-        starts = self.n_init if isinstance(self.init, str) else 1
-        best = self._best_restart(starts, run, source)
+        best = self._best_restart(self._n_starts, run, source)
         inside = best.labels >= 0
         inside_sizes = None if sizes is None else sizes[inside]
         self._sizes = np.bincount(best.labels[inside], inside_sizes, minlength=self.n_clusters)
@@ -268,18 +262,6 @@ class SizeConstrainedKMeans(_SizeConstrained):
 
     _geometry = Squares
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
-            summary="k-means with bounds on the sizes of clusters, assigned exactly",
-            knowledge=("sizes", "must-link", "cannot-link", "labels", "groups"),
-            enforcement="hard",
-            source="Bradley, Bennett, Demiriz 2000; Constrained Clustering 9.2-9.6",
-            complexity="O(n k d) and the assignment per iteration, O(n k) memory",
-            monotone=True,
-            sparse=True,
-            out_of_core=True,
-        )
-
 
 @estimator
 class SizeConstrainedKMedians(_SizeConstrained):
@@ -321,14 +303,11 @@ class SizeConstrainedKMedians(_SizeConstrained):
     _geometry = Manhattan
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return replace(
+            super().__sidelight_tags__(),
             summary="k-medians (1-norm) with bounds on the sizes of clusters, assigned exactly",
-            knowledge=("sizes", "must-link", "cannot-link", "labels", "groups"),
-            enforcement="hard",
             source="Bradley, Bennett, Demiriz 2000; Constrained Clustering 9.2, 9.4",
-            complexity="O(n k d) and the assignment per iteration, O(n k) memory",
-            monotone=True,
-            sparse=True,
+            out_of_core=False,
         )
 
     def predict(self, X: Any) -> Array:
