@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 
-# One thread of our own per worker: the suite itself runs on several processes.
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+# One thread of BLAS and OpenMP per worker: the suite itself runs on several processes, and threads
+# that wait for each other keep the processors busy. Tests of threads ask for theirs.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Properties are checked on the same examples everywhere, and a slow machine is not a failure.
 settings.register_profile(
