@@ -90,8 +90,11 @@ def overview(kind: str, pages: Sequence[Path]) -> str:
         if kind == "speed":
             rows += [[title, *cells] for cells in _ratios(text)]
         else:
-            found = re.findall(r"^## (.+?)$.*?^Verdict: \*\*(.+?)\*\*(.*?)$", text, re.M | re.S)
-            rows += [[title, part, word, why.strip(" .:")] for part, word, why in found]
+            for section in text.split("\n## ")[1:]:
+                verdict = re.search(r"^Verdict: \*\*(.+?)\*\*(.*)$", section, re.MULTILINE)
+                if verdict is not None:
+                    word, why = verdict.groups()
+                    rows.append([title, section.partition("\n")[0], word, why.strip(" .:")])
     if kind == "speed":
         return table(("benchmark", "case", "peer", "ratio", "limit"), rows)
     return table(("experiment", "table", "verdict", "why"), rows)
