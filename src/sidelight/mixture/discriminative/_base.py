@@ -20,6 +20,7 @@ from sidelight._fit.parameters import (
     NonNegative,
     Seed,
     Verbosity,
+    estimator,
 )
 from sidelight._fit.restarts import best_of, run_restarts
 from sidelight._typing import Array
@@ -75,9 +76,49 @@ class Search:
         )
 
 
-@dataclass(eq=False, repr=False)
+#: Parameters of the discriminative mixtures.
+DISCRIMINATIVE_PARAMETERS = {
+    "penalty": """``λ``: log-likelihood (in nats) paid for a violated statement of weight 1. It has
+    to outweigh what the likelihood loses when all rows follow the constraints, so it grows with the
+    rows per statement: ``"auto"`` is 15 nats per row, ``15 n / m`` for ``m`` pairs, a rule of thumb
+    that was settled on four UCI sets; where many constraints stay violated, raise it.
+    ``"validate"`` raises it from 0 until pairs that the fit does not see are no longer kept better,
+    as the source does; that costs about a dozen fits.""",
+    "solver": """Quasi-Newton, conjugate gradient, or line-search Newton with the exact Hessian (of
+    few parameters; of many, its products are used).""",
+    "sharpness": """``τ`` of the stages: smooth losses first, because a statement violated deep
+    inside a wrong component has no slope when posteriors are sharp.""",
+    "inverse_temperature": """``γ`` of stages before these: posteriors ``softmax(γ log q)`` in the
+    likelihood, for deterministic annealing. 1 at the end is the likelihood.""",
+    "tol": """The last stage ends when the gradient has fallen to this fraction of that at its
+    start; stages before it ten times earlier each, at most at 0.01.""",
+    "max_iter": "Largest number of iterations per stage.",
+    "n_init": """Number of restarts; the best is kept. The landscape is rugged when ``λ`` is large;
+    the source uses 15. Given means are run once.""",
+    "means_init": """Means to start from instead of random rows, of shape (n_components,
+    n_features).""",
+}
+
+#: Attributes of the fitted ones.
+DISCRIMINATIVE_ATTRIBUTES = {
+    "penalty_ : float": "Penalty ``λ`` that was used.",
+    "search_ : dict of ndarray": """For ``penalty="validate"``: ``penalty``: the values of ``λ``
+    that were tried; ``n_violations_validation``, ``n_violations_train``: numbers of violated pairs
+    that each fit did not see, and that it saw.""",
+    "history_ : ndarray": """``-J`` per row along the last stage of the best restart; never
+    rises.""",
+    "n_starts_at_best_ : int": """Number of restarts that ended at the best value; few mean that
+    more are worth trying.""",
+    "n_iter_ : int": "Number of iterations of the best restart, all stages together.",
+}
+
+
+@estimator
 class _DiscriminativeBase(GaussianBase):
     """Mixtures fitted by likelihood minus violations."""
+
+    _common_parameters = GaussianBase._common_parameters | DISCRIMINATIVE_PARAMETERS
+    _common_attributes = GaussianBase._common_attributes | DISCRIMINATIVE_ATTRIBUTES
 
     n_components: Count = 2
     _: KW_ONLY

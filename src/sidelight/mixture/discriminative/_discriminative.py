@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
 
+from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
 from sidelight.mixture._core import EMResult
 from sidelight.mixture.discriminative._base import Search, _DiscriminativeBase
@@ -21,7 +22,7 @@ from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class DiscriminativeMixture(_DiscriminativeBase):
     """Gaussian mixture by likelihood minus constraint violations.
 
@@ -39,64 +40,14 @@ class DiscriminativeMixture(_DiscriminativeBase):
 
     Parameters
     ----------
-    n_components : int >= 1, default=2
-        Number of components ``k``.
     covariance_type : {"tied", "full", "diag"}, default="tied"
         One covariance for all components, as in the source (the cheapest: one product of the rows
         with a (d, k) matrix per evaluation), one each, or variances each.
-    penalty : float >= 0, finite or {"auto", "validate"}, default="auto"
-        ``λ``: log-likelihood (in nats) paid for a violated statement of weight 1. It has to
-        outweigh what the likelihood loses when all rows follow the constraints, so it grows with
-        the rows per statement: ``"auto"`` is 15 nats per row, ``15 n / m`` for ``m`` pairs, a rule
-        of thumb that was settled on four UCI sets; where many constraints stay violated, raise it.
-        ``"validate"`` raises it from 0 until pairs that the fit does not see are no longer kept
-        better, as the source does; that costs about a dozen fits.
-    solver : {"lbfgs", "cg", "newton"}, default="lbfgs"
-        Quasi-Newton, conjugate gradient, or line-search Newton with the exact Hessian (of few
-        parameters; of many, its products are used).
-    sharpness : sequence of float > 0, finite, default=(0.25, 1.0, 4.0)
-        ``τ`` of the stages: smooth losses first, because a statement violated deep inside a wrong
-        component has no slope when posteriors are sharp.
-    inverse_temperature : sequence of float > 0, finite, default=(1.0,)
-        ``γ`` of stages before these: posteriors ``softmax(γ log q)`` in the likelihood, for
-        deterministic annealing. 1 at the end is the likelihood.
-    tol : float >= 0, default=0.0001
-        The last stage ends when the gradient has fallen to this fraction of that at its start;
-        stages before it ten times earlier each, at most at 0.01.
     reg_covar : float >= 0, default=1e-06
         Added to the variances.
-    max_iter : int >= 1, default=500
-        Largest number of iterations per stage.
-    n_init : int >= 1, default=5
-        Number of restarts; the best is kept. The landscape is rugged when ``λ`` is large; the
-        source uses 15. Given means are run once.
-    means_init : array or None, default=None
-        Means to start from instead of random rows, of shape (n_components, n_features).
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_components,)
-        Mixing weights ``α``.
-    means_ : ndarray of shape (n_components, n_features)
-        Means.
-    covariances_, precisions_, precisions_cholesky_ : ndarray
-        Covariances, their inverses and factors of these, shaped as in scikit-learn.
-    penalty_ : float
-        Penalty ``λ`` that was used.
-    search_ : dict of ndarray
-        For ``penalty="validate"``: ``penalty``: the values of ``λ`` that were tried;
-        ``n_violations_validation``, ``n_violations_train``: numbers of violated pairs that each
-        fit did not see, and that it saw.
-    history_ : ndarray
-        ``-J`` per row along the last stage of the best restart; never rises.
-    n_starts_at_best_ : int
-        Number of restarts that ended at the best value; few mean that more are worth trying.
-    n_iter_ : int
-        Number of iterations of the best restart, all stages together.
     n_violations_ : int
         Number of stated constraints that the labels violate; ``constraints.violations(labels_)``
         tells which. When there are too many, raise ``penalty``.

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
     Count,
+    estimator,
 )
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
@@ -22,7 +23,7 @@ from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class ProjectedDiscriminativeMixture(_DiscriminativeBase):
     """Clusters and the few directions that show them, found together from constraints.
 
@@ -38,34 +39,11 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
 
     Parameters
     ----------
-    n_components : int >= 1, default=2
-        Number of clusters ``k``.
     n_directions : int >= 1, default=2
         Number of directions; at most that of the features.
-    penalty : float >= 0, finite or {"auto", "validate"}, default="auto"
-        ``λ``: log-likelihood (in nats) paid for a violated statement of weight 1; see
-        :class:`DiscriminativeMixture`.
-    solver : {"lbfgs", "cg", "newton"}, default="lbfgs"
-        Quasi-Newton, conjugate gradient, or line-search Newton with the exact Hessian.
-    sharpness : sequence of float > 0, finite, default=(0.25, 1.0, 4.0)
-        ``τ`` of the stages, smooth ones first.
-    inverse_temperature : sequence of float > 0, finite, default=(1.0,)
-        ``γ`` of stages before these.
-    tol : float >= 0, default=0.0001
-        The last stage ends when the gradient has fallen to this fraction of that at its start.
     reg_covar : float >= 0, default=1e-06
         Added to the variances of the features before they are made white: directions without
         variance do not attract.
-    max_iter : int >= 1, default=500
-        Largest number of iterations per stage.
-    n_init : int >= 1, default=5
-        Number of restarts; the best is kept.
-    means_init : array or None, default=None
-        Means to start from instead of random rows, of shape (n_components, n_features).
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -74,18 +52,10 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
         direction separates the means most.
     mean_ : ndarray of shape (n_features,)
         Mean of the rows.
-    weights_ : ndarray of shape (n_components,)
-        Mixing weights.
     means_ : ndarray of shape (n_components, n_directions)
         Means of the projected clusters.
     covariances_, precisions_, precisions_cholesky_ : ndarray of shape (n_directions, n_directions)
         Their common covariance, which is the identity.
-    penalty_, search_, n_starts_at_best_ : float, dict of ndarray, int
-        As in :class:`DiscriminativeMixture`.
-    history_ : ndarray
-        ``-J`` per row along the last stage of the best restart; never rises.
-    n_iter_ : int
-        Number of iterations of the best restart, all stages together.
 
     Notes
     -----

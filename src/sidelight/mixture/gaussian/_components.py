@@ -384,6 +384,12 @@ class GaussianBase(MixtureBase):
     """Mixtures of Gaussians: the parameters of all of them, and where EM starts."""
 
     _family_tags = MixtureBase._family_tags | {"out_of_core": True}
+    _common_attributes = MixtureBase._common_attributes | {
+        "means_ : ndarray of shape (n_components, n_features)": "Means.",
+        "covariances_ : ndarray": "Covariances, shaped as in scikit-learn.",
+        "precisions_ : ndarray": "Inverses of the covariances.",
+        "precisions_cholesky_ : ndarray": "Factors of the precisions.",
+    }
 
     covariance_type: str
     reg_covar: float
@@ -472,10 +478,6 @@ class GaussianEMBase(GaussianBase):
     """Mixtures of Gaussians by EM: the parameters that all of them have."""
 
     _common_attributes = GaussianBase._common_attributes | {
-        "means_ : ndarray of shape (n_components, n_features)": "Means.",
-        "covariances_ : ndarray": "Covariances, shaped as in scikit-learn.",
-        "precisions_ : ndarray": "Inverses of the covariances.",
-        "precisions_cholesky_ : ndarray": "Factors of the precisions.",
         "classes_ : ndarray": "Known class that each of the first components stands for.",
     }
 

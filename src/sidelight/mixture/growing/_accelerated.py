@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity
+from sidelight._fit.parameters import Count, NonNegative, estimator
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
@@ -18,6 +18,7 @@ from sidelight.mixture._core import EMResult
 from sidelight.mixture.gaussian._components import (
     GaussianBase,
     GaussianComponents,
+    GaussianEMBase,
     given_parameters,
 )
 from sidelight.mixture.growing._candidates import pick_components
@@ -41,8 +42,8 @@ CANDIDATES = 10
 SAME = 1e-3
 
 
-@dataclass(eq=False, repr=False)
-class AcceleratedMixture(GaussianBase):
+@estimator
+class AcceleratedMixture(GaussianEMBase):
     """Mixture of Gaussians for very many rows: EM on cells of a tree, refined where it matters.
 
     The rows are divided into cells ``A`` whose rows share their responsibilities ``q_A``. Then
@@ -58,11 +59,6 @@ class AcceleratedMixture(GaussianBase):
 
     Parameters
     ----------
-    n_components : int >= 1, default=1
-        Number of components ``k``.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        One matrix per component, one for all, variances per component and feature, or one
-        variance per component.
     accuracy : float >= 0, default=0.005
         Cut cells until ``L - F``, as far as some rows of every cell tell, is at most this per row.
         The log-likelihood itself ends much closer to that of EM on all rows.
@@ -70,35 +66,14 @@ class AcceleratedMixture(GaussianBase):
         Number of cells to begin with; ``8 n_components`` by default, and more for a greedy start.
     max_cells : int >= 1 or None, default=None
         Cut no more cells once there are so many; by default, as many as the accuracy takes.
-    tol : float >= 0, default=1e-05
-        Stop when an iteration gains less than this per row.
-    reg_covar : float >= 0, default=1e-06
-        Added to the variances, which keeps components from collapsing onto single rows.
     max_iter : int >= 1, default=500
         Largest number of iterations of a restart, over all partitions.
-    n_init : int >= 1, default=1
-        Number of restarts; the best is kept. Given means and precisions are run once.
     init_params : {"kmeans", "k-means++", "random_from_data", "random", "greedy"}, default="kmeans"
         Rough clusters of the first cells to start from; or greedy EM on them, as in
         :class:`GreedyMixture`.
-    weights_init, means_init, precisions_init : array or None, default=None
-        Parameters to start from, shaped like the fitted ones; by default those of the rough
-        clusters.
-    warm_start : bool, default=False
-        Whether to start from the parameters of the last fit.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_components,)
-        Mixing weights ``π``.
-    means_ : ndarray of shape (n_components, n_features)
-        Means.
-    covariances_, precisions_, precisions_cholesky_ : ndarray
-        Covariances, their inverses and factors of these, shaped as in scikit-learn.
     labels_ : ndarray of int32, shape (n_samples,)
         Most probable component of every row, by its own posterior.
     n_cells_ : int
@@ -138,23 +113,14 @@ class AcceleratedMixture(GaussianBase):
     True
     """
 
-    n_components: Count = 1
+    _common_attributes = GaussianBase._common_attributes
+
     _: KW_ONLY
-    covariance_type: Literal["full", "tied", "diag", "spherical"] = "full"
     accuracy: NonNegative = 0.005
     init_cells: Count | None = None
     max_cells: Count | None = None
-    tol: NonNegative = 1e-5
-    reg_covar: NonNegative = 1e-6
     max_iter: Count = 500
-    n_init: Count = 1
     init_params: CellStart = "kmeans"  # type: ignore[assignment]
-    weights_init: ArrayLike | None = None
-    means_init: ArrayLike | None = None
-    precisions_init: ArrayLike | None = None
-    warm_start: bool = False
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(

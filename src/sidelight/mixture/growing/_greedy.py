@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity
+from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity, estimator
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -41,7 +41,7 @@ class Path:
         return self.steps[-1].result.interrupted
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class GreedyMixture(GaussianBase):
     """Mixture of Gaussians grown one component at a time, by greedy EM.
 
@@ -74,16 +74,12 @@ class GreedyMixture(GaussianBase):
         joins.
     tol : float >= 0, default=1e-05
         EM stops when an iteration gains less log-likelihood than this per row.
-    reg_covar : float >= 0, default=1e-06
-        Added to the variances, which keeps components from collapsing onto single rows.
     max_iter : int >= 1, default=200
         Largest number of iterations of EM per number of components.
     n_init : int >= 1, default=1
         Number of restarts with different candidates; the best is kept.
     random_state : int or RandomState or None, default=None
         Seed or generator for the splits that are tried; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -94,12 +90,6 @@ class GreedyMixture(GaussianBase):
         ``bic`` and ``aic``, the lower the better; ``n_candidates`` for the last component, and how
         many of them were too small, heavy or thin to be taken: ``n_small``, ``n_heavy``,
         ``n_thin``.
-    weights_ : ndarray of shape (k,)
-        Mixing weights ``π`` of the chosen mixture.
-    means_ : ndarray of shape (k, n_features)
-        Means.
-    covariances_, precisions_, precisions_cholesky_ : ndarray
-        Covariances, their inverses and factors of these, shaped as in scikit-learn.
     history_ : ndarray
         Negative log-likelihood per row at every iteration from the single Gaussian on; never rises.
     n_iter_ : int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -21,6 +21,7 @@ from sidelight._fit.parameters import (
     NonNegative,
     Seed,
     Verbosity,
+    estimator,
 )
 from sidelight._fit.restarts import best_of
 from sidelight._typing import Array
@@ -61,7 +62,7 @@ GRAPH_NEIGHBORS = 10
 TOGETHER = 2**24
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class NonparametricMixture(MixtureBase):
     """Mixture of kernel densities with learned weights, for clusters of any shape.
 
@@ -83,8 +84,6 @@ class NonparametricMixture(MixtureBase):
 
     Parameters
     ----------
-    n_components : int >= 1, default=1
-        Number of components.
     kernel : {"auto", "rbf", "knn", "precomputed"}, default="auto"
         ``"rbf"``: between all rows, up to 100,000; kept in memory up to 5,000 rows and computed
         block by block in every iteration above. ``"knn"``: between near neighbors only, for any
@@ -114,10 +113,6 @@ class NonparametricMixture(MixtureBase):
     tol : float >= 0, default=0.0001
         A restart ends when an iteration gains less than this per row, or when labels have stood
         still for 50 iterations.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the random initialization; pass an int for reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------

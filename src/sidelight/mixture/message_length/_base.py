@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.checks import check_n_clusters
-from sidelight._fit.parameters import Count, NonNegative, Positive, Seed, Verbosity
+from sidelight._fit.parameters import Count, NonNegative, Positive, Seed, Verbosity, estimator
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -19,10 +19,25 @@ from sidelight.mixture.message_length._componentwise import Search, search_compo
 from sidelight.tags import PLAIN_TAGS
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class MessageLengthMixture(MixtureBase):
     """Mixtures that find their number of components by the length of a message."""
 
+    _common_parameters = MixtureBase._common_parameters | {
+        "min_components": "Fewer components are not tried.",
+        "tol": "Stop when a sweep over the components changes the message length by less, per row.",
+        "max_iter": "Largest number of sweeps per number of components.",
+        "n_init": "Number of restarts; the shortest message is kept.",
+        "random_state": "Seed or generator for the rows that the first components start from; pass "
+        "an int for reproducible results.",
+    }
+    _common_attributes = MixtureBase._common_attributes | {
+        "n_components_ : int": "Number of components found.",
+        "n_iter_ : int": "Number of sweeps over the components.",
+        "search_ : dict of ndarray": "``n_components``: numbers of components on the way; "
+        "``message_length``: length of the message for each, in nats, up to a constant of the "
+        "data.",
+    }
     _family_tags = PLAIN_TAGS | {
         "needs_n_clusters": False,
         "monotone": True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.moments import moments
-from sidelight._fit.parameters import Auto, NonNegative
+from sidelight._fit.parameters import Auto, NonNegative, estimator
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -27,7 +27,7 @@ from sidelight.tags import MethodTags
 CONSTANT = 1e-12
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class FeatureSaliencyMixture(MessageLengthMixture):
     """Mixture that finds its number of components and how much every feature matters to them.
 
@@ -49,8 +49,6 @@ class FeatureSaliencyMixture(MessageLengthMixture):
     n_components : int >= 1 or None, default=None
         Number of components to start from, far more than there are clusters; 30 by
         default, or as many as there are rows.
-    min_components : int >= 1, default=1
-        Fewer components are not tried.
     feature_saliency : bool, default=True
         Whether saliencies are found; without, all features are relevant: the method of Figueiredo
         and Jain with diagonal covariances.
@@ -61,28 +59,13 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         Whether saliencies are changed in the end such that rows tell the components, or known
         classes of them, apart as clearly as possible (sections 4.3.4 and 4.5.4), which raises their
         contrast. ``"auto"``: if there are labels of two classes or more.
-    tol : float >= 0, default=1e-06
-        Stop when a sweep over the components changes the message length by less, per row.
     reg_covar : float > 0, default=1e-06
         Variances do not fall below this part of the variance of the feature.
-    max_iter : int >= 1, default=500
-        Largest number of sweeps per number of components.
-    n_init : int >= 1, default=1
-        Number of restarts; the shortest message is kept.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the rows that the first components start from; pass an int for
-        reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
     saliencies_ : ndarray of shape (n_features,)
         Probability ``ρ`` that a feature is relevant.
-    n_components_ : int
-        Number of components found.
-    weights_ : ndarray of shape (``n_components_``,)
-        Mixing weights.
     means_, covariances_ : ndarray of shape (``n_components_``, n_features)
         Means and variances of the components; those of all rows where the saliency is 0.
     common_means_, common_variances_ : ndarray of shape (n_features,)
@@ -98,8 +81,6 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         Message length per row of the model that is kept, before post-processing.
     history_ : ndarray
         Message length per row after every sweep since the last component or feature was removed.
-    n_iter_ : int
-        Number of sweeps over the components.
 
     See Also
     --------

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
 
+from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -21,7 +22,7 @@ from sidelight.mixture.message_length._revisable_gaussians import (
 from sidelight.tags import MethodTags
 
 
-@dataclass(eq=False, repr=False)
+@estimator
 class MMLMixture(MessageLengthMixture, GaussianBase):
     """Mixture of Gaussians that finds its number of components.
 
@@ -41,44 +42,15 @@ class MMLMixture(MessageLengthMixture, GaussianBase):
     n_components : int >= 1 or None, default=None
         Number of components to start from, far more than there are clusters; 20 by
         default, or as many as there are rows.
-    min_components : int >= 1, default=1
-        Fewer components are not tried.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        One matrix per component, one for all, variances per component and feature, or one
-        variance per component.
-    tol : float >= 0, default=1e-05
-        Stop when a sweep over the components changes the message length by less, per row.
     reg_covar : float > 0, default=1e-06
         Variances, in any direction, do not fall below this part of the mean variance of the data.
-    max_iter : int >= 1, default=500
-        Largest number of sweeps per number of components.
-    n_init : int >= 1, default=1
-        Number of restarts; the shortest message is kept.
-    random_state : int or RandomState or None, default=None
-        Seed or generator for the rows that the first components start from; pass an int for
-        reproducible results.
-    verbose : int or bool, default=0
-        Whether to show a progress bar.
 
     Attributes
     ----------
-    n_components_ : int
-        Number of components found.
-    weights_ : ndarray of shape (``n_components_``,)
-        Mixing weights.
-    means_ : ndarray of shape (``n_components_``, n_features)
-        Means.
-    covariances_, precisions_, precisions_cholesky_ : ndarray
-        Covariances, their inverses and factors of these, shaped as in scikit-learn.
-    search_ : dict of ndarray
-        ``n_components``: numbers of components on the way; ``message_length``: length of the
-        message for each, in nats, up to a constant of the data.
     objective_ : float
         Message length per row of the model that is kept.
     history_ : ndarray
         Message length per row after every sweep since the last component was removed; never rises.
-    n_iter_ : int
-        Number of sweeps over the components.
 
     See Also
     --------
@@ -107,6 +79,7 @@ class MMLMixture(MessageLengthMixture, GaussianBase):
     3
     """
 
+    _common_attributes = GaussianBase._common_attributes | MessageLengthMixture._common_attributes
     _many = 20
 
     _: KW_ONLY
