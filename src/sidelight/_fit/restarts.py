@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
-from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -172,15 +171,10 @@ class _AllStarts(FitProgress):
     def __init__(self, description: str, total: int, verbose: int) -> None:
         super().__init__(f"{description}, {total} starts", total, verbose)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, kind: type[BaseException] | None, *context: Any) -> bool:
         # What is worth keeping is known only when the threads have come to their ends.
         keep_best, self._keep_best = self._keep_best, False
-        super().__exit__(kind, error, traceback)
+        super().__exit__(kind, *context)
         self.interrupted = kind is KeyboardInterrupt and keep_best
         return self.interrupted
 
@@ -208,12 +202,7 @@ class _OneStart(FitProgress):
         if self._end.is_set():
             raise KeyboardInterrupt
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, kind: type[BaseException] | None, *context: Any) -> bool:
         # As for any fit, but the warning comes once for all starts.
         self.interrupted = kind is KeyboardInterrupt and self._keep_best and self.n_steps > 0
         return self.interrupted

@@ -151,10 +151,8 @@ class _MetricBase(LinearTransformer):
 
         Parameters
         ----------
-        pairs : array of shape (n_pairs, 2, n_features) or (n_pairs, 2)
-            Pairs of rows, or of positions in ``X``.
-        X : array or CSR matrix of shape (n_samples, n_features), default=None
-            The rows, where ``pairs`` holds positions.
+        pairs, X : array
+            As in :meth:`pair_distance`.
 
         Returns
         -------

@@ -95,6 +95,18 @@ def refresh_groups(dual: Array, group: Array, mu: float, norms: Array, powers: A
 
 
 @kernel
+def weighted_sum(
+    places: Array, values: Array, count: int, group: Array, shares: Array, weights: Array
+) -> float:
+    """Sum of the values at these places, times the weights there and the shares of their groups."""
+    total = 0.0
+    for t in range(count):
+        j = places[t]
+        total += shares[group[j]] * weights[j] * values[t]
+    return total
+
+
+@kernel
 def update_by_pairs(
     data: Array,
     indices: Array,
@@ -130,11 +142,7 @@ def update_by_pairs(
         count = squared_difference(
             data, indices, indptr, pairs[n, 0], pairs[n, 1], scale, row, places, values
         )
-        distance = 0.0
-        for t in range(count):
-            j = places[t]
-            distance += powers[group[j]] * dual[j] * values[t]
-        distance /= total
+        distance = weighted_sum(places, values, count, group, powers, dual) / total
         if sign[n] * (threshold - distance) > margin:
             continue
         n_touched = 0
@@ -206,10 +214,7 @@ def update_as_published(
         count = squared_difference(
             data, indices, indptr, pairs[n, 0], pairs[n, 1], scale, row, places, values
         )
-        distance = 0.0
-        for t in range(count):
-            j = places[t]
-            distance += share[group[j]] * direction[j] * values[t]
+        distance = weighted_sum(places, values, count, group, share, direction)
         if sign[n] * (threshold - distance) > margin:
             continue
         length = 0.0

@@ -29,6 +29,21 @@ def _strides(begin: np.ndarray, place: np.ndarray, child: int, k: int, strides: 
 
 
 @kernel
+def _next(digits: np.ndarray, at: int, k: int, strides: np.ndarray) -> int:
+    """Count the digits of an entry on by one; return where the next entry is at."""
+    d = 0
+    while d < len(digits):
+        digits[d] += 1
+        at += strides[d]
+        if digits[d] < k:
+            break
+        at -= k * strides[d]
+        digits[d] = 0
+        d += 1
+    return at
+
+
+@kernel
 def _add_message(
     table: np.ndarray, size: int, k: int, message: np.ndarray, strides: np.ndarray
 ) -> None:
@@ -37,15 +52,7 @@ def _add_message(
     at = 0
     for entry in range(size):
         table[entry] += message[at]
-        d = 0
-        while d < len(digits):
-            digits[d] += 1
-            at += strides[d]
-            if digits[d] < k:
-                break
-            at -= k * strides[d]
-            digits[d] = 0
-            d += 1
+        at = _next(digits, at, k, strides)
 
 
 @kernel
@@ -58,15 +65,7 @@ def _sum_onto(
     at = 0
     for entry in range(size):
         totals[at] += table[entry]
-        d = 0
-        while d < len(digits):
-            digits[d] += 1
-            at += strides[d]
-            if digits[d] < k:
-                break
-            at -= k * strides[d]
-            digits[d] = 0
-            d += 1
+        at = _next(digits, at, k, strides)
 
 
 @kernel

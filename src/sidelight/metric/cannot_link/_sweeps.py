@@ -45,6 +45,12 @@ class Graph:
     second: Array
     upper: Array
 
+    def visit(
+        self, alpha: Array, order: Array, margins: Array, rounds: int
+    ) -> tuple[Array, Array, Array, Array, Array, Array, int]:
+        """Arguments that every kernel takes to go through the pairs in this order."""
+        return self.first, self.second, order, self.upper, alpha, margins, rounds
+
 
 class MetricSweeps:
     """``A`` is at hand: ``O(k²)`` per pair for differences with ``k`` entries."""
@@ -56,20 +62,8 @@ class MetricSweeps:
         self.A = np.zeros((d, d)) if A is None else A
 
     def sweep(self, alpha: Array, order: Array, margins: Array, *, rounds: int) -> float:
-        rows, graph = self.rows, self.graph
-        return metric_epoch(
-            self.A,
-            rows.indptr,
-            rows.indices,
-            rows.data,
-            graph.first,
-            graph.second,
-            order,
-            graph.upper,
-            alpha,
-            margins,
-            rounds,
-        )
+        rows, visit = self.rows, self.graph.visit(alpha, order, margins, rounds)
+        return metric_epoch(self.A, rows.indptr, rows.indices, rows.data, *visit)
 
     def rescale(self, factor: float) -> None:
         self.A *= factor
@@ -83,10 +77,7 @@ class GramSweeps:
         self.graph = graph
 
     def sweep(self, alpha: Array, order: Array, margins: Array, *, rounds: int) -> float:
-        graph = self.graph
-        return gram_epoch(
-            self.gram, graph.first, graph.second, order, graph.upper, alpha, margins, rounds
-        )
+        return gram_epoch(self.gram, *self.graph.visit(alpha, order, margins, rounds))
 
     def products(self, weight: Array) -> Array:
         first, second = unsigned(self.graph.first), unsigned(self.graph.second)
@@ -106,7 +97,7 @@ class SparseSweeps:
         self.graph = graph
 
     def sweep(self, alpha: Array, order: Array, margins: Array, *, rounds: int) -> float:
-        rows, columns, graph = self.rows, self.columns, self.graph
+        rows, columns = self.rows, self.columns
         return sparse_epoch(
             rows.indptr,
             rows.indices,
@@ -114,13 +105,7 @@ class SparseSweeps:
             columns.indptr,
             columns.indices,
             columns.data,
-            graph.first,
-            graph.second,
-            order,
-            graph.upper,
-            alpha,
-            margins,
-            rounds,
+            *self.graph.visit(alpha, order, margins, rounds),
         )
 
     def products(self, weight: Array) -> Array:

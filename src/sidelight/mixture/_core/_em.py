@@ -83,6 +83,17 @@ class Components(Protocol):
         """Fitted attributes of an estimator with these components, by name."""
 
 
+class WithMeans:
+    """Components that have a mean each."""
+
+    means: Array
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return len(self.means)
+
+
 class ExponentialFamily(ABC):
     """Components whose log-density is linear in their statistics."""
 

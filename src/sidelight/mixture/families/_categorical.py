@@ -146,20 +146,6 @@ class CategoricalMixture(FamilyMixture):
         return CategoricalComponents(uniform, self._starts(), float(self.alpha))
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Draw rows from the mixture.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of rows to draw.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows of categories, component by component.
-        y : ndarray of int32, shape (n_samples,)
-            Component that each row was drawn from.
-        """
         check_is_fitted(self)
         numbers, labels = super().sample(n_samples)
         columns = [

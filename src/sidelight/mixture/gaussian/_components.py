@@ -28,6 +28,7 @@ from sidelight.mixture._core import (
     Parameters,
     StartName,
     Statistics,
+    WithMeans,
     components_of_clusters,
     data_moments,
     normalized_log,
@@ -52,7 +53,7 @@ MOST_FEATURES = 48
 
 
 @dataclass(frozen=True)
-class GaussianComponents(ExponentialFamily):
+class GaussianComponents(WithMeans, ExponentialFamily):
     """Means and covariances of all components.
 
     Attributes
@@ -81,11 +82,6 @@ class GaussianComponents(ExponentialFamily):
     reg_covar: float = 0.0
     noise: float = 0.0
     largest_square: float = 0.0
-
-    @property
-    def n_components(self) -> int:
-        """Number of components."""
-        return len(self.means)
 
     @property
     def n_parameters(self) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.mixture._core import Statistics, data_moments
+from sidelight.mixture._core import Statistics, WithMeans, data_moments
 from sidelight.mixture.gaussian._components import (
     CANCELLATION,
     MOST_FEATURES,
@@ -51,7 +51,7 @@ MOST_MATRIX_FEATURES = 200
 
 
 @dataclass(frozen=True)
-class LowRankComponents:
+class LowRankComponents(WithMeans):
     """Means, loadings and noise of all components.
 
     Attributes
@@ -84,11 +84,6 @@ class LowRankComponents:
     reg_covar: float = 0.0
     noise: float = 0.0
     largest_square: float = 0.0
-
-    @property
-    def n_components(self) -> int:
-        """Number of components."""
-        return len(self.means)
 
     @property
     def n_factors(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sidelight._fit.tiles import tiles
 from sidelight._typing import Array
-from sidelight.mixture._core import mml
+from sidelight.mixture._core import WithMeans, mml
 from sidelight.mixture.gaussian._components import GaussianComponents
 
 Sums = tuple[Array, ...]
@@ -23,7 +23,7 @@ TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
-class RevisableGaussians:
+class RevisableGaussians(WithMeans):
     """Means and covariances, and what densities need of them.
 
     Variances in no direction fall below ``floor``: the covariance with its eigenvalues raised to
@@ -57,11 +57,6 @@ class RevisableGaussians:
     floor: float
     origin: Array
     largest_square: float
-
-    @property
-    def n_components(self) -> int:
-        """Number of components."""
-        return len(self.means)
 
     @property
     def support(self) -> float:

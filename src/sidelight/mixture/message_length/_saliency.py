@@ -25,6 +25,7 @@ from sidelight._kernels.mixture.saliency import (
     add_squared_offsets,
 )
 from sidelight._typing import Array
+from sidelight.mixture._core import WithMeans
 
 Sums = tuple[Array, ...]
 
@@ -41,7 +42,7 @@ LOG_2PI = math.log(2 * math.pi)
 
 
 @dataclass(frozen=True)
-class SaliencyComponents:
+class SaliencyComponents(WithMeans):
     """Parameters of the components, of the common density, and the saliencies.
 
     Attributes
@@ -75,11 +76,6 @@ class SaliencyComponents:
     counted: str = "all"
 
     # ------------------------------------------------------------------ what there is
-
-    @property
-    def n_components(self) -> int:
-        """Number of components."""
-        return len(self.means)
 
     @property
     def n_statistics(self) -> int:
