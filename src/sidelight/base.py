@@ -300,10 +300,20 @@ class Clusterer(ClusterMixin, ConstrainedEstimator):
 class Transformer(TransformerMixin, ConstrainedEstimator):
     """An estimator that gives rows new features, in ``transform``.
 
-    Subclasses define ``_transform(rows)`` for rows that have been checked.
+    Subclasses define ``_learn(rows, known)`` and ``_transform(rows)`` for rows that have been
+    checked.
     """
 
     _family_tags = SOFT_TAGS | {"kind": "transformer"}
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        rows, known = self._validate_fit_in_memory(X, y, constraints)
+        self._learn(rows, known)
+        return self
+
+    def _learn(self, rows: Any, known: Constraints) -> None:
+        """Learn from checked rows and knowledge, in methods that :meth:`fit` runs for."""
+        _not_defined(self, "_learn")
 
     def transform(self, X: Any) -> Any:
         """Return the new features of the rows.

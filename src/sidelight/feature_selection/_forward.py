@@ -6,7 +6,7 @@ import heapq
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -94,8 +94,7 @@ class ForwardConstraintSelector(_ScoreSelector):
             complexity="O(m d) time per subset, O(s d) memory for m pairs, s subsets",
         )
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
+    def _learn(self, rows: Any, known: Constraints) -> None:
         pairs = known_pairs(known)
         self._refuse_one_kind(known, pairs)
         d = rows.shape[1]
@@ -106,11 +105,11 @@ class ForwardConstraintSelector(_ScoreSelector):
                 "No feature differs between the pairs, so none is better than another: all are "
                 "kept.",
                 ConstraintWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
             self.merit_, self.n_subsets_ = 0.0, 0
             self._set_ranking(np.arange(d), np.full(d, np.nan), d)
-            return self
+            return
         found, self.n_subsets_ = best_first(
             moments.relevance, moments.correlations, moments.varies, most, int(self.patience)
         )
@@ -119,7 +118,7 @@ class ForwardConstraintSelector(_ScoreSelector):
                 "No feature differs more between rows known to be apart than between rows that "
                 "belong together; the one that does least harm is kept.",
                 ConstraintWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self.merit_ = found.merit
         scores = merits_with_one_more(found, moments.relevance, moments.varies) - found.merit
@@ -131,7 +130,6 @@ class ForwardConstraintSelector(_ScoreSelector):
         order = np.argsort(-worth, kind="stable")
         order[: len(found.chosen)] = found.chosen
         self._set_ranking(order, scores, len(found.chosen))
-        return self
 
     def _refuse_one_kind(self, known: Constraints, pairs: Pairs) -> None:
         if pairs.n_together and pairs.n_apart:

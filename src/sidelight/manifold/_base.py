@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -64,15 +64,14 @@ class _LinearProjection(LinearTransformer):
                 f"The rows vary in {counted(rank, 'direction')} only: "
                 f"n_components={self.n_components} is reduced to {rank}.",
                 ConstraintWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return min(int(self.n_components), rank)
 
     def _set_directions(
         self, values: Array, directions: Array, centered: Centered, dtype: np.dtype[Any]
-    ) -> Self:
+    ) -> None:
         """Set eigenvalues and map; of each direction (a column) the largest entry is positive."""
         self.eigenvalues_ = values.astype(dtype)
         components = steady_signs(directions.T @ centered.basis)
         self._set_map(components, dtype, mean=centered.mean)
-        return self

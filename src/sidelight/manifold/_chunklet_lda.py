@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import linalg
@@ -73,13 +73,12 @@ class ChunkletLDA(_LinearProjection):
             complexity="O(n d² + d³) time, O(d²) memory",
         )
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
+    def _learn(self, rows: Any, known: Constraints) -> None:
         centered = Centered(rows)
         kept = self._n_kept(centered)
         component = known.closure(on_contradiction="keep").component
         values, directions = self._solve(centered.coordinates, component)
-        return self._set_directions(values[:kept], directions[:, :kept], centered, rows.dtype)
+        self._set_directions(values[:kept], directions[:, :kept], centered, rows.dtype)
 
     def _solve(self, Z: Array, component: Array) -> tuple[Array, Array]:
         scatter, n_rows, self.n_chunklets_ = chunklet_scatter(Z, component)
@@ -90,7 +89,7 @@ class ChunkletLDA(_LinearProjection):
                 "No rows that differ are known to belong together, so there is nothing to compare "
                 "with: the directions are those of PCA.",
                 ConstraintWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             within = np.eye(len(within))
         # Directions that no chunklet spans stay finite.

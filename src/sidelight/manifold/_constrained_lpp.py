@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -74,14 +74,13 @@ class ConstrainedLPP(_LinearProjection):
             complexity="O(n log n d + n d² + d³) time, O(n m + d²) memory for m neighbors",
         )
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
+    def _learn(self, rows: Any, known: Constraints) -> None:
         self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
         centered, W = self._joined_rows(rows)
         kept = self._n_kept(centered)
         left, right = self._matrices(centered.coordinates, W, centered.project(rows), known)
         values, directions = linalg.eigh(left, right)
-        return self._set_directions(values[:kept], directions[:, :kept], centered, rows.dtype)
+        self._set_directions(values[:kept], directions[:, :kept], centered, rows.dtype)
 
     def _joined_rows(self, rows: Array) -> tuple[Centered, sparse.csr_array]:
         """Rows that have neighbors, and their graph.
@@ -98,7 +97,7 @@ class ConstrainedLPP(_LinearProjection):
             f"{len(alone)} of {len(rows)} rows (the first is row {alone[0]}) are so far from all "
             "others that they have no neighbors; only pairs that name them make them count.",
             ConstraintWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         joined = np.setdiff1d(np.arange(len(rows)), alone)
         return Centered(rows[joined]), sparse.csr_array(W[joined][:, joined])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -74,8 +74,7 @@ class ConstrainedPCA(_LinearProjection):
             complexity="O((n + m) d² + d³) time for m pairs, O(d²) memory (n² for d > n)",
         )
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
+    def _learn(self, rows: Any, known: Constraints) -> None:
         self.penalty_ = self._penalties()
         centered = Centered(rows)
         wanted = self._n_kept(centered)
@@ -98,9 +97,9 @@ class ConstrainedPCA(_LinearProjection):
                 f"ones; n_components={wanted} is reduced to {kept}. A smaller penalty of the "
                 "must-links leaves more.",
                 ConstraintWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self._set_directions(values[:kept], directions[:, :kept], centered, rows.dtype)
+        self._set_directions(values[:kept], directions[:, :kept], centered, rows.dtype)
 
     def _penalties(self) -> tuple[float, float]:
         if self.penalty == "auto":

@@ -26,7 +26,7 @@ class _MetricBase(LinearTransformer):
     def _set_euclidean_map(self, reason: str, d: int, dtype: np.dtype[Any]) -> None:
         """Set the identity and warn that nothing else was learned, for this reason."""
         warnings.warn(
-            f"{reason}: the distance is the Euclidean one.", ConstraintWarning, stacklevel=3
+            f"{reason}: the distance is the Euclidean one.", ConstraintWarning, stacklevel=4
         )
         self._set_map(np.eye(d)[: getattr(self, "n_components", None)], dtype)
 
@@ -47,7 +47,7 @@ class _MetricBase(LinearTransformer):
                 f"n_components={n_components} directions were asked for, but {reason} {rank}; ask "
                 f"for {rank} at most.",
                 ConstraintWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _warn_of_equal_rows(
@@ -66,7 +66,7 @@ class _MetricBase(LinearTransformer):
             f"feature, the first {first} and {second}; no distance can part them, and they are "
             "left out.",
             ConstraintWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         if needed and len(same) == len(apart):
             raise SidelightError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy import linalg
@@ -71,8 +71,7 @@ class DCA(_MetricBase):
             complexity="O(p d² + e d² + d³) time for e parted chunklets, O(d²) memory",
         )
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
+    def _learn(self, rows: Any, known: Constraints) -> None:
         d = rows.shape[1]
         self._check_n_components(d)
         closure = known.closure(on_contradiction="keep")
@@ -84,14 +83,13 @@ class DCA(_MetricBase):
                 )
             self.n_chunklets_, self.ratios_ = 0, np.ones(d, rows.dtype)
             self._set_euclidean_map("Nothing is known about the rows", d, rows.dtype)
-            return self
+            return
         between, within = self._matrices(np.asarray(rows, np.float64), closure)
         solve = _generalized if self.variant == "generalized" else _published
         ratios, directions = solve(between, within)
         self._warn_of_rank(len(ratios), "the cannot-links span only")
         self.ratios_ = ratios[: self.n_components].astype(rows.dtype)
         self._set_map(directions[:, : self.n_components].T, rows.dtype)
-        return self
 
     def _matrices(self, rows: Array, closure: Closure) -> tuple[Array, Array]:
         """``C_b`` and ``C_w``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -109,8 +109,7 @@ class ITML(_MetricBase):
             complexity="O(m d²) per round, O(m d + d²) memory for m pairs",
         )
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
+    def _learn(self, rows: Any, known: Constraints) -> None:
         self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
         values = np.asarray(rows, dtype=np.float64)
         prior = self._prior(values)
@@ -118,7 +117,6 @@ class ITML(_MetricBase):
         self.bounds_ = self._bounds(values, prior)
         slack: Array = np.where(sign > 0, *self.bounds_)
         self._set_map(root(self._project(prior, differences, sign, slack)), rows.dtype)
-        return self
 
     def _project(self, prior: Array, differences: Array, sign: Array, slack: Array) -> Array:
         """Rounds of projections until the multipliers stand still."""
@@ -142,7 +140,7 @@ class ITML(_MetricBase):
                 f"ITML did not converge in max_iter={self.max_iter} rounds; allow more, or a "
                 "larger tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.multipliers_ = dual
         self.objective_ = log_det(A, prior) + self.penalty_ * float(

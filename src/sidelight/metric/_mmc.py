@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -90,8 +90,7 @@ class MMC(_MetricBase):
             monotone=True,
         )
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
+    def _learn(self, rows: Any, known: Constraints) -> None:
         d = rows.shape[1]
         pairs = known_pairs(known)
         if not pairs.n_apart:
@@ -102,7 +101,7 @@ class MMC(_MetricBase):
                 )
             self._set_euclidean_map("Nothing is known about the rows", d, rows.dtype)
             self._set_solution(MetricSolution(self.components_, [0.0], 0.0, True), rows.dtype)
-            return self
+            return
         values = np.asarray(rows, dtype=np.float64)
         scatter = self._scatter(values, pairs.together)
         far = pair_differences(values, pairs.apart)
@@ -112,7 +111,6 @@ class MMC(_MetricBase):
         with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
             found = solve(scatter, far[differs], self.max_iter, self.tol, progress.step)
         self._set_solution(found, rows.dtype)
-        return self
 
     def _scatter(self, rows: Array, together: Array) -> Array:
         """Scatter of the must-links, pulled towards a multiple of the identity."""
@@ -124,7 +122,7 @@ class MMC(_MetricBase):
                 "No must-linked rows differ, so nothing bounds the distance: all directions are "
                 "bounded alike.",
                 ConstraintWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return np.eye(d)
         ridge = max(self.ridge, SMALLEST_RIDGE)
@@ -137,7 +135,7 @@ class MMC(_MetricBase):
                     f"distance in the others; ridge={ridge} does. Give more must-links or a "
                     "larger ridge.",
                     ConstraintWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         return shrunk(scatter, ridge)
 

@@ -75,14 +75,13 @@ class POLA(PairStream, _MetricBase):
             complexity="O(d²) per pair (O(d³) for must-links with a loss), O(d²) memory",
         )
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
+    def _learn(self, rows: Any, known: Constraints) -> None:
         self._reset(rows.shape[1])
         differences, sign = self._signed_differences(np.asarray(rows, np.float64), known)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_epochs if len(differences) else 0):
             self._run_epoch(differences, sign, rng.permutation(len(differences)))
-        return self._set_learned(rows.dtype)
+        self._set_learned(rows.dtype)
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         first = not hasattr(self, "_A")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import linalg
@@ -71,8 +71,7 @@ class RCA(_MetricBase):
             complexity="O(p d² + d³) time for p rows in chunklets, O(d²) memory",
         )
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
+    def _learn(self, rows: Any, known: Constraints) -> None:
         d = rows.shape[1]
         kept = self._check_n_components(d)
         component = known.closure(on_contradiction="keep").component
@@ -80,7 +79,7 @@ class RCA(_MetricBase):
         if not self.n_chunklets_:
             reason = "No rows are known to belong together, so there is nothing to learn from"
             self._set_euclidean_map(reason, d, rows.dtype)
-            return self
+            return
         within = self._regularize(scatter / n_rows, n_rows - self.n_chunklets_)
         if kept == d:  # the map that turns the rows least
             own, vectors = np.linalg.eigh(within)
@@ -90,7 +89,6 @@ class RCA(_MetricBase):
             self._warn_of_rank(n_positive(values), "the rows vary in only")
             best = np.argsort(-values, kind="stable")[:kept]
             self._set_map(directions[:, best].T, rows.dtype)
-        return self
 
     def _regularize(self, within: Array, rank: int) -> Array:
         """Shrink towards a multiple of the identity; refuse a matrix that stays singular."""
@@ -100,7 +98,7 @@ class RCA(_MetricBase):
                 "Rows known to belong together are all the same: no direction can be told from "
                 "another, and the distance is the Euclidean one.",
                 ConstraintWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return np.eye(d)
         if self.shrinkage == 0:
@@ -116,6 +114,6 @@ class RCA(_MetricBase):
                 f"shrinkage={self.shrinkage} stands in. Give more must-links, or fewer features "
                 "(PCA first).",
                 ConstraintWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return shrunk(within, self.shrinkage)

@@ -164,8 +164,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
     def _n_features_out(self) -> int:  # type: ignore[override]
         return 0 if self.learned_.map is None else len(self.learned_.map)
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
+    def _learn(self, rows: Any, known: Constraints) -> None:
         if self._base.precomputed and rows.shape[0] != rows.shape[1]:
             raise ValueError(f"a precomputed kernel must be square in fit, got shape {rows.shape}.")
         self._check_n_components(rows.shape[1])
@@ -174,7 +173,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
         self.n_updates_ = 0
         problem = self._problem(rows, known)
         if problem is None:
-            return self
+            return
         found = solve(
             choose_ascent(problem.rows, problem.graph, problem.gram),
             problem.graph.upper,
@@ -192,7 +191,6 @@ class CannotLinkMetric(PairStream, _MetricBase):
             lengths = np.linalg.norm(self.components_, axis=1)
             rank = int(np.count_nonzero(lengths > 1e-6 * lengths.max()))
             self._warn_of_rank(rank, "the metric has only")
-        return self
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         if self._base.precomputed:
@@ -263,7 +261,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
                 f"CannotLinkMetric came to a duality gap of {found.duality_gap:.2g} in "
                 f"max_iter={self.max_iter} rounds; allow more, or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _without_pairs(self, rows: Any, known: Constraints) -> None:

@@ -129,5 +129,5 @@ def warn_of_frequent_features(rows: Any) -> None:
             f"more than {FREQUENT:.0%} of the rows; rows that are apart vary in them, so that "
             "they gain weight even if they mean nothing. Leave them out if so.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
