@@ -44,6 +44,7 @@ from sidelight.cluster._core._distances import (
 from sidelight.cluster._core._starts import initial_centers
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.tags import SOFT_TAGS
 
 Project = Callable[[Array, Array], Array]
 Parameters = TypeVar("Parameters")
@@ -352,10 +353,6 @@ def farthest_points(
     return dense_rows(source, chosen)
 
 
-#: Tags of methods that run Lloyd's algorithm on blocks of rows.
-LLOYD_TAGS: Mapping[str, Any] = {"monotone": True, "sparse": True, "out_of_core": True}
-
-
 @estimator
 class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     """Clusters with a center each.
@@ -377,6 +374,7 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
         "inertia_ : float": "Sum of squared distances of the rows to their centers.",
         **CLUSTERER_ATTRIBUTES,
     }
+    _family_tags = SOFT_TAGS | {"monotone": True, "sparse": True, "out_of_core": True}
 
     n_clusters: Count = 8
     _: KW_ONLY

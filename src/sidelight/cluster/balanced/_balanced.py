@@ -10,7 +10,7 @@ import numpy as np
 from sidelight._fit.parameters import Count, Interval, NonNegative, Share, estimator
 from sidelight._typing import Array
 from sidelight.assignment import SizedAssignment, assign_sized
-from sidelight.cluster._core._lloyd import LLOYD_TAGS, ConstrainedRows, LloydResult, lloyd
+from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, lloyd
 from sidelight.cluster.balanced import _sample_size
 from sidelight.cluster.balanced._base import _BalancedBase
 from sidelight.cluster.balanced._populate import populate, refine
@@ -119,13 +119,11 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
     assignment: Literal["stable", "flow"] = "stable"
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="k-means with a minimum size of clusters that always holds",
-            knowledge=("sizes",),
             enforcement="hard",
             source="Banerjee, Ghosh 2006; Constrained Clustering 8.2",
             complexity="O(n k (d + log n)) per iteration, O(n k) memory",
-            **LLOYD_TAGS,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -15,6 +15,7 @@ from sidelight.engine import RowSource
 class _BalancedBase(_DirectionsBase):
     """Clusters whose sizes matter, also when they are given new rows."""
 
+    _family_tags = _DirectionsBase._family_tags | {"knowledge": ("sizes",)}
     _uses_pairs = "SizeConstrainedKMeans uses sizes and pairs together."
 
     def predict_sized(self, X: Any) -> Array:

@@ -144,14 +144,11 @@ class FrequencySensitiveKMeans(_BalancedBase):
     max_iter: Count = 100
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="directions whose clusters attract less the fuller they are; streams",
-            knowledge=("sizes",),
-            enforcement="soft",
             source="Banerjee, Ghosh 2004; Constrained Clustering 8.3",
             complexity="O(nnz k) per pass, O(n + k d) memory; a stream needs O(k d)",
-            sparse=True,
-            out_of_core=True,
+            monotone=False,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

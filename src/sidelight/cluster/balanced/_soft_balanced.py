@@ -14,7 +14,7 @@ from sidelight._fit.moments import moments
 from sidelight._fit.parameters import ArrayLike, FinitePositive, estimator
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
-from sidelight.cluster._core._lloyd import LLOYD_TAGS, LloydResult, Project, _WeightedRowsMixin
+from sidelight.cluster._core._lloyd import LloydResult, Project, _WeightedRowsMixin
 from sidelight.cluster.balanced._base import _BalancedBase
 from sidelight.cluster.balanced._sinkhorn import Balance, balance, memberships
 from sidelight.cluster.directional._directions import Geometry, row_costs
@@ -113,13 +113,10 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
     geometry: Geometry = "euclidean"
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="k-means with memberships of exactly balanced sums",
-            knowledge=("sizes",),
-            enforcement="soft",
             source="Zhong, Ghosh 2003; Constrained Clustering 8.4.2",
             complexity="O(n k (d + k)) per iteration, O(n k) memory",
-            **LLOYD_TAGS,
         )
 
     def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:

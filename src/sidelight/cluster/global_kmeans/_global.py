@@ -126,14 +126,15 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     tol: NonNegative = 0.0
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="k-means for 1, 2, ... k clusters, center by center; deterministic",
             knowledge=("must-link", "groups"),
             enforcement="hard",
             source="Verbeek 2004, 3.3; Likas, Vlassis, Verbeek 2003; Sproull 1991",
             complexity="O(n c d) per cluster and O(n k d) per iteration with c candidates, "
             "O(n d) memory",
-            monotone=True,
+            sparse=False,
+            out_of_core=False,
         )
 
     def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:

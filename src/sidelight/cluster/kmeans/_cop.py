@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from sidelight._fit.parameters import ArrayLike, Count, Positive, estimator
-from sidelight.cluster._core._lloyd import LLOYD_TAGS, LloydResult, _CentersBase, lloyd
+from sidelight.cluster._core._lloyd import LloydResult, _CentersBase, lloyd
 from sidelight.cluster._core._starts import Starts
 from sidelight.cluster.kmeans._hard_assignment import DeadEnd, hard_constrained_rows
 from sidelight.constraints import Constraints
@@ -89,13 +89,11 @@ class COPKMeans(_CentersBase):
     time_limit: Positive = 60.0
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="k-means that satisfies every constraint",
-            knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement="hard",
             source="Wagstaff et al. 2001; Constrained Clustering 1.2.1; Baumann, Hochbaum 2022",
             complexity="O(n k d + m k) per iteration with m constraints, O(n + m k) memory",
-            **LLOYD_TAGS,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

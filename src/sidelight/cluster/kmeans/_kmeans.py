@@ -8,16 +8,10 @@ import numpy as np
 
 from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
-from sidelight.cluster._core._lloyd import (
-    LLOYD_TAGS,
-    LloydResult,
-    _KMeansBase,
-    _WeightedRowsMixin,
-    lloyd,
-)
+from sidelight.cluster._core._lloyd import LloydResult, _KMeansBase, _WeightedRowsMixin, lloyd
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.tags import MethodTags
+from sidelight.tags import PLAIN_TAGS, MethodTags
 
 
 @estimator
@@ -54,13 +48,11 @@ class KMeans(_WeightedRowsMixin, _KMeansBase):
     """
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="k-means without side information, the baseline",
-            knowledge=(),
-            enforcement="none",
+            **PLAIN_TAGS,
             source="Lloyd 1982; k-means++: Arthur, Vassilvitskii 2007",
             complexity="O(n k d) per iteration, O(n + k d) memory",
-            **LLOYD_TAGS,
         )
 
     def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:

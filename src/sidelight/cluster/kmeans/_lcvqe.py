@@ -19,7 +19,7 @@ from sidelight.cluster._core._distances import (
     squared_center_distances,
 )
 from sidelight.cluster._core._lloyd import Labeling, farthest_points
-from sidelight.cluster.pairs._penalties import SOFT_TAGS, Penalties, _MovingPricesBase
+from sidelight.cluster.pairs._penalties import Penalties, _MovingPricesBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
@@ -86,11 +86,10 @@ class LCVQE(_MovingPricesBase):
     max_iter: Count = 300
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="k-means whose centers are pulled by violated pairs",
             source="Pelleg, Baras 2007",
             complexity="O(n k d + m k) per iteration with m pairs, O(n + m k) memory",
-            **SOFT_TAGS,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

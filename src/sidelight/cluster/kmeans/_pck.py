@@ -13,7 +13,7 @@ from sidelight._typing import Array, IntArray
 from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, _CentersBase, lloyd
 from sidelight.cluster._core._starts import Starts, likely_twins
-from sidelight.cluster.pairs._penalties import SOFT_TAGS, Penalties, resolve_penalty
+from sidelight.cluster.pairs._penalties import Penalties, resolve_penalty
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
 from sidelight.tags import MethodTags
@@ -90,11 +90,10 @@ class PCKMeans(_CentersBase):
     n_init: Count = 10
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="k-means in which violated constraints cost",
             source="Basu, Banerjee, Mooney 2004; Constrained Clustering 4.4",
             complexity="O(n k d + m k) per iteration with m constraints, O(n + m k) memory",
-            **SOFT_TAGS,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -14,7 +14,6 @@ from sidelight._fit.parameters import ArrayLike, Auto, NonNegative, estimator
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster._core._lloyd import (
-    LLOYD_TAGS,
     ConstrainedRows,
     LloydResult,
     _KMeansBase,
@@ -86,13 +85,12 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
     init: Literal["k-means++", "random"] | ArrayLike = "k-means++"
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="k-means that starts at the means of labeled rows",
             knowledge=("labels",),
             enforcement="start",
             source="Basu, Banerjee, Mooney 2002",
             complexity="O(n k d) per iteration, O(n + k d) memory",
-            **LLOYD_TAGS,
         )
 
     def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:

@@ -21,7 +21,7 @@ from sidelight.cluster.metric_kmeans._divergences import (
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem
 from sidelight.cluster.metric_kmeans._metrics import MetricDistances
 from sidelight.cluster.metric_kmeans._mpck import Distances, _LearnedDistanceBase, full_metric
-from sidelight.cluster.pairs._penalties import SHORT, SOFT_TAGS, alternate_labels
+from sidelight.cluster.pairs._penalties import SHORT, alternate_labels
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
@@ -104,12 +104,11 @@ class HMRFKMeans(_LearnedDistanceBase):
     prior: FinitePositive = 1.0
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="k-means that learns distances, directions or counts from pairs",
             source="Basu, Bilenko, Mooney 2004",
             complexity="O(n k d + m (k + d)) per iteration with m pairs (entries that are not zero "
             "for CSR rows), O(n + m k) memory",
-            **SOFT_TAGS,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

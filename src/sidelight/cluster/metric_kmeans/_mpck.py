@@ -12,7 +12,7 @@ from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem
 from sidelight.cluster.metric_kmeans._metrics import MetricDistances
-from sidelight.cluster.pairs._penalties import SOFT_TAGS, _MovingPricesBase
+from sidelight.cluster.pairs._penalties import _MovingPricesBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.tags import MethodTags
@@ -133,12 +133,11 @@ class MPCKMeans(_LearnedDistanceBase):
     max_distance: Literal["bound", "sweep", "exact"] = "bound"
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="k-means that learns its metric from violated pairs",
             source="Bilenko, Basu, Mooney 2004; Constrained Clustering 4.4",
             complexity="O(n k d + m (k + d²)) per iteration with m pairs and one metric, "
             "O(n + m k) memory; O(n k d²) with a matrix per cluster",
-            **SOFT_TAGS,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -64,15 +64,6 @@ Parameters = TypeVar("Parameters")
 #: Rounds of sweeps, block moves and anchors; each round lowers the objective, few are ever needed.
 MOST_ROUNDS = 50
 
-#: Tags of the methods in which violated constraints cost.
-SOFT_TAGS: Mapping[str, Any] = {
-    "knowledge": ("must-link", "cannot-link", "labels", "groups"),
-    "enforcement": "soft",
-    "monotone": True,
-    "sparse": True,
-    "out_of_core": True,
-}
-
 #: Iterations of k-means for a start: a labeling that makes sense, not the best of k-means.
 SHORT = 20
 

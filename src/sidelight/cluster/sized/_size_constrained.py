@@ -12,7 +12,7 @@ from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
 from sidelight._fit.parameters import ArrayLike, NonNegative, Positive, estimator
 from sidelight._typing import Array
-from sidelight.cluster._core._lloyd import LLOYD_TAGS, _KMeansBase
+from sidelight.cluster._core._lloyd import _KMeansBase
 from sidelight.cluster.sized._geometry import Manhattan, Squares
 from sidelight.cluster.sized._loop import SizedItems, SizedResult, sized_lloyd
 from sidelight.constraints import Closure, Constraints, SizeBounds
@@ -59,13 +59,12 @@ class _SizeConstrained(_KMeansBase):
     time_limit: Positive = 10.0
 
     def __sidelight_tags__(self) -> MethodTags:
-        return MethodTags(
+        return self._method_tags(
             summary="k-means with bounds on the sizes of clusters, assigned exactly",
             knowledge=("sizes", "must-link", "cannot-link", "labels", "groups"),
             enforcement="hard",
             source="Bradley, Bennett, Demiriz 2000; Constrained Clustering 9.2-9.6",
             complexity="O(n k d) and the assignment per iteration, O(n k) memory",
-            **LLOYD_TAGS,
         )
 
     def fit(

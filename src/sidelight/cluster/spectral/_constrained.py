@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
@@ -16,7 +17,7 @@ from sidelight.cluster.spectral._base import EIGEN_TOL, Embedding, _SpectralBase
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints
 from sidelight.graphs import degrees, smooth_eigenvectors
-from sidelight.tags import MethodTags
+from sidelight.tags import SOFT_TAGS
 
 #: Attributes of every spectral method with constraints.
 EMBEDDING_ATTRIBUTES = {
@@ -27,6 +28,22 @@ EMBEDDING_ATTRIBUTES = {
     "objective_ : float": "Normalized cut of the labels in the graph without constraints.",
 }
 
+#: Example of the methods that do not have one of their own.
+EXAMPLE = """
+
+Examples
+--------
+>>> import numpy as np
+>>> from sklearn.datasets import make_moons
+>>> from sidelight import Constraints
+>>> from sidelight.cluster import {name}
+>>> X, y = make_moons(300, noise=0.12, random_state=0)
+>>> known = Constraints.sample(y, 60, random_state=0)
+>>> model = {name}(2, random_state=0).fit(X, constraints=known)
+>>> bool(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) > 0.9)
+True
+"""
+
 
 @estimator
 class _ConstrainedSpectral(_SpectralBase):
@@ -36,11 +53,21 @@ class _ConstrainedSpectral(_SpectralBase):
     """
 
     _common_attributes = EMBEDDING_ATTRIBUTES
+    _family_tags = SOFT_TAGS | {
+        "complexity": "O(n log n d) for the graph, O((n m + e) k) per Lanczos step for e pairs",
+        "sparse": True,
+    }
 
     n_clusters: Count = 8
     _: KW_ONLY
     graph: Literal["neighbors", "full", "precomputed"] = "neighbors"
     sigma: FinitePositive | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        text = cls.__doc__ or ""
+        if not cls.__name__.startswith("_") and "Examples\n" not in text:
+            cls.__doc__ = inspect.cleandoc(text) + EXAMPLE.format(name=cls.__name__)
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         rows, known = self._validate_fit_in_memory(X, y, constraints)
@@ -67,19 +94,6 @@ class _ConstrainedSpectral(_SpectralBase):
     ) -> tuple[Array, Array]:
         """Labels of embedded rows and the centers."""
         return self._label(found, found.vectors.shape[1], rng)
-
-
-def constrained_tags(**own: Any) -> MethodTags:
-    """Tags of a spectral method that uses pairs, with those of its own."""
-    return MethodTags(
-        **{
-            "knowledge": ("must-link", "cannot-link", "labels", "groups"),
-            "enforcement": "soft",
-            "complexity": "O(n log n d) for the graph, O((n m + e) k) per Lanczos step for e pairs",
-            "sparse": True,
-            **own,
-        }
-    )
 
 
 def plain_embedding(W: sparse.csr_array, k: int, rng: np.random.RandomState) -> Embedding:

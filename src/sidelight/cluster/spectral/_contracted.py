@@ -8,7 +8,6 @@ from scipy import sparse
 from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import Embedding
-from sidelight.cluster.spectral._constrained import constrained_tags
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.cluster.spectral._signed import _PenalizedSpectral
 from sidelight.constraints import Constraints, Pairs
@@ -52,7 +51,7 @@ class ContractedSpectralClustering(_PenalizedSpectral):
     """
 
     def __sidelight_tags__(self) -> MethodTags:
-        return constrained_tags(
+        return self._method_tags(
             summary="spectral clustering in which must-linked rows are one vertex of the graph",
             source="Wacquet, Poisson Caillault, Hamad, Hebert 2013",
         )

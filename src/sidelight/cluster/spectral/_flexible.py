@@ -14,11 +14,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from sidelight._fit.parameters import Interval, estimator
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import Embedding, nearest
-from sidelight.cluster.spectral._constrained import (
-    _ConstrainedSpectral,
-    constrained_tags,
-    plain_embedding,
-)
+from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints, known_pairs
@@ -59,25 +55,13 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
     ----------
     embedding_ : ndarray of shape (n_samples, n_clusters - 1)
         Vectors, the cheapest first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import make_moons
-    >>> from sidelight import Constraints
-    >>> from sidelight.cluster import FlexibleSpectralClustering
-    >>> X, y = make_moons(300, noise=0.12, random_state=0)
-    >>> known = Constraints.sample(y, 60, random_state=0)
-    >>> model = FlexibleSpectralClustering(2, random_state=0).fit(X, constraints=known)
-    >>> bool(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) > 0.9)
-    True
     """
 
     _: KW_ONLY
     level: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.1
 
     def __sidelight_tags__(self) -> MethodTags:
-        return constrained_tags(
+        return self._method_tags(
             summary="spectral clustering that satisfies the constraints to a level",
             source="Wang, Davidson 2010",
             complexity="O(n log n d) for the graph, a sparse factorization of its Laplacian",

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import Embedding
-from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, constrained_tags
+from sidelight.cluster.spectral._constrained import _ConstrainedSpectral
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints
 from sidelight.engine._threads import one_thread_blas
@@ -68,7 +68,7 @@ class GroupedSpectralClustering(_ConstrainedSpectral):
     smooth: bool = False
 
     def __sidelight_tags__(self) -> MethodTags:
-        return constrained_tags(
+        return self._method_tags(
             summary="spectral clustering under the equations of must-links",
             knowledge=("must-link", "labels", "groups"),
             source="Yu, Shi 2004",

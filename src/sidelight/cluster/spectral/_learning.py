@@ -10,11 +10,7 @@ from scipy import sparse
 
 from sidelight._fit.parameters import estimator
 from sidelight.cluster.spectral._base import EIGEN_TOL, Embedding
-from sidelight.cluster.spectral._constrained import (
-    _ConstrainedSpectral,
-    constrained_tags,
-    plain_embedding,
-)
+from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints, Pairs, known_pairs
@@ -43,25 +39,13 @@ class SpectralLearning(_ConstrainedSpectral):
     ----------
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of every row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import make_moons
-    >>> from sidelight import Constraints
-    >>> from sidelight.cluster import SpectralLearning
-    >>> X, y = make_moons(300, noise=0.08, random_state=0)
-    >>> known = Constraints.sample(y, 100, random_state=0)
-    >>> model = SpectralLearning(2, random_state=0).fit(X, constraints=known)
-    >>> bool(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) > 0.9)
-    True
     """
 
     _: KW_ONLY
     normalization: Literal["additive", "divisive"] = "additive"
 
     def __sidelight_tags__(self) -> MethodTags:
-        return constrained_tags(
+        return self._method_tags(
             summary="spectral clustering with similarity 1 for must-links and 0 for cannot-links",
             source="Kamvar, Klein, Manning 2003",
         )

@@ -11,11 +11,7 @@ from scipy import sparse
 from sidelight._fit.parameters import Interval, estimator
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import Embedding
-from sidelight.cluster.spectral._constrained import (
-    _ConstrainedSpectral,
-    constrained_tags,
-    plain_embedding,
-)
+from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.graphs import normalized_graph
@@ -51,18 +47,6 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
     ----------
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of every row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import make_moons
-    >>> from sidelight import Constraints
-    >>> from sidelight.cluster import PropagatedSpectralClustering
-    >>> X, y = make_moons(300, noise=0.12, random_state=0)
-    >>> known = Constraints.sample(y, 60, random_state=0)
-    >>> model = PropagatedSpectralClustering(2, random_state=0).fit(X, constraints=known)
-    >>> bool(max(np.mean(model.labels_ == y), np.mean(model.labels_ != y)) > 0.9)
-    True
     """
 
     _: KW_ONLY
@@ -70,7 +54,7 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
     variant: Literal["rescaled", "published"] = "rescaled"
 
     def __sidelight_tags__(self) -> MethodTags:
-        return constrained_tags(
+        return self._method_tags(
             summary="spectral clustering of a graph along which the constraints have spread",
             source="Lu, Ip 2010",
         )

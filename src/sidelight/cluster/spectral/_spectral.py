@@ -32,7 +32,7 @@ from sidelight.cluster.spectral._nystroem import Extension, Landmarks
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.graphs import Similarity, degrees, percentile_distance, smooth_eigenvectors
-from sidelight.tags import MethodTags
+from sidelight.tags import PLAIN_TAGS, MethodTags
 
 #: Percentiles of the distances that are tried as σ.
 SIGMA_PERCENTILES = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
@@ -133,8 +133,7 @@ class SpectralClustering(_SpectralBase):
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
             summary="clusters of a similarity graph by the eigenvectors of its Laplacian",
-            knowledge=(),
-            enforcement="none",
+            **PLAIN_TAGS,
             source="Ng, Jordan, Weiss 2001; Shi, Malik 2000; Hamad, parts 1 and 2",
             complexity="O(n log n d) for the graph, O(n m k) per Lanczos step, O(n (m + k)) memory",
             sparse=True,
