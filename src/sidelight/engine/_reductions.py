@@ -7,7 +7,7 @@ blocks, in the order of the blocks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,33 +26,29 @@ class Reduction(Protocol):
 
 
 @dataclass(frozen=True)
-class Minimum:
+class _Elementwise:
+    values: npt.ArrayLike
+    _choose: ClassVar[np.ufunc]
+
+    def join(self, later: Self) -> Self:
+        """Return the elementwise choice of both."""
+        return type(self)(self._choose(self.values, later.values))
+
+    def result(self) -> Array:
+        """Return the choice over all blocks."""
+        return np.asarray(self.values)
+
+
+class Minimum(_Elementwise):
     """Elementwise minimum over the blocks; the result is an array."""
 
-    values: npt.ArrayLike
-
-    def join(self, later: Minimum) -> Minimum:
-        """Return the elementwise minimum of both."""
-        return Minimum(np.minimum(self.values, later.values))
-
-    def result(self) -> Array:
-        """Return the minimum over all blocks."""
-        return np.asarray(self.values)
+    _choose = np.minimum
 
 
-@dataclass(frozen=True)
-class Maximum:
+class Maximum(_Elementwise):
     """Elementwise maximum over the blocks; the result is an array."""
 
-    values: npt.ArrayLike
-
-    def join(self, later: Maximum) -> Maximum:
-        """Return the elementwise maximum of both."""
-        return Maximum(np.maximum(self.values, later.values))
-
-    def result(self) -> Array:
-        """Return the maximum over all blocks."""
-        return np.asarray(self.values)
+    _choose = np.maximum
 
 
 @dataclass(frozen=True)

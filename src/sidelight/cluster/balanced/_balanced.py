@@ -54,8 +54,6 @@ class BalancedKMeans(_BalancedBase):
         ``confidence``; all rows if there are not more.
     confidence : float in (0, 1), default=0.99
         Probability that the sample holds 50 rows of every cluster.
-    geometry : {"euclidean", "cosine"}, default="euclidean"
-        Squared distances and means, or directions as in :class:`SphericalKMeans`.
     assignment : {"stable", "flow"}, default="stable"
         Populate and refine as above, or the cheapest assignment of all under the bound by
         :func:`sidelight.assignment.assign_sized`: no dearer at the same centers.
@@ -70,8 +68,6 @@ class BalancedKMeans(_BalancedBase):
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers, in the element type of the rows.
     size_bounds_ : ndarray of shape (n_clusters, 2)
         Smallest and largest size that every cluster may have.
     min_size_ : int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +15,10 @@ from sidelight.engine import RowSource
 class _BalancedBase(_DirectionsBase):
     """Clusters whose sizes matter, also when they are given new rows."""
 
+    _common_parameters: ClassVar = {
+        **_DirectionsBase._common_parameters,
+        "geometry": "Squared distances and means, or directions as in :class:`SphericalKMeans`.",
+    }
     _family_tags = _DirectionsBase._family_tags | {"knowledge": ("sizes",)}
     _uses_pairs = "SizeConstrainedKMeans uses sizes and pairs together."
 

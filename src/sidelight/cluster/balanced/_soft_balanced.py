@@ -56,8 +56,6 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
     target_sizes : array or None, default=None
         Sizes that clusters should have, one each, as numbers or shares (they are scaled to the
         rows); equal by default.
-    geometry : {"euclidean", "cosine"}, default="euclidean"
-        Squared distances and means, or directions as in :class:`SphericalKMeans`.
     max_iter : int >= 1, default=300
         Largest number of iterations at the last temperature.
     tol : float >= 0, default=0.0001
@@ -66,8 +64,6 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers, in the element type of the rows.
     memberships_ : ndarray of shape (n_samples, n_clusters)
         Memberships ``P``: their sums over the rows are the target sizes.
     labels_ : ndarray of int32, shape (n_samples,)

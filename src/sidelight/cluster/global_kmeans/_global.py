@@ -77,8 +77,6 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centers, in the element type of the rows.
     search_ : dict of ndarray
         The solutions for 1, 2, ... clusters: ``"n_clusters"``, ``"inertia"`` (the error ``E``) and
         ``"cluster_centers"`` (an array of centers each).

@@ -74,11 +74,17 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
 
     _common_parameters: ClassVar[Mapping[str, str]] = {
         **_KMeansBase._common_parameters,
+        "n_clusters": "Number of clusters ``k``, at least the number of classes.",
         "init": "Initial centers of clusters without seeds: greedy D² sampling given the others, "
         "random rows, or an array of shape (n_clusters, n_features), whose row ``h`` is for "
         "cluster ``h``.",
         "n_init": "Number of restarts with different seeds; the best is kept. One is run when "
         "``init`` is an array or when every cluster has seeds.",
+    }
+    _common_attributes: ClassVar[Mapping[str, str]] = {
+        "seed_classes_ : ndarray of shape (n_classes,)": "Names of the classes that the first "
+        "clusters stand for.",
+        **_KMeansBase._common_attributes,
     }
 
     _: KW_ONLY
@@ -204,8 +210,6 @@ class ConstrainedKMeans(SeededKMeans):
 
     Parameters
     ----------
-    n_clusters : int >= 1, default=8
-        Number of clusters ``k``, at least the number of classes.
     penalty : float >= 0 or "auto", default=inf
         Price of a seed outside the cluster of its class, in the units of ``J``: squared distance
         that the seed would have to save by leaving. ``inf``, the published method, never lets it
@@ -213,8 +217,6 @@ class ConstrainedKMeans(SeededKMeans):
 
     Attributes
     ----------
-    seed_classes_ : ndarray of shape (n_classes,)
-        Names of the classes that the first clusters stand for.
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of every row; the nearest center except for seeds.
     penalty_ : float
