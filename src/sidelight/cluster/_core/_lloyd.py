@@ -485,17 +485,9 @@ class _KMeansBase(_CentersBase):
         """Map of means to where centers may be, such as the unit sphere; None for anywhere."""
         return None
 
-    def _start(
-        self,
-        source: RowSource,
-        init: Any,
-        random_state: np.random.RandomState,
-        sample_weight: Array | None,
-    ) -> Array:
+    def _start(self, source: RowSource, rng: np.random.RandomState, weights: Array | None) -> Array:
         """Return initial centers, see :func:`initial_centers`."""
-        return initial_centers(
-            source, self.n_clusters, init, random_state, sample_weight=sample_weight
-        )
+        return initial_centers(source, self.n_clusters, self.init, rng, sample_weight=weights)
 
 
 class _WeightedRowsMixin(Clusterer):

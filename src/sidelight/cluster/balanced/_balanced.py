@@ -132,7 +132,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
             if n_sampled < source.n_rows:
                 rows = np.sort(random_state.choice(source.n_rows, n_sampled, replace=False))
                 sample = as_rows(source.take(rows))  # directions are taken as unit rows
-            start = self._start(sample, self.init, random_state, None)
+            start = self._start(sample, random_state, None)
             first = self._lloyd(sample, start, "BalancedKMeans, sample")
             labels = np.full(source.n_rows, -1, dtype=np.int32)
             labels[rows] = first.labels

@@ -232,7 +232,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
         """Where a stream begins: at given centers, or at the first different directions."""
         if isinstance(self.init, str):
             return Stream.empty(self.n_clusters, source.n_features)
-        centers = self._start(source, self.init, np.random.RandomState(0), None)
+        centers = self._start(source, np.random.RandomState(0), None)
         return Stream.of(centers, np.ones(self.n_clusters))
 
     def _spherical(
@@ -241,7 +241,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
         """Run spherical k-means until it stands still."""
         found = lloyd(
             source,
-            self._start(source, self.init, random_state, None),
+            self._start(source, random_state, None),
             project=self._project,
             max_iter=self.max_iter,
             tol=0.0,

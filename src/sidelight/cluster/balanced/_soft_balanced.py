@@ -122,7 +122,7 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
         problem = _Problem(source, weights, shares, self.geometry, self._project)
 
         def run(number: int, random_state: np.random.RandomState) -> _SoftResult:
-            centers = self._start(source, self.init, random_state, weights)
+            centers = self._start(source, random_state, weights)
             return self._anneal(problem, centers, temperatures, self.tol * variance)
 
         best = self._best_restart(self._n_starts, run, source)

@@ -85,15 +85,9 @@ class _DirectionsBase(_KMeansBase):
             source = UnitRows(source, known.name_rows)
         return source, known
 
-    def _start(
-        self,
-        source: RowSource,
-        init: Any,
-        random_state: np.random.RandomState,
-        sample_weight: Array | None,
-    ) -> Array:
-        centers = super()._start(source, init, random_state, sample_weight)
-        if isinstance(init, str) or self.geometry != "cosine":
+    def _start(self, source: RowSource, rng: np.random.RandomState, weights: Array | None) -> Array:
+        centers = super()._start(source, rng, weights)
+        if isinstance(self.init, str) or self.geometry != "cosine":
             return centers
         lengths = row_lengths(centers)
         if np.any(lengths == 0):

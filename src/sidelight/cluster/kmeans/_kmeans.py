@@ -60,7 +60,7 @@ class KMeans(_WeightedRowsMixin, _KMeansBase):
         def run(number: int, random_state: np.random.RandomState) -> LloydResult:
             return lloyd(
                 source,
-                self._start(source, self.init, random_state, weights),
+                self._start(source, random_state, weights),
                 sample_weight=weights,
                 project=self._project,
                 max_iter=self.max_iter,

@@ -118,7 +118,7 @@ class _SizeConstrained(_KMeansBase):
         def run(number: int, random_state: np.random.RandomState) -> SizedResult:
             return sized_lloyd(
                 geometry,
-                self._start(source, self.init, random_state, weights),
+                self._start(source, random_state, weights),
                 items,
                 outlier_cost=self.outlier_cost,
                 max_iter=self.max_iter,
