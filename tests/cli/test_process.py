@@ -72,12 +72,12 @@ def test_exit_codes_of_the_process(tmp_path):
 
 def test_ctrl_c_in_a_long_fit_leaves_no_half_written_output(tmp_path):
     data = tmp_path / "data.npy"
-    np.save(data, np.random.RandomState(0).normal(size=(200_000, 8)).astype(np.float32))
+    np.save(data, np.random.RandomState(0).normal(size=(50_000, 8)).astype(np.float32))
     old = tmp_path / "labels.csv"
     old.write_text("old")
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "sidelight", "cluster", str(data), "-k", "200"),
+            *(sys.executable, "-m", "sidelight", "cluster", str(data), "-k", "100"),
             *("--set", "n_init=1000", "--set", "tol=0", "-o", str(old), "--report"),
             *(str(tmp_path / "report.html"), "--save", str(tmp_path / "model.skops")),
         ],

@@ -17,16 +17,16 @@ X = X - X.min(axis=0)  # counts are not negative
 PAIRS = Constraints.sample(Y, 25, random_state=0)
 
 ESTIMATORS = [
-    (mixture.GreedyMixture(5, n_init=3), None),
-    (mixture.GreedyMixture(6, selection="bic", n_init=3), None),
+    (mixture.GreedyMixture(5, n_init=3, max_iter=25), None),
+    (mixture.GreedyMixture(6, selection="bic", n_init=3, max_iter=25), None),
     (mixture.AcceleratedMixture(4, n_init=3, init_cells=20), None),
     (mixture.AcceleratedMixture(4, n_init=3, init_cells=40, init_params="greedy"), None),
-    (mixture.MMLMixture(10, n_init=3), None),
-    (mixture.MMLMixture(10, covariance_type="tied", n_init=3), None),
-    (mixture.FeatureSaliencyMixture(10, n_init=3), None),
-    (mixture.DiscriminativeMixture(4, n_init=3), PAIRS),
+    (mixture.MMLMixture(10, n_init=3, max_iter=25), None),
+    (mixture.MMLMixture(10, covariance_type="tied", n_init=3, max_iter=25), None),
+    (mixture.FeatureSaliencyMixture(10, n_init=3, max_iter=25), None),
+    (mixture.DiscriminativeMixture(4, n_init=3, max_iter=25), PAIRS),
     (mixture.DiscriminativeMixture(2, n_init=3, penalty="validate", max_iter=20), PAIRS),
-    (mixture.ProjectedDiscriminativeMixture(4, n_init=3), PAIRS),
+    (mixture.ProjectedDiscriminativeMixture(4, n_init=3, max_iter=25), PAIRS),
     (mixture.GaussianMixture(4, init_params="random", n_init=3, max_iter=30), PAIRS),
     (mixture.GaussianMixture(4, covariance_type="factor", n_init=3, max_iter=30), None),
     (mixture.MultinomialMixture(4, init_params="random", n_init=3), None),
