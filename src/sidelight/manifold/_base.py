@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
 
+from sidelight._fit.parameters import Count, estimator
 from sidelight._fit.scatter import steady_signs
 from sidelight._typing import Array
 from sidelight._words import counted
@@ -46,6 +47,7 @@ class Centered:
         return np.asarray((np.asarray(rows, dtype=np.float64) - self.mean) @ self.basis.T)
 
 
+@estimator
 class _LinearProjection(LinearTransformer):
     """Rows projected on a few directions: ``(x - mean) Wᵀ``.
 
@@ -53,8 +55,12 @@ class _LinearProjection(LinearTransformer):
     them to :meth:`_set_directions`.
     """
 
-    n_components: int
-    eigenvalues_: Array
+    _common_parameters: ClassVar[dict[str, str]] = {"n_components": "Number of directions."}
+    _common_attributes: ClassVar[dict[str, str]] = {
+        "mean_ : ndarray of shape (n_features,)": "Mean of the rows."
+    }
+
+    n_components: Count = 2
 
     def _n_kept(self, centered: Centered) -> int:
         """Number of directions to keep, at most as many as the rows vary in."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import linalg
 
-from sidelight._fit.parameters import Count, Interval, estimator
+from sidelight._fit.parameters import Interval, estimator
 from sidelight._fit.scatter import chunklet_scatter, shrunk
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
@@ -33,8 +33,6 @@ class ChunkletLDA(_LinearProjection):
 
     Parameters
     ----------
-    n_components : int >= 1, default=2
-        Number of directions.
     shrinkage : float in [0, 1), default=0.05
         ``C`` is replaced by ``(1 - s) C + s tr(C)/d I``; 0 gives the published method, which needs
         chunklets that span all directions.
@@ -45,8 +43,6 @@ class ChunkletLDA(_LinearProjection):
         Directions, the best first.
     eigenvalues_ : ndarray of shape (n_components,)
         Variance of all rows over that within chunklets, along each direction.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the rows.
     n_chunklets_ : int
         Number of chunklets with at least two rows.
 
@@ -61,7 +57,6 @@ class ChunkletLDA(_LinearProjection):
     1
     """
 
-    n_components: Count = 2
     _: KW_ONLY
     shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
 

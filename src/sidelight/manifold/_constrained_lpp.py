@@ -31,8 +31,6 @@ class ConstrainedLPP(_LinearProjection):
 
     Parameters
     ----------
-    n_components : int >= 1, default=2
-        Number of directions.
     n_neighbors : int >= 1, default=10
         Number of neighbors of a row in the graph.
     penalty : float >= 0, finite or "auto", default="auto"
@@ -46,8 +44,6 @@ class ConstrainedLPP(_LinearProjection):
         ``λ`` of each direction.
     penalty_ : float
         Weight of the pairs that was used.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the rows.
 
     Examples
     --------
@@ -62,7 +58,6 @@ class ConstrainedLPP(_LinearProjection):
     1
     """
 
-    n_components: Count = 2
     _: KW_ONLY
     n_neighbors: Count = 10
     penalty: FiniteNonNegative | Auto = "auto"

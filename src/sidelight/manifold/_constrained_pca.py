@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._fit.parameters import Auto, Count, NonNegative, estimator
+from sidelight._fit.parameters import Auto, NonNegative, estimator
 from sidelight._fit.scatter import RANK_TOLERANCE, pair_scatter
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning, InvalidParameter
@@ -33,8 +33,6 @@ class ConstrainedPCA(_LinearProjection):
 
     Parameters
     ----------
-    n_components : int >= 1, default=2
-        Number of directions.
     penalty : float >= 0 or tuple or "auto", default="auto"
         Weight of the mean squared length of the constrained pairs against the variance of the
         rows: one for both kinds, or a pair (must-links, cannot-links). "auto" is 1 for both; the
@@ -48,8 +46,6 @@ class ConstrainedPCA(_LinearProjection):
         ``J`` along each direction.
     penalty_ : tuple of two floats
         Weights ``p_M`` of the must-links and ``p_C`` of the cannot-links that were used.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the rows.
 
     Examples
     --------
@@ -63,7 +59,6 @@ class ConstrainedPCA(_LinearProjection):
     1
     """
 
-    n_components: Count = 2
     _: KW_ONLY
     penalty: NonNegative | tuple[float, float] | Auto = "auto"
 
