@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from sidelight._words import counted
@@ -35,6 +36,7 @@ PROMPT = (
 )
 
 
+@dataclass(eq=False)
 class Dialogue:
     """Asks until the person quits, the budget is spent or nothing is left to ask.
 
@@ -52,14 +54,13 @@ class Dialogue:
         At most this many questions.
     """
 
-    def __init__(
-        self, answers: Answers, strategy: Strategy, view: PairView, console: Any, budget: int | None
-    ) -> None:
-        self.answers = answers
-        self._strategy = strategy
-        self._view = view
-        self._console = console
-        self._budget = budget
+    answers: Answers
+    strategy: Strategy
+    view: PairView
+    console: Any
+    budget: int | None
+
+    def __post_init__(self) -> None:
         self._n_before = self._n_given()
         self._again: tuple[int, int] | None = None  # the question whose answer was undone
 
@@ -75,7 +76,7 @@ class Dialogue:
         """Ask; return why it ended: "quit", "budget" or "nothing left to ask"."""
         try:
             while True:
-                if self._budget is not None and self.n_asked >= self._budget:
+                if self.budget is not None and self.n_asked >= self.budget:
                     return "budget"
                 pair = self._next_pair()
                 if pair is None:
@@ -89,20 +90,20 @@ class Dialogue:
         pair, self._again = self._again, None
         if pair is not None and not self.answers.is_settled(*pair):
             return pair
-        return self._strategy.next_pair()
+        return self.strategy.next_pair()
 
     def _ask(self, i: int, j: int) -> None:
         """Ask about a pair until something about it, or any other pair, is said or undone."""
         number = self.n_asked + 1
-        of = "" if self._budget is None else f" of {self._budget}"
-        self._say(f"\n[bold]Question {number}{of}[/]", self._view.table(i, j))
+        of = "" if self.budget is None else f" of {self.budget}"
+        self._say(f"\n[bold]Question {number}{of}[/]", self.view.table(i, j))
         before = self.answers.revision
         while self.answers.revision == before:
             self._obey(self._read(), i, j)
 
     def _read(self) -> list[str]:
         """The next line of the person, in words; the end of input is the end of the dialogue."""
-        self._console.print(PROMPT, end="")
+        self.console.print(PROMPT, end="")
         line = sys.stdin.readline()
         if not line:
             raise EOFError
@@ -189,7 +190,7 @@ class Dialogue:
 
     def _say(self, *parts: Any) -> None:
         for part in parts:
-            self._console.print(part)
+            self.console.print(part)
 
 
 def _word(entry: Answer) -> str:

@@ -53,7 +53,6 @@ class ContractedSpectralClustering(_PenalizedSpectral):
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
             summary="spectral clustering in which must-linked rows are one vertex of the graph",
-            source="Wacquet, Poisson Caillault, Hamad, Hebert 2013",
         )
 
     def _embed(

@@ -29,6 +29,10 @@ AUTO_PENALTY = 0.3
 class _PenalizedSpectral(_ConstrainedSpectral):
     """Smoothest vectors of the cut and the price of pairs."""
 
+    _family_tags = _ConstrainedSpectral._family_tags | {
+        "source": "Wacquet, Poisson Caillault, Hamad, Hebert 2013"
+    }
+
     _: KW_ONLY
     penalty: Annotated[float, Interval(0, 1, open_high=True)] | Auto = "auto"
     form: Literal["separate", "merged", "difference"] = "separate"
@@ -82,7 +86,6 @@ class SignedSpectralClustering(_PenalizedSpectral):
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
             summary="spectral clustering in which pairs attract and repel in the embedding",
-            source="Wacquet, Poisson Caillault, Hamad, Hebert 2013",
         )
 
     def _embed(
