@@ -60,8 +60,13 @@ class ConstrainedEstimator(BaseEstimator):
         super().__init_subclass__(**kwargs)
         complete(cls, "Attributes", cls._common_attributes)
 
+    #: Tags of the method itself (:func:`sidelight.tags.own_tags`).
+    _own_tags: ClassVar[dict[str, Any]] = {}
+
     def __sidelight_tags__(self) -> MethodTags:
-        raise AttributeError(f"{type(self).__name__} has no tags: define __sidelight_tags__")
+        if not self._own_tags:
+            raise AttributeError(f"{type(self).__name__} has no tags: define __sidelight_tags__")
+        return self._method_tags(**self._own_tags)
 
     def _method_tags(self, **own: Any) -> MethodTags:
         """Tags of a method, with those of its family."""

@@ -145,3 +145,8 @@ class MethodTags:
             raise ValueError(f"unknown kind of estimator {self.kind!r}; KINDS has {list(KINDS)}")
         if self.kind != "clusterer":
             object.__setattr__(self, "needs_n_clusters", False)
+
+
+def own_tags(*, summary: str, source: str, complexity: str, **others: Any) -> dict[str, Any]:
+    """Tags of one method; ``others`` are those in which it differs from its family."""
+    return {"summary": summary, "source": source, "complexity": complexity, **others}

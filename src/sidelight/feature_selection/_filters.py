@@ -25,7 +25,7 @@ from sidelight.feature_selection._scores import (
     variances,
 )
 from sidelight.graphs import neighbor_graph
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 class _Filter(_ScoreSelector):
@@ -72,14 +72,13 @@ class VarianceScore(_Filter):
 
     _larger_is_better = True
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="features of largest variance, the baseline",
-            knowledge=(),
-            enforcement="none",
-            source="Hamad, part 3",
-            complexity="O(n d) time, O(d) memory",
-        )
+    _own_tags = own_tags(
+        summary="features of largest variance, the baseline",
+        knowledge=(),
+        enforcement="none",
+        source="Hamad, part 3",
+        complexity="O(n d) time, O(d) memory",
+    )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
         return variances(rows)
@@ -115,13 +114,12 @@ class FisherScore(_Filter):
     _larger_is_better = True
     _needs_knowledge = True
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="features that tell known classes apart",
-            knowledge=("labels",),
-            source="Hamad, part 3",
-            complexity="O(n d) time, O(c d) memory for c classes",
-        )
+    _own_tags = own_tags(
+        summary="features that tell known classes apart",
+        knowledge=("labels",),
+        source="Hamad, part 3",
+        complexity="O(n d) time, O(c d) memory for c classes",
+    )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
         return fisher_scores(rows, classes_of(known, self))
@@ -158,13 +156,12 @@ class LaplacianScore(_Filter):
     _: KW_ONLY
     n_neighbors: Count = 5
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="features that vary little between neighbors",
-            knowledge=("must-link", "cannot-link"),
-            source="He, Cai, Niyogi 2005; Hamad, part 3",
-            complexity="O(n log n d + n m d) time, O(n m) memory for m neighbors",
-        )
+    _own_tags = own_tags(
+        summary="features that vary little between neighbors",
+        knowledge=("must-link", "cannot-link"),
+        source="He, Cai, Niyogi 2005; Hamad, part 3",
+        complexity="O(n log n d + n m d) time, O(n m) memory for m neighbors",
+    )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
         graph = edit_graph(neighbor_graph(rows, self.n_neighbors), known)
@@ -228,13 +225,12 @@ class ConstraintScore(_Filter):
     penalty: FiniteNonNegative | Auto = "auto"
     n_neighbors: Count = 5
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="features in which must-links are short and cannot-links long",
-            knowledge=("must-link", "cannot-link", "labels"),
-            source="Zhang, Chen, Zhou 2008; Kalakech et al. 2011; Hamad, part 3",
-            complexity="O(m d) time for m pairs, O(d) memory",
-        )
+    _own_tags = own_tags(
+        summary="features in which must-links are short and cannot-links long",
+        knowledge=("must-link", "cannot-link", "labels"),
+        source="Zhang, Chen, Zhou 2008; Kalakech et al. 2011; Hamad, part 3",
+        complexity="O(m d) time for m pairs, O(d) memory",
+    )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
         self.penalty_ = 0.1 if self.penalty == "auto" else float(self.penalty)
@@ -316,13 +312,12 @@ class GiniScore(_Filter):
     _: KW_ONLY
     min_df: Count = 1
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="words whose presence is skewed over known classes",
-            knowledge=("labels",),
-            source="Book 2009, section 7.2.2",
-            complexity="O(nnz) time, O(K d) memory for K classes",
-        )
+    _own_tags = own_tags(
+        summary="words whose presence is skewed over known classes",
+        knowledge=("labels",),
+        source="Book 2009, section 7.2.2",
+        complexity="O(nnz) time, O(K d) memory for K classes",
+    )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -17,7 +17,7 @@ from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.feature_selection._base import _ScoreSelector
 from sidelight.feature_selection._scores import squared_differences
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 #: Below this variance (of a feature with mean square 1) a feature does not vary.
 LEAST_VARIANCE = 1e-10
@@ -87,12 +87,11 @@ class ForwardConstraintSelector(_ScoreSelector):
     _: KW_ONLY
     patience: Whole = 5
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="best-first search for the subset whose distance tells pairs apart",
-            source="Mallapragada 2010, section 5.5; Hall 1999",
-            complexity="O(m d) time per subset, O(s d) memory for m pairs, s subsets",
-        )
+    _own_tags = own_tags(
+        summary="best-first search for the subset whose distance tells pairs apart",
+        source="Mallapragada 2010, section 5.5; Hall 1999",
+        complexity="O(m d) time per subset, O(s d) memory for m pairs, s subsets",
+    )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         pairs = known_pairs(known)

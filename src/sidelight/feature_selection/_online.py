@@ -31,7 +31,7 @@ from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, InvalidParameter
 from sidelight.feature_selection._base import _ScoreSelector
 from sidelight.feature_selection._groups import hierarchical_groups
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 #: Cannot-links in a row that lift the weights to the threshold from nothing: with fewer each of
 #: them has too much of a say, with many more must-links are never mistakes and have none.
@@ -128,12 +128,11 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     n_epochs: Count = 10
     random_state: Seed = None
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="sparse weights of features, or groups of them, from a stream of pairs",
-            source="Mallapragada 2010, sections 5.3-5.4",
-            complexity="O(nnz of a pair) per pair, O(d) memory",
-        )
+    _own_tags = own_tags(
+        summary="sparse weights of features, or groups of them, from a stream of pairs",
+        source="Mallapragada 2010, sections 5.3-5.4",
+        complexity="O(nnz of a pair) per pair, O(d) memory",
+    )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         rows, pairs = self._pairs(X, y, constraints, reset=True)

@@ -15,7 +15,7 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
 from sidelight.manifold._base import Centered, _LinearProjection
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 #: Less of the variance of all rows than this is rounding of rows that are the same.
 NO_SPREAD = 1e-24
@@ -60,13 +60,12 @@ class ChunkletLDA(_LinearProjection):
     _: KW_ONLY
     shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="discriminant directions from rows that belong together",
-            knowledge=("must-link", "labels", "groups"),
-            source="Bar-Hillel, Hertz, Shental, Weinshall 2005; Book 2009, chapter 17",
-            complexity="O(n d² + d³) time, O(d²) memory",
-        )
+    _own_tags = own_tags(
+        summary="discriminant directions from rows that belong together",
+        knowledge=("must-link", "labels", "groups"),
+        source="Bar-Hillel, Hertz, Shental, Weinshall 2005; Book 2009, chapter 17",
+        complexity="O(n d² + d³) time, O(d²) memory",
+    )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         centered = Centered(rows)

@@ -16,7 +16,7 @@ from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import degrees, neighbor_graph
 from sidelight.manifold._base import Centered, _LinearProjection
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @estimator
@@ -62,12 +62,11 @@ class ConstrainedLPP(_LinearProjection):
     n_neighbors: Count = 10
     penalty: FiniteNonNegative | Auto = "auto"
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="projection that keeps neighbors and must-linked rows close",
-            source="Hamad, part 4; Cevikalp et al. 2008",
-            complexity="O(n log n d + n d² + d³) time, O(n m + d²) memory for m neighbors",
-        )
+    _own_tags = own_tags(
+        summary="projection that keeps neighbors and must-linked rows close",
+        source="Hamad, part 4; Cevikalp et al. 2008",
+        complexity="O(n log n d + n d² + d³) time, O(n m + d²) memory for m neighbors",
+    )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)

@@ -13,7 +13,7 @@ from sidelight._fit.scatter import RANK_TOLERANCE, pair_scatter
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning, InvalidParameter
 from sidelight.manifold._base import Centered, _LinearProjection
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @estimator
@@ -62,12 +62,11 @@ class ConstrainedPCA(_LinearProjection):
     _: KW_ONLY
     penalty: NonNegative | tuple[float, float] | Auto = "auto"
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="principal components that keep apart what is known to be apart",
-            source="Zhang, Zhou, Chen 2007; Hamad, part 4",
-            complexity="O((n + m) d² + d³) time for m pairs, O(d²) memory (n² for d > n)",
-        )
+    _own_tags = own_tags(
+        summary="principal components that keep apart what is known to be apart",
+        source="Zhang, Zhou, Chen 2007; Hamad, part 4",
+        complexity="O((n + m) d² + d³) time for m pairs, O(d²) memory (n² for d > n)",
+    )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         self.penalty_ = self._penalties()

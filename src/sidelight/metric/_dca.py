@@ -14,7 +14,7 @@ from sidelight._typing import Array
 from sidelight.constraints import Closure, Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.metric._base import _MetricBase
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @estimator
@@ -64,12 +64,11 @@ class DCA(_MetricBase):
     variant: Literal["generalized", "published"] = "generalized"
     shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="distance in which chunklets known to be apart lie far from each other",
-            source="Hoi, Liu, Lyu, Ma 2006",
-            complexity="O(p d² + e d² + d³) time for e parted chunklets, O(d²) memory",
-        )
+    _own_tags = own_tags(
+        summary="distance in which chunklets known to be apart lie far from each other",
+        source="Hoi, Liu, Lyu, Ma 2006",
+        complexity="O(p d² + e d² + d³) time for e parted chunklets, O(d²) memory",
+    )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         d = rows.shape[1]

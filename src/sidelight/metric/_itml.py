@@ -26,7 +26,7 @@ from sidelight._progress import fit_progress
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.metric._base import _MetricBase
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 #: Rounds over the pairs with a multiplier between two rounds over all pairs.
 ACTIVE_ROUNDS = 4
@@ -102,12 +102,11 @@ class ITML(_MetricBase):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="metric nearest to a prior one that keeps pairs within or beyond a distance",
-            source="Davis, Kulis, Jain, Sra, Dhillon 2007",
-            complexity="O(m d²) per round, O(m d + d²) memory for m pairs",
-        )
+    _own_tags = own_tags(
+        summary="metric nearest to a prior one that keeps pairs within or beyond a distance",
+        source="Davis, Kulis, Jain, Sra, Dhillon 2007",
+        complexity="O(m d²) per round, O(m d + d²) memory for m pairs",
+    )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)

@@ -16,7 +16,7 @@ from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase
 from sidelight.metric._mmc_solvers import MetricSolution, solve_diagonal, solve_full
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 #: Directions in which no must-linked rows differ would be unbounded without any.
 SMALLEST_RIDGE = 1e-6
@@ -81,14 +81,13 @@ class MMC(_MetricBase):
     tol: NonNegative = 1e-4
     verbose: Verbosity = 0
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="distance in which must-links are short and cannot-links long",
-            knowledge=("must-link", "cannot-link", "labels"),
-            source="Xing, Ng, Jordan, Russell 2002; Book 2009, section 1.2.2",
-            complexity="O(m d² + d³) per iteration, O(m d + d²) memory for m pairs",
-            monotone=True,
-        )
+    _own_tags = own_tags(
+        summary="distance in which must-links are short and cannot-links long",
+        knowledge=("must-link", "cannot-link", "labels"),
+        source="Xing, Ng, Jordan, Russell 2002; Book 2009, section 1.2.2",
+        complexity="O(m d² + d³) per iteration, O(m d + d²) memory for m pairs",
+        monotone=True,
+    )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         d = rows.shape[1]

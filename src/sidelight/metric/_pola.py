@@ -16,7 +16,7 @@ from sidelight._typing import Array
 from sidelight.base import PairStream
 from sidelight.constraints import Constraints
 from sidelight.metric._base import _MetricBase
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @estimator
@@ -68,12 +68,11 @@ class POLA(PairStream, _MetricBase):
     average: bool = True
     random_state: Seed = None
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="metric and threshold learned online from a stream of pairs",
-            source="Shalev-Shwartz, Singer, Ng 2004",
-            complexity="O(d²) per pair (O(d³) for must-links with a loss), O(d²) memory",
-        )
+    _own_tags = own_tags(
+        summary="metric and threshold learned online from a stream of pairs",
+        source="Shalev-Shwartz, Singer, Ng 2004",
+        complexity="O(d²) per pair (O(d³) for must-links with a loss), O(d²) memory",
+    )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         self._reset(rows.shape[1])

@@ -15,7 +15,7 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @estimator
@@ -63,13 +63,12 @@ class RCA(_MetricBase):
     _: KW_ONLY
     shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="distance that shrinks where rows known to belong together differ",
-            knowledge=("must-link", "labels", "groups"),
-            source="Bar-Hillel, Hertz, Shental, Weinshall 2005; Book 2009, chapter 17",
-            complexity="O(p d² + d³) time for p rows in chunklets, O(d²) memory",
-        )
+    _own_tags = own_tags(
+        summary="distance that shrinks where rows known to belong together differ",
+        knowledge=("must-link", "labels", "groups"),
+        source="Bar-Hillel, Hertz, Shental, Weinshall 2005; Book 2009, chapter 17",
+        complexity="O(p d² + d³) time for p rows in chunklets, O(d²) memory",
+    )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         d = rows.shape[1]

@@ -29,7 +29,7 @@ from sidelight.metric.cannot_link._problem import (
 )
 from sidelight.metric.cannot_link._solver import Solution, solve
 from sidelight.metric.cannot_link._sweeps import MetricSweeps
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @estimator
@@ -124,16 +124,15 @@ class CannotLinkMetric(PairStream, _MetricBase):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="widest margin for rows known to be apart; cannot-links alone",
-            knowledge=("cannot-link", "labels"),
-            source="Oyama, Tanaka; Book 2009, chapter 15",
-            complexity="O(p min(k², m + s)) time per step for p pairs of m rows, differences of k "
-            "entries, s pairs with a weight; O(data + p k) memory, m² with a kernel",
-            monotone=True,
-            sparse=True,
-        )
+    _own_tags = own_tags(
+        summary="widest margin for rows known to be apart; cannot-links alone",
+        knowledge=("cannot-link", "labels"),
+        source="Oyama, Tanaka; Book 2009, chapter 15",
+        complexity="O(p min(k², m + s)) time per step for p pairs of m rows, differences of k "
+        "entries, s pairs with a weight; O(data + p k) memory, m² with a kernel",
+        monotone=True,
+        sparse=True,
+    )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -17,7 +17,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import EMResult, Parameters, StartName, rough_clusters
 from sidelight.mixture.field._rows import ConstrainedRows, Sampling, hard_rows
 from sidelight.mixture.gaussian._components import GaussianEMBase
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @estimator
@@ -109,13 +109,12 @@ class ChunkletMixture(GaussianEMBase):
     variant: Literal["exact", "published"] = "exact"
     n_init: Count = 2
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="Gaussian mixture in which every constraint holds",
-            enforcement="hard",
-            source="Shental et al., in Book 2009, chapter 3",
-            complexity="O(n k d²) per iteration; cannot-links linear on trees, k^(width + 1) else",
-        )
+    _own_tags = own_tags(
+        summary="Gaussian mixture in which every constraint holds",
+        enforcement="hard",
+        source="Shental et al., in Book 2009, chapter 3",
+        complexity="O(n k d²) per iteration; cannot-links linear on trees, k^(width + 1) else",
+    )
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         k = self.n_components

@@ -22,7 +22,7 @@ from sidelight.mixture._core import EMResult, Parameters, log_joint_blocks, most
 from sidelight.mixture.constrained._tempered import temper_em
 from sidelight.mixture.field._rows import ConstrainedRows, coupled_rows
 from sidelight.mixture.gaussian._components import GaussianEMBase
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 #: ``λ`` of ``penalty="auto"``: pairs are trusted.
 TRUSTED = 1000.0
@@ -123,12 +123,11 @@ class MeanFieldMixture(GaussianEMBase):
     annealing: bool = True
     n_init: Count = 2
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="Gaussian mixture under violation penalties by mean field",
-            source="Lange et al., in Book 2009, chapter 5",
-            complexity="O(n k d² + m k) per iteration with m constraints, times the weights tried",
-        )
+    _own_tags = own_tags(
+        summary="Gaussian mixture under violation penalties by mean field",
+        source="Lange et al., in Book 2009, chapter 5",
+        complexity="O(n k d² + m k) per iteration with m constraints, times the weights tried",
+    )
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         whole = self._whole_data(source, self.n_components, weights)

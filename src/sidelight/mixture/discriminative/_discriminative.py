@@ -19,7 +19,7 @@ from sidelight.mixture.discriminative._factor_models import (
 )
 from sidelight.mixture.discriminative._objective import WhiteRows
 from sidelight.mixture.gaussian._components import GaussianComponents
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @estimator
@@ -82,12 +82,11 @@ class DiscriminativeMixture(_DiscriminativeBase):
     _: KW_ONLY
     covariance_type: Literal["tied", "full", "diag"] = "tied"
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="mixture moved by a price on violated constraints, by gradients",
-            source="Law 2006, chapter 5",
-            complexity="O((n + m) k d + d³) per evaluation for m constraints, O(n + m d) memory",
-        )
+    _own_tags = own_tags(
+        summary="mixture moved by a price on violated constraints, by gradients",
+        source="Law 2006, chapter 5",
+        complexity="O((n + m) k d + d³) per evaluation for m constraints, O(n + m d) memory",
+    )
 
     def _whitener(self, covariance: Array) -> Array:
         if self.covariance_type == "diag":  # the axes must stay

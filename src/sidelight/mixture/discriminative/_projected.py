@@ -20,7 +20,7 @@ from sidelight.mixture.discriminative._base import Search, _DiscriminativeBase
 from sidelight.mixture.discriminative._factor_models import FactorModel, TiedModel
 from sidelight.mixture.discriminative._objective import WhiteRows
 from sidelight.mixture.gaussian._components import GaussianComponents
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @estimator
@@ -81,12 +81,11 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
     _: KW_ONLY
     n_directions: Count = 2
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="clusters and a projection that shows them, from constraints",
-            source="Law 2006, section 5.5",
-            complexity="O((n + m) k d) per evaluation for m constraints, O(n + m d) memory",
-        )
+    _own_tags = own_tags(
+        summary="clusters and a projection that shows them, from constraints",
+        source="Law 2006, section 5.5",
+        complexity="O((n + m) k d) per evaluation for m constraints, O(n + m d) memory",
+    )
 
     def _model(self, rows: WhiteRows, added: float) -> FactorModel:
         d = len(rows.mean)

@@ -13,7 +13,7 @@ from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import ExponentialFamily, Statistics
 from sidelight.mixture.families._base import FamilyMixture
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @dataclass(frozen=True)
@@ -124,14 +124,13 @@ class BernoulliMixture(FamilyMixture):
     threshold: float = 0.0
     alpha: FinitePositive = 0.1
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="mixture of Bernoullis for yes-or-no features, missing values, partial labels",
-            source="Verbeek 2004, section 3.1; Lazarsfeld, Henry 1968",
-            complexity="O(n k d) per iteration, O(n d) memory",
-            sparse=True,
-            missing=True,
-        )
+    _own_tags = own_tags(
+        summary="mixture of Bernoullis for yes-or-no features, missing values, partial labels",
+        source="Verbeek 2004, section 3.1; Lazarsfeld, Henry 1968",
+        complexity="O(n k d) per iteration, O(n d) memory",
+        sparse=True,
+        missing=True,
+    )
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
         rows: Any = self._check_rows(X, reset=reset)

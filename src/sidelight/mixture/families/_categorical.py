@@ -16,7 +16,7 @@ from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import DiscreteComponents, Statistics
 from sidelight.mixture.families._base import FamilyMixture
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,12 @@ class CategoricalMixture(FamilyMixture):
     _: KW_ONLY
     alpha: FinitePositive = 0.1
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="mixture of categorical features with missing values, with partial labels",
-            source="Verbeek 2004, section 3.1; Lazarsfeld, Henry 1968",
-            complexity="O(n k d) per iteration, O(n d + k c) memory for c categories",
-            missing=True,
-        )
+    _own_tags = own_tags(
+        summary="mixture of categorical features with missing values, with partial labels",
+        source="Verbeek 2004, section 3.1; Lazarsfeld, Henry 1968",
+        complexity="O(n k d) per iteration, O(n d + k c) memory for c categories",
+        missing=True,
+    )
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
         """Indicators of the categories of every row."""

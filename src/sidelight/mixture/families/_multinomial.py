@@ -15,7 +15,7 @@ from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import MultinomialComponents
 from sidelight.mixture.families._base import FamilyMixture
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @estimator
@@ -49,14 +49,13 @@ class MultinomialMixture(FamilyMixture):
     _: KW_ONLY
     alpha: FinitePositive = 0.01
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="mixture of multinomials for counts such as words, with partial labels",
-            source="Book 2009, section 2.2",
-            complexity="O(nnz k) per iteration, O(n + k d) memory",
-            sparse=True,
-            out_of_core=True,
-        )
+    _own_tags = own_tags(
+        summary="mixture of multinomials for counts such as words, with partial labels",
+        source="Book 2009, section 2.2",
+        complexity="O(nnz k) per iteration, O(n + k d) memory",
+        sparse=True,
+        out_of_core=True,
+    )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -19,7 +19,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import ExponentialFamily, Statistics, as_floats
 from sidelight.mixture.families._base import FamilyMixture
 from sidelight.mixture.families._bessel import concentration, log_bessel
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @dataclass(frozen=True)
@@ -127,13 +127,12 @@ class VonMisesFisherMixture(FamilyMixture):
     _: KW_ONLY
     max_concentration: FinitePositive = 1e6
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="mixture of von Mises-Fisher distributions for directions, with partial labels",
-            source="Banerjee, Dhillon, Ghosh, Sra 2005",
-            complexity="O(nnz k) per iteration, O(nnz + k d) memory",
-            sparse=True,
-        )
+    _own_tags = own_tags(
+        summary="mixture of von Mises-Fisher distributions for directions, with partial labels",
+        source="Banerjee, Dhillon, Ghosh, Sra 2005",
+        complexity="O(nnz k) per iteration, O(nnz + k d) memory",
+        sparse=True,
+    )
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
         """The rows, brought to length 1."""

@@ -39,7 +39,7 @@ from sidelight.mixture.gaussian._missing_rows import (
     incomplete_moments,
     known_values,
 )
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 AnyCovarianceType: TypeAlias = Literal[
     "full", "tied", "diag", "spherical", "factor", "ppca", "subspace"
@@ -129,15 +129,14 @@ default="full"
     n_factors: Whole = 1
     measurement_noise: NonNegative = 0.0
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="Gaussian mixture by EM, with partial labels and missing values",
-            knowledge=("labels",),
-            enforcement="hard",
-            source="Verbeek 2004, section 3.1; Book 2009, section 5.3.1",
-            complexity="O(n k d²) per iteration, O(n + k d²) memory",
-            missing=True,
-        )
+    _own_tags = own_tags(
+        summary="Gaussian mixture by EM, with partial labels and missing values",
+        knowledge=("labels",),
+        enforcement="hard",
+        source="Verbeek 2004, section 3.1; Book 2009, section 5.3.1",
+        complexity="O(n k d²) per iteration, O(n + k d²) memory",
+        missing=True,
+    )
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         self._check_low_rank(source.n_features)

@@ -25,7 +25,7 @@ from sidelight.mixture.growing._candidates import pick_components
 from sidelight.mixture.growing._cell_em import CellResult, em_on_cells
 from sidelight.mixture.growing._cells import CellGaussians, CellTree
 from sidelight.mixture.growing._greedy_path import greedy_path
-from sidelight.tags import PLAIN_TAGS, MethodTags
+from sidelight.tags import PLAIN_TAGS, own_tags
 
 CellStart: TypeAlias = Literal["kmeans", "k-means++", "random_from_data", "random", "greedy"]
 
@@ -122,14 +122,13 @@ class AcceleratedMixture(GaussianEMBase):
     max_iter: Count = 500
     init_params: CellStart = "kmeans"  # type: ignore[assignment]
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="Gaussian mixture of very many rows by EM on cells of a tree",
-            **PLAIN_TAGS,
-            source="Verbeek 2004, section 3.4",
-            complexity="O(n d²) per level of the tree, O(k d²) per iteration and cell",
-            out_of_core=False,
-        )
+    _own_tags = own_tags(
+        summary="Gaussian mixture of very many rows by EM on cells of a tree",
+        **PLAIN_TAGS,
+        source="Verbeek 2004, section 3.4",
+        complexity="O(n d²) per level of the tree, O(k d²) per iteration and cell",
+        out_of_core=False,
+    )
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         if self.init_params == "greedy" and self.covariance_type == "tied":

@@ -17,7 +17,7 @@ from sidelight.mixture._core import EMResult
 from sidelight.mixture.gaussian._components import GaussianBase, GaussianComponents
 from sidelight.mixture.gaussian._mixture import GaussianMixture
 from sidelight.mixture.growing._greedy_path import REASONS, Step, greedy_path
-from sidelight.tags import PLAIN_TAGS, MethodTags
+from sidelight.tags import PLAIN_TAGS, own_tags
 
 #: With a criterion the path ends when it was worse this many times in a row.
 PATIENCE = 2
@@ -136,13 +136,12 @@ class GreedyMixture(GaussianBase):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="Gaussian mixtures of 1, 2, ... components by greedy EM",
-            **PLAIN_TAGS,
-            source="Verbeek 2004, section 3.2",
-            complexity="O(n k d²) per iteration and O(n m d²) per search, O(n + k d²) memory",
-        )
+    _own_tags = own_tags(
+        summary="Gaussian mixtures of 1, 2, ... components by greedy EM",
+        **PLAIN_TAGS,
+        source="Verbeek 2004, section 3.2",
+        complexity="O(n k d²) per iteration and O(n m d²) per search, O(n + k d²) memory",
+    )
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         whole = self._whole_data(source, 1, weights)

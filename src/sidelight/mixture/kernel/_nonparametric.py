@@ -54,7 +54,7 @@ from sidelight.mixture.kernel._rows import (
     neighbor_kernel,
     strongest_links,
 )
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 #: Near neighbors along which cells of seeds grow.
 GRAPH_NEIGHBORS = 10
@@ -175,14 +175,13 @@ class NonparametricMixture(MixtureBase):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="kernel densities with learned weights; constraints choose the bandwidth",
-            source="Mallapragada 2010, chapter 4",
-            complexity="O(n² (d + k s)) per iteration with s starts, O(n k s) memory; O(n m k s) "
-            "both with m near neighbors",
-            sparse=True,
-        )
+    _own_tags = own_tags(
+        summary="kernel densities with learned weights; constraints choose the bandwidth",
+        source="Mallapragada 2010, chapter 4",
+        complexity="O(n² (d + k s)) per iteration with s starts, O(n k s) memory; O(n m k s) "
+        "both with m near neighbors",
+        sparse=True,
+    )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -21,7 +21,7 @@ from sidelight.mixture.message_length._base import MessageLengthMixture
 from sidelight.mixture.message_length._componentwise import Search
 from sidelight.mixture.message_length._saliency import SaliencyComponents
 from sidelight.mixture.message_length._separation import Separation, class_weights_of
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 #: A feature whose deviation is below this part of its mean is constant up to rounding.
 CONSTANT = 1e-12
@@ -112,15 +112,14 @@ class FeatureSaliencyMixture(MessageLengthMixture):
     post_process: Auto | bool = "auto"
     tol: NonNegative = 1e-6
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="Mixture that finds the number of components and the features that matter",
-            knowledge=("labels",),
-            enforcement="soft",
-            source="Law 2006, chapter 4",
-            complexity="O(n k d) per sweep, O(n k) memory",
-            monotone=False,
-        )
+    _own_tags = own_tags(
+        summary="Mixture that finds the number of components and the features that matter",
+        knowledge=("labels",),
+        enforcement="soft",
+        source="Law 2006, chapter 4",
+        complexity="O(n k d) per sweep, O(n k) memory",
+        monotone=False,
+    )
 
     def _one_component(self, source: RowSource, row_weights: Array | None) -> SaliencyComponents:
         if self.post_process is True and not self.feature_saliency:

@@ -19,7 +19,7 @@ from sidelight.mixture.message_length._revisable_gaussians import (
     RevisableGaussians,
     round_gaussians,
 )
-from sidelight.tags import MethodTags
+from sidelight.tags import own_tags
 
 
 @estimator
@@ -85,12 +85,11 @@ class MMLMixture(MessageLengthMixture, GaussianBase):
     _: KW_ONLY
     covariance_type: Literal["full", "tied", "diag", "spherical"] = "full"
 
-    def __sidelight_tags__(self) -> MethodTags:
-        return self._method_tags(
-            summary="Gaussian mixture that finds its number of components",
-            source="Figueiredo and Jain 2002; Verbeek 2004, section 3.2.3",
-            complexity="O(n k (k + d²)) per sweep, O(n k) memory",
-        )
+    _own_tags = own_tags(
+        summary="Gaussian mixture that finds its number of components",
+        source="Figueiredo and Jain 2002; Verbeek 2004, section 3.2.3",
+        complexity="O(n k (k + d²)) per sweep, O(n k) memory",
+    )
 
     def _one_component(self, source: RowSource, row_weights: Array | None) -> RevisableGaussians:
         mean, covariance, largest = data_moments(source, row_weights)
