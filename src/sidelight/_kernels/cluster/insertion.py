@@ -197,7 +197,10 @@ def exchange(rows, weights, centers, sizes, labels, changed, max_passes):  # typ
     """
     n = rows.shape[0]
     k = centers.shape[0]
-    last = np.where(changed, -1, -n - 1)  # the step at which a cluster changed
+    last = np.full(k, -n - 1)  # the step at which a cluster changed
+    for h in range(k):
+        if changed[h]:
+            last[h] = -1
     latest = -1
     for step in range(max_passes * n):
         since = step - n
@@ -237,19 +240,22 @@ def run_trials(  # type: ignore[no-untyped-def]
     ``leaving`` names a cluster (it is -1 if not), that one's rows look for others, and its number
     is the new one's. The rest is :func:`exchange`.
     """
-    n = rows.shape[0]
+    n, d = rows.shape
     k = ends.shape[1]
     for t in range(places.shape[0]):
         centers, mass, own = ends[t], np.zeros(k), labels.copy()
         out = leaving[t]
         new = k - 1 if out < 0 else out
-        mass[: sizes.shape[0]] = sizes
-        centers[: sizes.shape[0]] = means
+        for h in range(sizes.shape[0]):
+            mass[h] = sizes[h]
+            for j in range(d):
+                centers[h, j] = means[h, j]
         changed = np.zeros(k, dtype=np.bool_)
         changed[new] = True
         if out >= 0:
             mass[new] = 0.0
-        centers[new] = places[t]
+        for j in range(d):
+            centers[new, j] = places[t, j]
         place = centers[new].copy()
         for i in range(n):
             a, b, w = labels[i], new, np.float64(weights[i])

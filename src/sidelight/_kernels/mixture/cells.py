@@ -117,7 +117,8 @@ def widest_directions(spreads: Array, directions: Array) -> None:
         for i in range(1, d):
             if matrix[i, i] > matrix[widest, widest]:
                 widest = i
-        directions[cell] = matrix[widest]
+        for i in range(d):
+            directions[cell, i] = matrix[widest, i]
         power_steps(unit, matrix, directions[cell], product)
 
 
@@ -182,13 +183,15 @@ def dividing_directions(
                         (gradients[s, i] - gradient[i]) * (gradients[s, j] - gradient[j])
                         + 0.5 * curved
                     )
-        direction[:] = directions[cell]
+        for i in range(d):
+            direction[i] = directions[cell, i]
         power_steps(odds, spread, direction, product)
         size = 0.0
         for i in range(d):
             size += abs(direction[i])
         if size > 0.0 and size < np.inf:
-            directions[cell] = direction
+            for i in range(d):
+                directions[cell, i] = direction[i]
 
 
 @kernel

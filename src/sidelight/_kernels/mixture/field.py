@@ -102,8 +102,11 @@ def collect(
     ``inward[v]`` becomes the potential of v with the messages of its children, ``message[v]`` what
     v tells its parent.
     """
-    inward[:] = logphi
-    for v in range(len(logphi)):
+    n, k = logphi.shape
+    for v in range(n):
+        for label in range(k):
+            inward[v, label] = logphi[v, label]
+    for v in range(n):
         p = parent[v]
         if p >= 0:
             send(inward[v], coupling[v], maximum, message[v])
@@ -185,7 +188,8 @@ def read_labels(
     labels = np.empty(n, np.int64)
     scores = np.empty(k)
     for v in range(n - 1, -1, -1):
-        scores[:] = inward[v]
+        for label in range(k):
+            scores[label] = inward[v, label]
         if parent[v] >= 0:
             scores[labels[parent[v]]] += coupling[v]
         labels[v] = pick(scores, uniform[v])

@@ -53,7 +53,8 @@ def mean_field_sweeps(
             if not stale[i]:
                 continue
             stale[i] = False
-            scores[:] = logphi[i]
+            for label in range(k):
+                scores[label] = logphi[i, label]
             for e in range(indptr[i], indptr[i + 1]):
                 rho = min(max(coupling[e], -limit), limit)
                 j = neighbors[e]
@@ -119,7 +120,8 @@ def gibbs_sweep(
     for chain in range(len(labels)):
         now = labels[chain]
         for i in range(n):
-            scores[:] = logphi[i]
+            for label in range(k):
+                scores[label] = logphi[i, label]
             for e in range(indptr[i], indptr[i + 1]):
                 scores[now[neighbors[e]]] += coupling[e]
             now[i] = pick(scores, uniform[chain, i])

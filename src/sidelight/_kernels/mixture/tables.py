@@ -222,7 +222,8 @@ def read_tables(
     labels = np.empty(n, np.int64)
     scores = np.empty(k)
     for v in range(n - 1, -1, -1):
-        scores[:] = logphi[v]
+        for label in range(k):
+            scores[label] = logphi[v, label]
         for e in range(begin[v], begin[v + 1]):
             scores[labels[separators[e]]] += coupling[e]
         for c in range(child_begin[v], child_begin[v + 1]):
