@@ -121,6 +121,7 @@ class ConstrainedEstimator(BaseEstimator):
     ) -> tuple[RowSource, Constraints]:
         """Check parameters, rows and knowledge: how every ``fit`` begins."""
         check_parameters(self)
+        vars(self).pop("search_", None)  # another fit, which may search nothing
         source = self._validate_rows(X, reset=True)
         return source, self._validate_knowledge(constraints, y, source.n_rows)
 

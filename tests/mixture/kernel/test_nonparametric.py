@@ -300,3 +300,11 @@ def test_contradictions_are_told(cloud: np.ndarray) -> None:
     with pytest.warns(ConstraintWarning, match="contradict"):
         model = NonparametricMixture(2, n_init=2, random_state=0).fit(cloud, constraints=known)
     assert model.n_violations_ >= 1
+
+
+def test_a_fit_that_searches_nothing_has_no_search(cloud: np.ndarray) -> None:
+    known = Constraints([(0, 1), (2, 3)], [(0, 40)], n_samples=len(cloud))
+    model = NonparametricMixture(2, random_state=0, n_init=2).fit(cloud, constraints=known)
+    assert len(model.search_["bandwidth"]) > 1
+    model.set_params(bandwidth=1.0).fit(cloud, constraints=known)
+    assert not hasattr(model, "search_")
