@@ -146,9 +146,9 @@ def main() -> None:
     if len(names) > 1:
         # Each in a process of its own: some peers change the settings of NumPy for good.
         flags = [flag for flag in ("--quick", "--keep") if getattr(options, flag[2:])]
-        for name in names:
-            subprocess.run([sys.executable, "-m", "benchmarks.harness", name, *flags], check=True)
-        return
+        command = [sys.executable, "-m", "benchmarks.harness"]
+        failed = [name for name in names if subprocess.run([*command, name, *flags]).returncode]
+        sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
     (name,) = names
     print(f"running {name} ...", flush=True)
     family = known[name].parent.name

@@ -165,8 +165,8 @@ def failing(quick: bool) -> list[Row]:
     X, y = load_iris(return_X_y=True)
     contestants: dict[str, Callable[[np.ndarray, int, Constraints], Any]] = {
         "ours": lambda X, seed, known: labels_of_ours("auto", X, seed, known),
-        "ours, assignment='literature'": lambda X, seed, known: labels_of_ours(
-            "literature", X, seed, known
+        "ours, variant='published'": lambda X, seed, known: labels_of_ours(
+            "published", X, seed, known
         ),
         PEER: labels_of_peer,
     }
@@ -191,8 +191,8 @@ def failing(quick: bool) -> list[Row]:
     return rows
 
 
-def labels_of_ours(assignment: str, X: np.ndarray, seed: int, known: Constraints) -> Any:
-    model = COPKMeans(3, assignment=assignment, init="random", n_init=1, random_state=seed)
+def labels_of_ours(variant: str, X: np.ndarray, seed: int, known: Constraints) -> Any:
+    model = COPKMeans(3, variant=variant, init="random", n_init=1, random_state=seed)
     try:
         return model.fit(X, constraints=known).labels_
     except SidelightError:
