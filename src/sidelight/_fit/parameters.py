@@ -125,7 +125,12 @@ class Parameter:
 
     def admits(self, value: Any) -> bool:
         """Whether the declaration allows the value."""
-        return any(_fits(value, option) for option in _options(self.hint))
+        return value is self.default or any(_fits(value, option) for option in self.options)
+
+    @functools.cached_property
+    def options(self) -> list[Any]:
+        """Alternatives of the annotation."""
+        return _options(self.hint)
 
     def check(self, value: Any) -> None:
         """Raise :class:`InvalidParameter` unless the declaration allows the value."""
@@ -160,12 +165,12 @@ class Parameter:
     @property
     def type_text(self) -> str:
         """Type, range and choices as the type line of the docstring has them."""
-        return _join([_symbols(option) for option in _options(self.hint)], _symbols)
+        return _join([_symbols(option) for option in self.options], _symbols)
 
     @property
     def words(self) -> str:
         """Type, range and choices as an error message has them."""
-        return _join([_words(option) for option in _options(self.hint)], _words)
+        return _join([_words(option) for option in self.options], _words)
 
 
 def declared(cls: type) -> Mapping[str, Parameter]:
