@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -38,6 +39,20 @@ from sidelight.engine import _memory
 from sidelight.exceptions import ConstraintWarning, InconsistentConstraints, InfeasibleConstraints
 
 takes_pairs = knows("must-link", "cannot-link")
+
+#: One method for every loop over rows and for every kind of restart; CI runs all methods.
+LOOPS = {
+    *("kmeans", "copkmeans", "pckmeans", "mpckmeans", "global-kmeans", "size-constrained-kmeans"),
+    *("balanced-kmeans", "frequency-sensitive-kmeans", "soft-balanced-kmeans"),
+    *("constrained-agglomeration", "feedback-clustering", "spectral-clustering"),
+    *("gaussian-mixture", "chunklet-mixture", "penalized-mixture", "mean-field-mixture"),
+    *("greedy-mixture", "accelerated-mixture", "mml-mixture", "discriminative-mixture"),
+    *("nonparametric-mixture",),
+}
+
+
+def stands_for_a_loop(method: Method) -> bool:
+    return method.name in LOOPS or "CI" in os.environ
 
 
 def number(method: Method) -> str:
@@ -192,6 +207,7 @@ def in_threads(method: Method, X: np.ndarray, known: Constraints, **params: Any)
         np.testing.assert_array_equal(places(other), places(results[0]))
 
 
+@applies_to(stands_for_a_loop)
 def check_blocks_in_any_number_of_threads(method: Method) -> None:
     X, y = make_blobs(1_200, n_features=4, centers=K, cluster_std=4.0, random_state=0)
     X = (X - X.min() + 1.0).astype(np.float32)
@@ -203,7 +219,7 @@ def check_blocks_in_any_number_of_threads(method: Method) -> None:
         in_threads(method, X, knowledge_for(method, y), n_init=2)
 
 
-@applies_to(lambda method: takes(method, "n_init"))
+@applies_to(lambda method: stands_for_a_loop(method) and takes(method, "n_init"))
 def check_restarts_in_any_number_of_threads(method: Method) -> None:
     data = data_for(method)
     with mock.patch.object(restarts, "FEW_NUMBERS", 0):
