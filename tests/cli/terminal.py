@@ -12,13 +12,18 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Terminal:
-    """Runs ``sidelight ...`` in a terminal of its own, in the current folder."""
+    """Runs ``sidelight ...`` in a terminal of its own, in the current folder.
 
-    def __init__(self, *arguments: object, width: int = 100) -> None:
+    ``program`` is what Python is started with, the command by default.
+    """
+
+    def __init__(
+        self, *arguments: object, width: int = 100, program: tuple[str, ...] = ("-m", "sidelight")
+    ) -> None:
         self.pid, self._screen = pty.fork()
         if self.pid == 0:
             os.environ.update(COLUMNS=str(width), LINES="50", TERM="xterm-256color")
-            command = [sys.executable, "-m", "sidelight", *map(str, arguments)]
+            command = [sys.executable, *program, *map(str, arguments)]
             os.execv(sys.executable, command)
         self.raw = ""
         self._read_until = 0

@@ -153,6 +153,26 @@ def test_ctrl_c_is_quit_with_nothing_lost(table):
     assert (table / "labels.csv").exists()
 
 
+HEARD_BY_ANOTHER_THREAD = """
+import signal, threading, time
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+from sidelight.cli import main
+main()
+"""
+
+
+def test_ctrl_c_is_heard_when_it_does_not_end_the_wait_for_a_line(table):
+    # As when it comes between the prompt and the wait: the read goes on, and nobody looks.
+    terminal = Terminal(*ASK, "-o", "labels.csv", program=("-c", HEARD_BY_ANOTHER_THREAD))
+    terminal.answer("s p0 p3")
+    terminal.wait_for("1 answer")
+    terminal.wait_for(r"\[h\]elp: ")
+    terminal.type("\x03")
+    assert terminal.end() == 0, terminal.text
+    assert (table / "labels.csv").exists()
+
+
 def test_a_contradiction_is_shown_with_its_chain_and_refused(table):
     terminal = Terminal(*ASK, "--strategy", "random")
     terminal.answer("s p0 p3")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import shlex
 import signal
 import sys
@@ -104,6 +105,7 @@ class Dialogue:
     def _read(self) -> list[str]:
         """The next line of the person, in words; the end of input is the end of the dialogue."""
         self.console.print(PROMPT, end="")
+        _wait_for_a_key()
         line = sys.stdin.readline()
         if not line:
             raise EOFError
@@ -195,6 +197,19 @@ class Dialogue:
 
 def _word(entry: Answer) -> str:
     return {True: "same", False: "different", None: "skipped"}[entry.same]
+
+
+def _wait_for_a_key() -> None:
+    """Wait until a line is there to read, in steps, with an ear for Ctrl-C between them.
+
+    Python acts on a signal between two of its own instructions. One that comes just before the
+    program waits in ``read``, or that another thread has received, would else be heard only
+    behind the next line.
+    """
+    if sys.platform == "win32" or not sys.stdin.isatty():
+        return
+    while not select.select([sys.stdin], [], [], 0.1)[0]:
+        pass
 
 
 @contextlib.contextmanager
