@@ -121,7 +121,8 @@ class ConstrainedEstimator(BaseEstimator):
     ) -> tuple[RowSource, Constraints]:
         """Check parameters, rows and knowledge: how every ``fit`` begins."""
         check_parameters(self)
-        vars(self).pop("search_", None)  # another fit, which may search nothing
+        if hasattr(self, "search_"):
+            del self.search_  # another fit, which may search nothing
         source = self._validate_rows(X, reset=True)
         return source, self._validate_knowledge(constraints, y, source.n_rows)
 
