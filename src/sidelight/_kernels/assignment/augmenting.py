@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
+from sidelight._typing import Array
 
 
 @kernel
 def assign_in_order(
-    cost: np.ndarray, indptr: np.ndarray, neighbors: np.ndarray, order: np.ndarray
-) -> tuple[np.ndarray, int]:
+    cost: Array, indptr: Array, neighbors: Array, order: Array
+) -> tuple[Array, int]:
     """Give every node in turn the cheapest cluster that no neighbor has; (labels, stuck node)."""
     labels = np.full(len(cost), -1, np.int64)
     stuck = assign_the_rest(cost, indptr, neighbors, order, labels)
@@ -23,11 +24,11 @@ def assign_in_order(
 
 @kernel
 def assign_the_rest(
-    cost: np.ndarray,
-    indptr: np.ndarray,
-    neighbors: np.ndarray,
-    order: np.ndarray,
-    labels: np.ndarray,
+    cost: Array,
+    indptr: Array,
+    neighbors: Array,
+    order: Array,
+    labels: Array,
 ) -> int:
     """Label the nodes of ``order`` like that, in place, after those that have a label already.
 
@@ -55,7 +56,7 @@ def assign_the_rest(
 
 
 @kernel
-def _two_cheapest(cost: np.ndarray, v: int) -> tuple[int, int]:
+def _two_cheapest(cost: Array, v: int) -> tuple[int, int]:
     """The cheapest and the second cheapest cluster of a node, -1 where none is allowed."""
     first, second = -1, -1
     for h in range(cost.shape[1]):
@@ -68,7 +69,7 @@ def _two_cheapest(cost: np.ndarray, v: int) -> tuple[int, int]:
 
 
 @kernel
-def _meets(cost: np.ndarray, v: int, u: int) -> bool:
+def _meets(cost: Array, v: int, u: int) -> bool:
     """Whether some cluster is allowed for both nodes."""
     h, k = 0, cost.shape[1]
     while h < k and (cost[v, h] == np.inf or cost[u, h] == np.inf):
@@ -77,9 +78,7 @@ def _meets(cost: np.ndarray, v: int, u: int) -> bool:
 
 
 @kernel
-def _keep_undominated(
-    cost: np.ndarray, indptr: np.ndarray, neighbors: np.ndarray, gone: np.ndarray, v: int
-) -> bool:
+def _keep_undominated(cost: Array, indptr: Array, neighbors: Array, gone: Array, v: int) -> bool:
     """Forbid the clusters that ``v`` never needs; say whether there were any.
 
     If fewer than t neighbors can take one of the t cheapest clusters of ``v``, one of these is
@@ -116,8 +115,8 @@ def _keep_undominated(
 
 @kernel
 def reduce_problem(
-    cost: np.ndarray, indptr: np.ndarray, neighbors: np.ndarray, visits: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
+    cost: Array, indptr: Array, neighbors: Array, visits: int
+) -> tuple[Array, Array, Array, Array, int]:
     """Take every node out that can be decided exactly, given its neighbors; changes ``cost``.
 
     Three exact rules, until none applies: clusters that a node never needs are forbidden; a node
@@ -188,9 +187,7 @@ def reduce_problem(
 
 
 @kernel
-def read_back(
-    labels: np.ndarray, left: np.ndarray, parent: np.ndarray, first: np.ndarray, second: np.ndarray
-) -> None:
+def read_back(labels: Array, left: Array, parent: Array, first: Array, second: Array) -> None:
     """Label the nodes that left, last one first: each knows its neighbor's cluster by then."""
     for at in range(len(left) - 1, -1, -1):
         v = left[at]
@@ -201,9 +198,7 @@ def read_back(
 
 
 @kernel
-def orient_parts(
-    cost: np.ndarray, colors: np.ndarray, part: np.ndarray, n_parts: int
-) -> np.ndarray:
+def orient_parts(cost: Array, colors: Array, part: Array, n_parts: int) -> Array:
     """Two clusters: give every two-colored part the cheaper of its two labelings."""
     as_is = np.zeros(n_parts)
     swapped = np.zeros(n_parts)
@@ -218,13 +213,13 @@ def orient_parts(
 
 @kernel
 def branch_and_bound(
-    cost: np.ndarray,
-    indptr: np.ndarray,
-    neighbors: np.ndarray,
-    part_starts: np.ndarray,
-    part_nodes: np.ndarray,
+    cost: Array,
+    indptr: Array,
+    neighbors: Array,
+    part_starts: Array,
+    part_nodes: Array,
     budget: int,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Array, Array]:
     """Search the labelings of small parts depth first; (labels, state of every part).
 
     The bound is the sum of every open node's cheapest cluster that no decided neighbor has; the
@@ -244,14 +239,14 @@ def branch_and_bound(
 
 @kernel
 def _search_part(
-    cost: np.ndarray,
-    indptr: np.ndarray,
-    neighbors: np.ndarray,
-    nodes: np.ndarray,
+    cost: Array,
+    indptr: Array,
+    neighbors: Array,
+    nodes: Array,
     budget: int,
-    labels: np.ndarray,
-    blocked: np.ndarray,
-    decided: np.ndarray,
+    labels: Array,
+    blocked: Array,
+    decided: Array,
 ) -> int:
     """Branch and bound over one part; ``blocked`` and ``decided`` are scratch and left clean."""
     size = len(nodes)
@@ -307,17 +302,13 @@ def _search_part(
 
 
 @kernel
-def _shift(
-    blocked: np.ndarray, indptr: np.ndarray, neighbors: np.ndarray, v: int, h: int, by: int
-) -> None:
+def _shift(blocked: Array, indptr: Array, neighbors: Array, v: int, h: int, by: int) -> None:
     for e in range(indptr[v], indptr[v + 1]):
         blocked[neighbors[e], h] += by
 
 
 @kernel
-def _bound(
-    cost: np.ndarray, nodes: np.ndarray, blocked: np.ndarray, decided: np.ndarray
-) -> tuple[float, int]:
+def _bound(cost: Array, nodes: Array, blocked: Array, decided: Array) -> tuple[float, int]:
     """Least cost of the open nodes, each for itself, and the node with most to lose."""
     total = 0.0
     node = -1
@@ -342,7 +333,7 @@ def _bound(
 
 @kernel
 def improve_by_chains(
-    cost: np.ndarray, indptr: np.ndarray, neighbors: np.ndarray, labels: np.ndarray, budget: int
+    cost: Array, indptr: Array, neighbors: Array, labels: Array, budget: int
 ) -> None:
     """Exchange two clusters along a chain of neighbors (Kempe) as long as that lowers the cost.
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
+from sidelight._typing import Array
 
 
 @kernel
-def compress_edges(n_nodes: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def compress_edges(n_nodes: int, edges: Array) -> tuple[Array, Array]:
     """Neighbor lists of an undirected graph whose edges (a < b) are sorted."""
     indptr = np.zeros(n_nodes + 1, np.int64)
     for e in range(len(edges)):
@@ -32,7 +33,7 @@ def compress_edges(n_nodes: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 @kernel
-def degeneracy_order(indptr: np.ndarray, neighbors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def degeneracy_order(indptr: Array, neighbors: Array) -> tuple[Array, Array]:
     """Remove a node of least degree again and again: the order, and every node's core number.
 
     Bucket queue of Batagelj and Zaversnik, O(n + e).
@@ -70,9 +71,7 @@ def degeneracy_order(indptr: np.ndarray, neighbors: np.ndarray) -> tuple[np.ndar
 
 
 @kernel
-def extend_coloring(
-    indptr: np.ndarray, neighbors: np.ndarray, order: np.ndarray, colors: np.ndarray
-) -> np.ndarray:
+def extend_coloring(indptr: Array, neighbors: Array, order: Array, colors: Array) -> Array:
     """Color the nodes of ``order`` after those that have a color already (-1: none)."""
     colors = colors.copy()
     taken_by = np.full(len(colors) + 1, -1, np.int64)
@@ -89,7 +88,7 @@ def extend_coloring(
 
 
 @kernel
-def dsatur(indptr: np.ndarray, neighbors: np.ndarray, n_colors: int) -> tuple[np.ndarray, bool]:
+def dsatur(indptr: Array, neighbors: Array, n_colors: int) -> tuple[Array, bool]:
     """Color the node that sees most colors first (Brelaz); give up beyond ``n_colors``."""
     n = len(indptr) - 1
     colors = np.full(n, -1, np.int64)
@@ -127,7 +126,7 @@ def dsatur(indptr: np.ndarray, neighbors: np.ndarray, n_colors: int) -> tuple[np
 
 
 @kernel
-def _push(heap: np.ndarray, size: int, key: int) -> int:
+def _push(heap: Array, size: int, key: int) -> int:
     """Add a key to a binary heap with the largest key on top; return the new size."""
     at = size
     while at > 0 and heap[(at - 1) // 2] < key:
@@ -138,7 +137,7 @@ def _push(heap: np.ndarray, size: int, key: int) -> int:
 
 
 @kernel
-def _pop(heap: np.ndarray, size: int) -> int:
+def _pop(heap: Array, size: int) -> int:
     """Take the top of the heap away; return the new size."""
     size -= 1
     key = heap[size]
@@ -158,9 +157,7 @@ def _pop(heap: np.ndarray, size: int) -> int:
 
 
 @kernel
-def large_clique(
-    indptr: np.ndarray, neighbors: np.ndarray, order: np.ndarray, core: np.ndarray, budget: int
-) -> np.ndarray:
+def large_clique(indptr: Array, neighbors: Array, order: Array, core: Array, budget: int) -> Array:
     """Grow a clique greedily from many nodes, those of the densest core first; keep the largest.
 
     ``budget`` bounds the neighbors that are looked at. The nodes come in no particular order.
@@ -213,7 +210,7 @@ def large_clique(
 
 
 @kernel
-def cover_by_cliques(indptr: np.ndarray, neighbors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def cover_by_cliques(indptr: Array, neighbors: Array) -> tuple[Array, Array]:
     """Cliques that contain every edge, made greedily: (starts of the lists, their nodes)."""
     n = len(indptr) - 1
     covered = np.zeros(len(neighbors), np.bool_)
@@ -256,7 +253,7 @@ def cover_by_cliques(indptr: np.ndarray, neighbors: np.ndarray) -> tuple[np.ndar
 
 
 @kernel
-def _find(values: np.ndarray, low: int, high: int, wanted: int) -> int:
+def _find(values: Array, low: int, high: int, wanted: int) -> int:
     """Binary search for ``wanted``, which is there, in ``values[low:high]``."""
     while high - low > 1:
         middle = (low + high) // 2
@@ -268,9 +265,7 @@ def _find(values: np.ndarray, low: int, high: int, wanted: int) -> int:
 
 
 @kernel
-def two_color(
-    indptr: np.ndarray, neighbors: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def two_color(indptr: Array, neighbors: Array) -> tuple[Array, Array, Array]:
     """Breadth-first coloring with two colors: (colors, part of every node, odd cycle).
 
     The odd cycle is empty when the coloring is proper; otherwise the search stops there.
@@ -306,7 +301,7 @@ def two_color(
 
 
 @kernel
-def _close_cycle(parent: np.ndarray, v: int, u: int) -> np.ndarray:
+def _close_cycle(parent: Array, v: int, u: int) -> Array:
     """The cycle that the edge (v, u) closes in a breadth-first tree; both are equally deep."""
     half = 0
     a, b = v, u

@@ -11,13 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
+from sidelight._typing import Array
 
 #: How :func:`move_to_bounds` ended.
 DONE, NO_PATH, PRICES_TOO_FAR = 0, 1, 2
 
 
 @kernel
-def _cheapest(costs, prices):  # type: ignore[no-untyped-def]
+def _cheapest(costs: Array, prices: Array) -> tuple[int, float]:
     """Return ``argmin_h c_h + p_h``, the first of equals, and what the second best costs more."""
     best, second, label = np.inf, np.inf, 0
     for h in range(costs.shape[0]):
@@ -29,14 +30,14 @@ def _cheapest(costs, prices):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def cheapest_and_margin(cost, prices, labels, margins):  # type: ignore[no-untyped-def]
+def cheapest_and_margin(cost: Array, prices: Array, labels: Array, margins: Array) -> None:
     """Label every row with its cheapest cluster; its margin is what the second best costs more."""
     for i in range(cost.shape[0]):
         labels[i], margins[i] = _cheapest(cost[i], prices)
 
 
 @kernel
-def second_cheapest(cost, prices, rows, labels, second):  # type: ignore[no-untyped-def]
+def second_cheapest(cost: Array, prices: Array, rows: Array, labels: Array, second: Array) -> None:
     """Write the cheapest cluster of some of the rows apart from that of their label."""
     for r in range(rows.shape[0]):
         i = rows[r]
@@ -49,7 +50,7 @@ def second_cheapest(cost, prices, rows, labels, second):  # type: ignore[no-unty
 
 
 @kernel
-def cost_of(cost, labels):  # type: ignore[no-untyped-def]
+def cost_of(cost: Array, labels: Array) -> float:
     """Return the sum of the costs of the rows in their clusters."""
     total = 0.0
     for i in range(cost.shape[0]):
@@ -58,7 +59,9 @@ def cost_of(cost, labels):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def label_and_count(cost, prices, reach, rows, labels, counts):  # type: ignore[no-untyped-def]
+def label_and_count(
+    cost: Array, prices: Array, reach: Array, rows: Array, labels: Array, counts: Array
+) -> None:
     """Label some of the rows afresh, and count the clusters that they may come to be in.
 
     While no price changes by more than its reach, a row can only go from cluster a to b if b is at
@@ -77,7 +80,18 @@ def label_and_count(cost, prices, reach, rows, labels, counts):  # type: ignore[
 
 
 @kernel
-def list_candidates(cost, prices, reach, rows, sizes, labels, indptr, cluster, margin, amount):  # type: ignore[no-untyped-def]
+def list_candidates(
+    cost: Array,
+    prices: Array,
+    reach: Array,
+    rows: Array,
+    sizes: Array,
+    labels: Array,
+    indptr: Array,
+    cluster: Array,
+    margin: Array,
+    amount: Array,
+) -> None:
     """List these clusters, how much worse they are, and how much of the row is in them."""
     for r in range(rows.shape[0]):
         i = rows[r]
@@ -94,7 +108,9 @@ def list_candidates(cost, prices, reach, rows, sizes, labels, indptr, cluster, m
 
 
 @kernel
-def _sift_down(key, source, target, first, place, length):  # type: ignore[no-untyped-def]
+def _sift_down(
+    key: Array, source: Array, target: Array, first: int, place: int, length: int
+) -> None:
     """Move the entry at ``place`` of a heap down to where it belongs."""
     moved, from_entry, to_entry = key[first + place], source[first + place], target[first + place]
     while True:
@@ -113,7 +129,16 @@ def _sift_down(key, source, target, first, place, length):  # type: ignore[no-un
 
 
 @kernel
-def _push(key, source, target, first, length, value, from_entry, to_entry):  # type: ignore[no-untyped-def]
+def _push(
+    key: Array,
+    source: Array,
+    target: Array,
+    first: int,
+    length: int,
+    value: float,
+    from_entry: int,
+    to_entry: int,
+) -> None:
     """Add an entry to a heap of ``length`` entries."""
     place = length
     while place > 0:
@@ -128,7 +153,9 @@ def _push(key, source, target, first, length, value, from_entry, to_entry):  # t
 
 
 @kernel
-def _build(indptr, cluster, margin, amount, k):  # type: ignore[no-untyped-def]
+def _build(
+    indptr: Array, cluster: Array, margin: Array, amount: Array, k: int
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """Make the heaps of all arcs, each with some room for rows that come later."""
     length = np.zeros(k * k, np.int64)
     for r in range(indptr.shape[0] - 1):
@@ -163,7 +190,9 @@ def _build(indptr, cluster, margin, amount, k):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _clean(first, length, key, source, target, amount, arc):  # type: ignore[no-untyped-def]
+def _clean(
+    first: Array, length: Array, key: Array, source: Array, target: Array, amount: Array, arc: int
+) -> float:
     """Drop entries of rows that have left the cluster; return the cost of the arc."""
     begin = first[arc]
     while length[arc] and amount[source[begin]] <= 0:
@@ -175,9 +204,18 @@ def _clean(first, length, key, source, target, amount, arc):  # type: ignore[no-
 
 
 @kernel
-def _shortest_path(  # type: ignore[no-untyped-def]
-    top, prices, shift, excess, lent, room, tolerance, distance, parent, settled
-):
+def _shortest_path(
+    top: Array,
+    prices: Array,
+    shift: Array,
+    excess: Array,
+    lent: Array,
+    room: Array,
+    tolerance: float,
+    distance: Array,
+    parent: Array,
+    settled: Array,
+) -> int:
     """Find the nearest node that lacks something from all nodes that have too much (Dijkstra).
 
     Reduced costs are never negative but for rounding. Returns the node, or -1 if there is none.
@@ -212,7 +250,9 @@ def _shortest_path(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _lend(sizes, lower, upper, prices, lent, room, excess):  # type: ignore[no-untyped-def]
+def _lend(
+    sizes: Array, lower: Array, upper: Array, prices: Array, lent: Array, room: Array, excess: Array
+) -> None:
     """Let the pool lend what clusters hold above their lower bounds, as their prices demand.
 
     A price above 0 stands for a full cluster, one below 0 for a cluster at its lower bound; what
@@ -234,7 +274,7 @@ def _lend(sizes, lower, upper, prices, lent, room, excess):  # type: ignore[no-u
 
 
 @kernel
-def excess_at(sizes, lower, upper, prices):  # type: ignore[no-untyped-def]
+def excess_at(sizes: Array, lower: Array, upper: Array, prices: Array) -> float:
     """Return how much has to move before these sizes agree with the bounds and the prices."""
     k = sizes.shape[0]
     excess = np.empty(k + 1)
@@ -243,7 +283,7 @@ def excess_at(sizes, lower, upper, prices):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _largest(excess):  # type: ignore[no-untyped-def]
+def _largest(excess: Array) -> float:
     """Return how much any node has too much or too little, without a copy of the array."""
     largest = 0.0
     for value in excess:
@@ -252,7 +292,7 @@ def _largest(excess):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _is_far(shift, reach):  # type: ignore[no-untyped-def]
+def _is_far(shift: Array, reach: Array) -> bool:
     """Tell whether prices differ by more than their reaches, whatever they changed in common."""
     least, most = -np.inf, np.inf
     for h in range(reach.shape[0]):
@@ -262,14 +302,25 @@ def _is_far(shift, reach):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _less(amount, flow, tolerance):  # type: ignore[no-untyped-def]
+def _less(amount: float, flow: float, tolerance: float) -> float:
     """Return what is left of an amount; rounding is no reason to go the same way again."""
     left = amount - flow
     return left if left > tolerance else 0.0
 
 
 @kernel
-def move_to_bounds(indptr, cluster, margin, amount, fixed, lower, upper, prices, reach, tolerance):  # type: ignore[no-untyped-def]
+def move_to_bounds(
+    indptr: Array,
+    cluster: Array,
+    margin: Array,
+    amount: Array,
+    fixed: Array,
+    lower: Array,
+    upper: Array,
+    prices: Array,
+    reach: Array,
+    tolerance: float,
+) -> int:
     """Move rows along shortest paths until the sizes meet their bounds, at the least cost.
 
     Parameters

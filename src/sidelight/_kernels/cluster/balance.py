@@ -8,16 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
+from sidelight._typing import Array
 
 
 @kernel
-def _worse(costs, h, i, j):  # type: ignore[no-untyped-def]
+def _worse(costs: Array, h: int, i: int, j: int) -> bool:
     """Whether cluster ``h`` likes row ``i`` less than row ``j``; of equals the later row."""
     return costs[i, h] > costs[j, h] or (costs[i, h] == costs[j, h] and i > j)
 
 
 @kernel
-def _sink(costs, h, heap, length):  # type: ignore[no-untyped-def]
+def _sink(costs: Array, h: int, heap: Array, length: int) -> None:
     """Move the first row of a heap down to where it belongs; the worst row is on top."""
     row, place = heap[0], 0
     while True:
@@ -34,7 +35,7 @@ def _sink(costs, h, heap, length):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _rise(costs, h, heap, place):  # type: ignore[no-untyped-def]
+def _rise(costs: Array, h: int, heap: Array, place: int) -> None:
     """Move a row of a heap up to where it belongs."""
     row = heap[place]
     while place > 0:
@@ -47,7 +48,7 @@ def _rise(costs, h, heap, place):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def accept_deferred(costs, rows, quotas, labels):  # type: ignore[no-untyped-def]
+def accept_deferred(costs: Array, rows: Array, quotas: Array, labels: Array) -> None:
     """Let ``rows`` propose to clusters until nobody has anything better to hope for.
 
     Every row proposes to the nearest cluster that would have it: one with a place left of its
@@ -89,7 +90,7 @@ def accept_deferred(costs, rows, quotas, labels):  # type: ignore[no-untyped-def
 
 
 @kernel
-def move_freely(costs, labels, sizes, min_size):  # type: ignore[no-untyped-def]
+def move_freely(costs: Array, labels: Array, sizes: Array, min_size: int) -> int:
     """Move rows to their nearest center while their cluster has more than it must; count moves.
 
     Rows with most to gain leave first. A row that arrives lets another one go.
@@ -113,16 +114,17 @@ def move_freely(costs, labels, sizes, min_size):  # type: ignore[no-untyped-def]
         i = wishing[place]
         queue[end[labels[i]]] = i
         end[labels[i]] += 1
-    n_moves, place = 0, first[:k].copy()
-    open_clusters, n_open = np.arange(k), k
+    n_moves, begin = 0, first[:k].copy()
+    open_clusters = np.arange(k)
+    n_open = len(open_clusters)
     is_open = np.ones(k, np.bool_)
     while n_open > 0:
         n_open -= 1
         h = open_clusters[n_open]
         is_open[h] = False
-        while sizes[h] > min_size and place[h] < end[h]:
-            i = queue[place[h]]
-            place[h] += 1
+        while sizes[h] > min_size and begin[h] < end[h]:
+            i = queue[begin[h]]
+            begin[h] += 1
             to = wish[i]
             labels[i] = to
             sizes[h] -= 1
@@ -136,7 +138,7 @@ def move_freely(costs, labels, sizes, min_size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _merge(a, b, gain, left, right):  # type: ignore[no-untyped-def]
+def _merge(a: int, b: int, gain: Array, left: Array, right: Array) -> int:
     """Merge two skew heaps (largest gain on top) and return the top."""
     if a < 0:
         return b
@@ -159,7 +161,17 @@ def _merge(a, b, gain, left, right):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _list_wishes(i, costs, labels, top, row, gain, left, right, n_nodes):  # type: ignore[no-untyped-def]
+def _list_wishes(
+    i: int,
+    costs: Array,
+    labels: Array,
+    top: Array,
+    row: Array,
+    gain: Array,
+    left: Array,
+    right: Array,
+    n_nodes: int,
+) -> int:
     """Put a row on the lists from its cluster to all that are nearer; return how many nodes are."""
     own = labels[i]
     for h in range(costs.shape[1]):
@@ -173,7 +185,9 @@ def _list_wishes(i, costs, labels, top, row, gain, left, right, n_nodes):  # typ
 
 
 @kernel
-def _list_all_wishes(costs, labels, top, row, gain, left, right):  # type: ignore[no-untyped-def]
+def _list_all_wishes(
+    costs: Array, labels: Array, top: Array, row: Array, gain: Array, left: Array, right: Array
+) -> int:
     top[:] = -1
     n_nodes = 0
     for i in range(costs.shape[0]):
@@ -182,7 +196,9 @@ def _list_all_wishes(costs, labels, top, row, gain, left, right):  # type: ignor
 
 
 @kernel
-def _best_wish(a, b, labels, top, row, gain, left, right):  # type: ignore[no-untyped-def]
+def _best_wish(
+    a: int, b: int, labels: Array, top: Array, row: Array, gain: Array, left: Array, right: Array
+) -> int:
     """Return the node of the row of ``a`` with most to gain in ``b``, -1 if there is none.
 
     A row that has left never comes back, since its cost only falls: nodes from before are dropped.
@@ -195,7 +211,17 @@ def _best_wish(a, b, labels, top, row, gain, left, right):  # type: ignore[no-un
 
 
 @kernel
-def _find_cycle(labels, top, row, gain, left, right, done, path, place):  # type: ignore[no-untyped-def]
+def _find_cycle(
+    labels: Array,
+    top: Array,
+    row: Array,
+    gain: Array,
+    left: Array,
+    right: Array,
+    done: Array,
+    path: Array,
+    place: Array,
+) -> tuple[int, int]:
     """Find clusters that can pass a row each around; return where they are in ``path``.
 
     Depth-first, the largest gain first. Clusters that are ``done`` lead into no cycle.
@@ -228,7 +254,7 @@ def _find_cycle(labels, top, row, gain, left, right, done, path, place):  # type
 
 
 @kernel
-def exchange(costs, labels):  # type: ignore[no-untyped-def]
+def exchange(costs: Array, labels: Array) -> int:
     """Pass rows around cycles of clusters in which every row comes nearer; count the moves.
 
     Sizes stay as they are. Ends when no such cycle is left.

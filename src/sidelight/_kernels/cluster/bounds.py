@@ -9,10 +9,19 @@ import numpy as np
 
 from sidelight._kernels import kernel
 from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, squared_distance
+from sidelight._typing import Array
 
 
 @kernel
-def find_doubtful(rows, centers, labels, lower, drop, slack, doubtful):  # type: ignore[no-untyped-def]
+def find_doubtful(
+    rows: Array,
+    centers: Array,
+    labels: Array,
+    lower: Array,
+    drop: Array,
+    slack: float,
+    doubtful: Array,
+) -> int:
     """List the rows that may be nearer to another center now; return how many they are.
 
     ``lower`` bounds the distance to every center but a row's own from below; since then those may
@@ -29,7 +38,9 @@ def find_doubtful(rows, centers, labels, lower, drop, slack, doubtful):  # type:
 
 
 @kernel
-def nearest_two(products, half_norms, best, second, labels):  # type: ignore[no-untyped-def]
+def nearest_two(
+    products: Array, half_norms: Array, best: Array, second: Array, labels: Array
+) -> None:
     """Do what ``nearest`` does, and find the second smallest value too."""
     k, m = products.shape
     for i in range(m):
@@ -66,9 +77,20 @@ def nearest_two(products, half_norms, best, second, labels):  # type: ignore[no-
 
 
 @kernel
-def relabel(  # type: ignore[no-untyped-def]
-    rows, which, centers, products, half_norms, reach, slack, best, second, new, labels, lower
-):
+def relabel(
+    rows: Array,
+    which: Array,
+    centers: Array,
+    products: Array,
+    half_norms: Array,
+    reach: float,
+    slack: float,
+    best: Array,
+    second: Array,
+    new: Array,
+    labels: Array,
+    lower: Array,
+) -> None:
     """Label the ``which`` rows of a tile anew, and bound how far all other centers are.
 
     ``‖x - c'‖² = ‖x - c‖² + 2 (value' - value)`` for the second nearest center; what the products

@@ -9,13 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
+from sidelight._typing import Array
 
 #: Below this scale everything is multiplied out, long before it leaves the range of floats.
 SMALLEST_SCALE = 1e-30
 
 
 @kernel
-def _winner(cosines, n_active, power, logs, share, discount):  # type: ignore[no-untyped-def]
+def _winner(
+    cosines: Array, n_active: int, power: Array, logs: Array, share: float, discount: float
+) -> int:
     """Return the cluster of largest ``(1 + cos_h) n_h^-γ - γ log(n_h) / (L d)``.
 
     ``power`` is ``mass^-γ`` and ``logs`` is ``log(mass)``; multiplied by ``scale^γ`` and without
@@ -30,7 +33,7 @@ def _winner(cosines, n_active, power, logs, share, discount):  # type: ignore[no
 
 
 @kernel
-def _count(h, mass, scale, gamma, power, logs):  # type: ignore[no-untyped-def]
+def _count(h: int, mass: Array, scale: float, gamma: float, power: Array, logs: Array) -> None:
     """Give cluster ``h`` one row more."""
     mass[h] += 1 / scale
     logs[h] = np.log(mass[h])
@@ -38,14 +41,14 @@ def _count(h, mass, scale, gamma, power, logs):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _prepare(mass, n_active, gamma, power, logs):  # type: ignore[no-untyped-def]
+def _prepare(mass: Array, n_active: int, gamma: float, power: Array, logs: Array) -> None:
     for h in range(n_active):
         logs[h] = np.log(mass[h])
         power[h] = np.exp(-gamma * logs[h])
 
 
 @kernel
-def _multiply_out(mass, sums, squares, scale):  # type: ignore[no-untyped-def]
+def _multiply_out(mass: Array, sums: Array, squares: Array, scale: Array) -> None:
     mass *= scale[0]
     sums *= scale[0]
     squares *= scale[0] ** 2
@@ -53,7 +56,15 @@ def _multiply_out(mass, sums, squares, scale):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def compete_by_counts(cosines, order, counts, fade, gamma, discount, labels):  # type: ignore[no-untyped-def]
+def compete_by_counts(
+    cosines: Array,
+    order: Array,
+    counts: Array,
+    fade: float,
+    gamma: float,
+    discount: float,
+    labels: Array,
+) -> None:
     """Label the rows in the given order by fixed centers and counts that change with every row."""
     k = cosines.shape[1]
     scale = np.ones(1)
@@ -72,9 +83,20 @@ def compete_by_counts(cosines, order, counts, fade, gamma, discount, labels):  #
 
 
 @kernel
-def _settle(  # type: ignore[no-untyped-def]
-    products, length, same, mass, squares, scale, active, fade, gamma, discount, power, logs
-):
+def _settle(
+    products: Array,
+    length: float,
+    same: float,
+    mass: Array,
+    squares: Array,
+    scale: Array,
+    active: Array,
+    fade: float,
+    gamma: float,
+    discount: float,
+    power: Array,
+    logs: Array,
+) -> int:
     """Decide who wins a row with these ``products`` with the sums, and count it.
 
     While there are fewer centers than clusters, a row in a new direction opens the next one.
@@ -99,9 +121,19 @@ def _settle(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def compete(  # type: ignore[no-untyped-def]
-    rows, same, sums, mass, squares, scale, active, fade, gamma, discount, labels
-):
+def compete(
+    rows: Array,
+    same: float,
+    sums: Array,
+    mass: Array,
+    squares: Array,
+    scale: Array,
+    active: Array,
+    fade: float,
+    gamma: float,
+    discount: float,
+    labels: Array,
+) -> None:
     """Label dense unit rows one by one; centers and counts change with every row.
 
     ``sums`` is ``(d, k)``; ``squares`` are the squared lengths of its columns.
@@ -130,9 +162,21 @@ def compete(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def compete_sparse(  # type: ignore[no-untyped-def]
-    data, indices, indptr, same, sums, mass, squares, scale, active, fade, gamma, discount, labels
-):
+def compete_sparse(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    same: float,
+    sums: Array,
+    mass: Array,
+    squares: Array,
+    scale: Array,
+    active: Array,
+    fade: float,
+    gamma: float,
+    discount: float,
+    labels: Array,
+) -> None:
     """Label CSR unit rows as :func:`compete` does, at the cost of the entries that are not zero."""
     k = mass.shape[0]
     power, logs, products = np.empty(k), np.empty(k), np.empty(k)

@@ -20,8 +20,9 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
+from sidelight._typing import Array
 
-Graph = tuple[np.ndarray, np.ndarray, np.ndarray]
+Graph = tuple[Array, Array, Array]
 
 # A fall of the energy below this share of its terms is rounding, not progress.
 ROUNDING = 1e-13
@@ -29,11 +30,11 @@ ROUNDING = 1e-13
 
 @kernel
 def costs_and_nearest(
-    products: np.ndarray,
-    squares: np.ndarray,
-    center_squares: np.ndarray,
-    weights: np.ndarray,
-    nearest: np.ndarray,
+    products: Array,
+    squares: Array,
+    center_squares: Array,
+    weights: Array,
+    nearest: Array,
 ) -> None:
     """Turn products ``x_i·μ_h``, in place, into costs ``w_i ‖x_i - μ_h‖²``; find the cheapest."""
     n_clusters = products.shape[1]
@@ -50,11 +51,11 @@ def costs_and_nearest(
 
 
 def conditional_modes(
-    cost: np.ndarray,
-    nearest: np.ndarray,
+    cost: Array,
+    nearest: Array,
     graph: Graph,
-    labels: np.ndarray,
-    nodes: np.ndarray,
+    labels: Array,
+    nodes: Array,
     random_state: np.random.RandomState,
 ) -> None:
     """Move single nodes, in place and in random order, until the energy cannot fall by moving one.
@@ -70,13 +71,13 @@ def conditional_modes(
 
 
 def icm_sweep(
-    cost: np.ndarray,
-    nearest: np.ndarray,
-    starts: np.ndarray,
-    neighbors: np.ndarray,
-    coupling: np.ndarray,
-    labels: np.ndarray,
-    order: np.ndarray,
+    cost: Array,
+    nearest: Array,
+    starts: Array,
+    neighbors: Array,
+    coupling: Array,
+    labels: Array,
+    order: Array,
 ) -> int:
     """Give every node of ``order`` in turn its best label, the others fixed; count the changes.
 
@@ -89,21 +90,29 @@ def icm_sweep(
     return _sweep_nodes(cost, nearest, *graph, labels, order, added)
 
 
-def _flat(coupling: np.ndarray) -> tuple[np.ndarray, int]:
+def _flat(coupling: Array) -> tuple[Array, int]:
     """Return the couplings one after the other, and how many of them an entry has: 1 or k."""
     return (coupling, 1) if coupling.ndim == 1 else (coupling.reshape(-1), coupling.shape[1])
 
 
 @kernel
-def _at(coupling, width, edge, label):  # type: ignore[no-untyped-def]
+def _at(coupling: Array, width: int, edge: int, label: int) -> float:
     """Coupling of an entry in a cluster."""
     return coupling[edge] if width == 1 else coupling[edge * width + label]
 
 
 @kernel
-def _sweep_nodes(  # type: ignore[no-untyped-def]
-    cost, nearest, starts, neighbors, coupling, width, labels, order, added
-):
+def _sweep_nodes(
+    cost: Array,
+    nearest: Array,
+    starts: Array,
+    neighbors: Array,
+    coupling: Array,
+    width: int,
+    labels: Array,
+    order: Array,
+    added: Array,
+) -> int:
     n_clusters = cost.shape[1]
     changes = 0
     for node in order:
@@ -147,16 +156,16 @@ def _sweep_nodes(  # type: ignore[no-untyped-def]
 
 
 def block_sweep(
-    cost: np.ndarray,
-    nearest: np.ndarray,
-    starts: np.ndarray,
-    neighbors: np.ndarray,
-    coupling: np.ndarray,
-    labels: np.ndarray,
-    block: np.ndarray,
-    members: np.ndarray,
-    member_starts: np.ndarray,
-    order: np.ndarray,
+    cost: Array,
+    nearest: Array,
+    starts: Array,
+    neighbors: Array,
+    coupling: Array,
+    labels: Array,
+    block: Array,
+    members: Array,
+    member_starts: Array,
+    order: Array,
 ) -> int:
     """Move whole blocks of nodes to one cluster where that lowers the energy; count the moves.
 
@@ -170,9 +179,17 @@ def block_sweep(
 
 
 @kernel
-def _is_content(  # type: ignore[no-untyped-def]
-    nearest, starts, neighbors, coupling, labels, block, members, first, last
-):
+def _is_content(
+    nearest: Array,
+    starts: Array,
+    neighbors: Array,
+    coupling: Array,
+    labels: Array,
+    block: Array,
+    members: Array,
+    first: int,
+    last: int,
+) -> bool:
     """Whether all are in their nearest cluster, together, and no coupling outside objects."""
     home, b = labels[members[first]], block[members[first]]
     for place in range(first, last):
@@ -188,20 +205,20 @@ def _is_content(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _sweep_blocks(  # type: ignore[no-untyped-def]
-    cost,
-    nearest,
-    starts,
-    neighbors,
-    coupling,
-    width,
-    labels,
-    block,
-    members,
-    member_starts,
-    order,
-    together,
-):
+def _sweep_blocks(
+    cost: Array,
+    nearest: Array,
+    starts: Array,
+    neighbors: Array,
+    coupling: Array,
+    width: int,
+    labels: Array,
+    block: Array,
+    members: Array,
+    member_starts: Array,
+    order: Array,
+    together: Array,
+) -> int:
     n_clusters = cost.shape[1]
     moves = 0
     for b in order:
@@ -250,13 +267,13 @@ def _sweep_blocks(  # type: ignore[no-untyped-def]
 
 
 def conditional_costs(
-    cost: np.ndarray,
-    starts: np.ndarray,
-    neighbors: np.ndarray,
-    coupling: np.ndarray,
-    labels: np.ndarray,
-    nodes: np.ndarray,
-) -> np.ndarray:
+    cost: Array,
+    starts: Array,
+    neighbors: Array,
+    coupling: Array,
+    labels: Array,
+    nodes: Array,
+) -> Array:
     """Energy of every label of the given nodes, all other nodes fixed: shape (len(nodes), k)."""
     energies = cost[nodes].astype(np.float64)
     _add_couplings(energies, starts, neighbors, *_flat(coupling), labels, nodes)
@@ -264,7 +281,15 @@ def conditional_costs(
 
 
 @kernel
-def _add_couplings(energies, starts, neighbors, coupling, width, labels, nodes):  # type: ignore[no-untyped-def]
+def _add_couplings(
+    energies: Array,
+    starts: Array,
+    neighbors: Array,
+    coupling: Array,
+    width: int,
+    labels: Array,
+    nodes: Array,
+) -> None:
     for row in range(len(nodes)):
         node = nodes[row]
         for edge in range(starts[node], starts[node + 1]):
@@ -274,16 +299,14 @@ def _add_couplings(energies, starts, neighbors, coupling, width, labels, nodes):
 
 
 @kernel
-def add_rows(totals: np.ndarray, place: np.ndarray, rows: np.ndarray) -> None:
+def add_rows(totals: Array, place: Array, rows: Array) -> None:
     """Add every row to the row of ``totals`` at its place."""
     for row in range(len(rows)):
         for column in range(rows.shape[1]):
             totals[place[row], column] += rows[row, column]
 
 
-def restless_nodes(
-    starts: np.ndarray, neighbors: np.ndarray, before: np.ndarray, labels: np.ndarray, n: int
-) -> np.ndarray:
+def restless_nodes(starts: Array, neighbors: Array, before: Array, labels: Array, n: int) -> Array:
     """Nodes below ``n`` whose label, or that of a neighbor, is no longer what it was before."""
     restless = labels != before
     _mark_neighbors(starts, neighbors, np.flatnonzero(restless), restless)
@@ -291,14 +314,14 @@ def restless_nodes(
 
 
 @kernel
-def _mark_neighbors(starts, neighbors, nodes, marked):  # type: ignore[no-untyped-def]
+def _mark_neighbors(starts: Array, neighbors: Array, nodes: Array, marked: Array) -> None:
     for place in range(len(nodes)):
         for edge in range(starts[nodes[place]], starts[nodes[place] + 1]):
             marked[neighbors[edge]] = True
 
 
 @kernel
-def labeled_total(cost: np.ndarray, labels: np.ndarray) -> float:
+def labeled_total(cost: Array, labels: Array) -> float:
     """Sum of the costs of the nodes in their clusters."""
     total = 0.0
     for node in range(len(cost)):

@@ -6,13 +6,14 @@ import numpy as np
 
 from sidelight._kernels import kernel
 from sidelight._kernels.cluster.lloyd import squared_distance
+from sidelight._typing import Array
 
 #: Squared distances are rounded, in float32 at 1e-7: no row may be left out for that.
 SLACK = 1 + 1e-5
 
 
 @kernel
-def nearest_and_closest(rows, centers, labels, closest):  # type: ignore[no-untyped-def]
+def nearest_and_closest(rows: Array, centers: Array, labels: Array, closest: Array) -> None:
     """Write the nearest center of every row, the first of equals, and its squared distance."""
     for i in range(rows.shape[0]):
         best = np.inf
@@ -27,7 +28,17 @@ def nearest_and_closest(rows, centers, labels, closest):  # type: ignore[no-unty
 
 
 @kernel
-def insertion_gains(offsets, lengths, weights, starts, centers, sizes, candidates, settled, gains):  # type: ignore[no-untyped-def]
+def insertion_gains(
+    offsets: Array,
+    lengths: Array,
+    weights: Array,
+    starts: Array,
+    centers: Array,
+    sizes: Array,
+    candidates: Array,
+    settled: bool,
+    gains: Array,
+) -> None:
     """Write what every candidate alone, as a further center, gains into ``gains``.
 
     A row ``x = μ + u`` of the cluster of center ``μ`` gains by a candidate ``p = μ + v``::
@@ -96,7 +107,16 @@ def insertion_gains(offsets, lengths, weights, starts, centers, sizes, candidate
 
 
 @kernel
-def descend(rows, weights, centers, max_iter, largest_move, offsets, sizes, labels):  # type: ignore[no-untyped-def]
+def descend(
+    rows: Array,
+    weights: Array,
+    centers: Array,
+    max_iter: int,
+    largest_move: float,
+    offsets: Array,
+    sizes: Array,
+    labels: Array,
+) -> tuple[float, int]:
     """Run Lloyd's algorithm on ``centers``, in place; return the error and the iterations.
 
     It ends when no label changes, or when the squared move of the centers is at most
@@ -144,7 +164,7 @@ def descend(rows, weights, centers, max_iter, largest_move, offsets, sizes, labe
 
 
 @kernel
-def to_means(rows, weights, labels, centers, sizes):  # type: ignore[no-untyped-def]
+def to_means(rows: Array, weights: Array, labels: Array, centers: Array, sizes: Array) -> None:
     """Put every center (float64) at the mean of its rows and add up ``sizes``; empty ones stay."""
     n, d = rows.shape
     offsets = np.zeros(centers.shape)
@@ -161,7 +181,7 @@ def to_means(rows, weights, labels, centers, sizes):  # type: ignore[no-untyped-
 
 
 @kernel
-def _leave(row, w, center, size):  # type: ignore[no-untyped-def]
+def _leave(row: Array, w: float, center: Array, size: float) -> float:
     """Take a row out of the mean of its cluster; return the weight that is left."""
     left = size - w
     if left <= w * (SLACK - 1):
@@ -172,7 +192,7 @@ def _leave(row, w, center, size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _join(row, w, center, size):  # type: ignore[no-untyped-def]
+def _join(row: Array, w: float, center: Array, size: float) -> float:
     """Add a row to the mean of a cluster; return the new weight."""
     if w > 0:
         for j in range(row.shape[0]):
@@ -181,7 +201,15 @@ def _join(row, w, center, size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def exchange(rows, weights, centers, sizes, labels, changed, max_passes):  # type: ignore[no-untyped-def]
+def exchange(
+    rows: Array,
+    weights: Array,
+    centers: Array,
+    sizes: Array,
+    labels: Array,
+    changed: Array,
+    max_passes: int,
+) -> None:
     """Move single rows to other clusters as long as that lowers the error (Hartigan 1975).
 
     A row of weight ``w`` that leaves a cluster of weight ``A`` for one of weight ``B`` changes the
@@ -230,9 +258,19 @@ def exchange(rows, weights, centers, sizes, labels, changed, max_passes):  # typ
 
 
 @kernel
-def run_trials(  # type: ignore[no-untyped-def]
-    rows, weights, labels, closest, means, sizes, leaving, places, max_passes, ends, errors
-):
+def run_trials(
+    rows: Array,
+    weights: Array,
+    labels: Array,
+    closest: Array,
+    means: Array,
+    sizes: Array,
+    leaving: Array,
+    places: Array,
+    max_passes: int,
+    ends: Array,
+    errors: Array,
+) -> None:
     """Write where ends, and with which error, what starts with a new center at each of ``places``.
 
     The present clusters have ``labels``, ``means`` and ``sizes``, and squared distances ``closest``
@@ -283,7 +321,7 @@ def run_trials(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def removal_losses(rows, weights, centers, losses):  # type: ignore[no-untyped-def]
+def removal_losses(rows: Array, weights: Array, centers: Array, losses: Array) -> None:
     """Write how much the error would rise without each center, its rows at their next nearest."""
     losses[:] = 0.0
     for i in range(rows.shape[0]):

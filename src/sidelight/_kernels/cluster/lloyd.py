@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel, sum_kernel
+from sidelight._typing import Array
 
 #: ``nearest`` compares this many centers at a time; their number has to be a multiple of it.
 CENTERS_AT_ONCE = 4
 
 
 @kernel
-def nearest(products, half_norms, best, labels):  # type: ignore[no-untyped-def]
+def nearest(products: Array, half_norms: Array, best: Array, labels: Array) -> None:
     """Label every row with ``argmin_h ‖c_h‖²/2 - x·c_h``, the first of equals.
 
     ``products`` is ``(k, m)`` with rows innermost, and four centers are compared per round: both
@@ -44,9 +45,17 @@ def nearest(products, half_norms, best, labels):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_offsets(  # type: ignore[no-untyped-def]
-    rows, weights, centers, labels, offsets, squares, total_offsets, total_sizes, total_squares
-):
+def add_offsets(
+    rows: Array,
+    weights: Array,
+    centers: Array,
+    labels: Array,
+    offsets: Array,
+    squares: Array,
+    total_offsets: Array,
+    total_sizes: Array,
+    total_squares: Array,
+) -> None:
     """Add the weighted offsets ``x - c`` of the rows from their centers, and their squares.
 
     Sums of offsets stay small where sums of rows would not, so that adding up a tile in the
@@ -76,7 +85,16 @@ def add_offsets(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_sparse_rows(data, indices, indptr, weights, labels, sums, sizes, squares):  # type: ignore[no-untyped-def]
+def add_sparse_rows(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    weights: Array,
+    labels: Array,
+    sums: Array,
+    sizes: Array,
+    squares: Array,
+) -> None:
     """Add weighted CSR rows to the sums of their clusters, and their squared norms."""
     for i in range(labels.shape[0]):
         h = labels[i]
@@ -91,7 +109,7 @@ def add_sparse_rows(data, indices, indptr, weights, labels, sums, sizes, squares
 
 
 @sum_kernel
-def squared_distance(x, y):  # type: ignore[no-untyped-def]
+def squared_distance(x: Array, y: Array) -> float:
     """Return ``‖x - y‖²``."""
     total = x[0] - x[0]  # zero in the precision of the rows
     for j in range(x.shape[0]):
@@ -101,7 +119,9 @@ def squared_distance(x, y):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def join_candidates(rows, weights, candidates, closest, potentials):  # type: ignore[no-untyped-def]
+def join_candidates(
+    rows: Array, weights: Array, candidates: Array, closest: Array, potentials: Array
+) -> None:
     """Let every candidate alone join the centers that are ``closest`` (squared distances).
 
     Adds ``Σ_i w_i min(closest_i, ‖x_i - p‖²)`` of each to ``potentials``, and leaves the minima

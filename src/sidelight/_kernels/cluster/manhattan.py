@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel, sum_kernel
+from sidelight._typing import Array
 
 
 @sum_kernel
-def manhattan(rows, centers, out):  # type: ignore[no-untyped-def]
+def manhattan(rows: Array, centers: Array, out: Array) -> None:
     """Write ``‖x_i - c_h‖₁`` of dense rows to ``out``, shape (m, k)."""
     m, d = rows.shape
     for i in range(m):
@@ -20,7 +21,9 @@ def manhattan(rows, centers, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sparse_manhattan(data, indices, indptr, centers, norms, out):  # type: ignore[no-untyped-def]
+def sparse_manhattan(
+    data: Array, indices: Array, indptr: Array, centers: Array, norms: Array, out: Array
+) -> None:
     """Write ``‖x_i - c_h‖₁ = ‖c_h‖₁ + Σ_{j: x_ij ≠ 0} |x_ij - c_hj| - |c_hj|`` of CSR rows."""
     for i in range(out.shape[0]):
         for h in range(centers.shape[0]):
@@ -32,7 +35,7 @@ def sparse_manhattan(data, indices, indptr, centers, norms, out):  # type: ignor
 
 
 @kernel
-def lower_median(values, weights, zero_weight):  # type: ignore[no-untyped-def]
+def lower_median(values: Array, weights: Array, zero_weight: float) -> float:
     """Return the smallest value with at least half of the weight at or below it.
 
     ``zero_weight`` is the weight of zeros that are not listed.
@@ -55,7 +58,9 @@ def lower_median(values, weights, zero_weight):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def column_medians(data, indices, indptr, weights, total, out):  # type: ignore[no-untyped-def]
+def column_medians(
+    data: Array, indices: Array, indptr: Array, weights: Array, total: float, out: Array
+) -> None:
     """Write the weighted lower median of every column of a CSC matrix."""
     for j in range(out.shape[0]):
         begin, end = indptr[j], indptr[j + 1]
@@ -64,7 +69,7 @@ def column_medians(data, indices, indptr, weights, total, out):  # type: ignore[
 
 
 @kernel
-def dense_column_medians(rows, weights, out):  # type: ignore[no-untyped-def]
+def dense_column_medians(rows: Array, weights: Array, out: Array) -> None:
     """Write the weighted lower median of every column of a dense matrix."""
     for j in range(out.shape[0]):
         out[j] = lower_median(rows[:, j].copy(), weights, 0.0)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from sidelight._kernels import kernel
+from sidelight._typing import Array
 
 
 @kernel
-def add_squares(rows, centers, labels, totals):  # type: ignore[no-untyped-def]
+def add_squares(rows: Array, centers: Array, labels: Array, totals: Array) -> None:
     """Add ``(x_d - μ_d)²`` of every row to the totals (k, d) of its cluster."""
     for i in range(rows.shape[0]):
         h = labels[i]
@@ -16,7 +17,9 @@ def add_squares(rows, centers, labels, totals):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_sparse_squares(data, indices, indptr, labels, totals):  # type: ignore[no-untyped-def]
+def add_sparse_squares(
+    data: Array, indices: Array, indptr: Array, labels: Array, totals: Array
+) -> None:
     """Add ``x_d²`` of every CSR row to the totals (k, d) of its cluster."""
     for i in range(labels.shape[0]):
         h = labels[i]
@@ -25,7 +28,7 @@ def add_sparse_squares(data, indices, indptr, labels, totals):  # type: ignore[n
 
 
 @kernel
-def add_rows(rows, weights, labels, totals):  # type: ignore[no-untyped-def]
+def add_rows(rows: Array, weights: Array, labels: Array, totals: Array) -> None:
     """Add weighted rows to the totals (k, d) of their clusters."""
     for i in range(rows.shape[0]):
         h, w = labels[i], weights[i]
@@ -34,7 +37,9 @@ def add_rows(rows, weights, labels, totals):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_sparse_rows(data, indices, indptr, weights, labels, totals):  # type: ignore[no-untyped-def]
+def add_sparse_rows(
+    data: Array, indices: Array, indptr: Array, weights: Array, labels: Array, totals: Array
+) -> None:
     """Add weighted CSR rows to the totals (k, d) of their clusters."""
     for i in range(labels.shape[0]):
         h, w = labels[i], weights[i]

@@ -12,10 +12,11 @@ import numpy as np
 
 from sidelight._kernels import kernel
 from sidelight._kernels.mixture.field import log_add, pick
+from sidelight._typing import Array
 
 
 @kernel
-def count_bits(n_labels: int) -> np.ndarray:
+def count_bits(n_labels: int) -> Array:
     """Number of labels in every set."""
     counts = np.zeros(1 << n_labels, np.int64)
     for used in range(1, len(counts)):
@@ -24,7 +25,7 @@ def count_bits(n_labels: int) -> np.ndarray:
 
 
 @kernel
-def _sums_after(logphi: np.ndarray, counts: np.ndarray, maximum: bool, after: np.ndarray) -> None:
+def _sums_after(logphi: Array, counts: Array, maximum: bool, after: Array) -> None:
     """Log-weight of the nodes still to come, given the set of labels used by those before."""
     m, k = logphi.shape
     for used in range(len(counts) - 1, -1, -1):
@@ -41,7 +42,7 @@ def _sums_after(logphi: np.ndarray, counts: np.ndarray, maximum: bool, after: np
 
 
 @kernel
-def _sums_before(logphi: np.ndarray, counts: np.ndarray, before: np.ndarray) -> None:
+def _sums_before(logphi: Array, counts: Array, before: Array) -> None:
     """Log-weight of the ways in which the first nodes use exactly a set of labels."""
     m, k = logphi.shape
     before[0] = 0.0
@@ -56,9 +57,7 @@ def _sums_before(logphi: np.ndarray, counts: np.ndarray, before: np.ndarray) -> 
 
 
 @kernel
-def clique_marginals(
-    logphi: np.ndarray, starts: np.ndarray, q: np.ndarray, log_z: np.ndarray
-) -> None:
+def clique_marginals(logphi: Array, starts: Array, q: Array, log_z: Array) -> None:
     """Marginals of the nodes of every clique, and log Z at the first node of each.
 
     Clique c has the rows ``starts[c]`` to ``starts[c + 1]`` of ``logphi``.
@@ -87,9 +86,7 @@ def clique_marginals(
 
 
 @kernel
-def clique_labels(
-    logphi: np.ndarray, starts: np.ndarray, maximum: bool, uniform: np.ndarray
-) -> np.ndarray:
+def clique_labels(logphi: Array, starts: Array, maximum: bool, uniform: Array) -> Array:
     """Labels of the nodes in turn: drawn, or with ``maximum`` and ``uniform`` < 0 the best ones."""
     k = logphi.shape[1]
     counts = count_bits(k)

@@ -13,13 +13,24 @@ import math
 import numpy as np
 
 from sidelight._kernels import kernel
+from sidelight._typing import Array
 
 LEAST_TOTAL = 1e-150
 LARGEST_TOTAL = 1e150
 
 
 @kernel
-def _row(logs, linear, shifts, stale, log_column, column, weights, i, values):  # type: ignore[no-untyped-def]
+def _row(
+    logs: Array,
+    linear: Array,
+    shifts: Array,
+    stale: int,
+    log_column: Array,
+    column: Array,
+    weights: Array,
+    i: int,
+    values: Array,
+) -> tuple[float, float]:
     """Write ``exp(l_im - shift)`` of row ``i`` to ``values``; return ``Σ_m α_m v_m`` and the shift.
 
     The shift is a new one where the total would leave the range of numbers.
@@ -45,9 +56,19 @@ def _row(logs, linear, shifts, stale, log_column, column, weights, i, values):  
 
 
 @kernel
-def component_shares(  # type: ignore[no-untyped-def]
-    logs, linear, shifts, stale, log_column, column, weights, counts, component, new_shifts, masses
-):
+def component_shares(
+    logs: Array,
+    linear: Array,
+    shifts: Array,
+    stale: int,
+    log_column: Array,
+    column: Array,
+    weights: Array,
+    counts: Array,
+    component: int,
+    new_shifts: Array,
+    masses: Array,
+) -> Array:
     """Return the responsibilities of one component; add those of all to ``masses``."""
     n, k = logs.shape
     shares = np.empty(n)
@@ -64,9 +85,17 @@ def component_shares(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def all_shares(  # type: ignore[no-untyped-def]
-    logs, linear, shifts, stale, log_column, column, weights, counts, new_shifts
-):
+def all_shares(
+    logs: Array,
+    linear: Array,
+    shifts: Array,
+    stale: int,
+    log_column: Array,
+    column: Array,
+    weights: Array,
+    counts: Array,
+    new_shifts: Array,
+) -> tuple[float, Array]:
     """Return the log-likelihood of the rows and the responsibilities of all components."""
     n, k = logs.shape
     shares = np.empty((n, k))

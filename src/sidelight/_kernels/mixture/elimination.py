@@ -10,12 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
+from sidelight._typing import Array
 
 
 @kernel
-def reduce_sparse_nodes(
-    indptr: np.ndarray, neighbors: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def reduce_sparse_nodes(indptr: Array, neighbors: Array) -> tuple[Array, Array, Array, Array]:
     """Eliminate nodes with at most two neighbors, again and again.
 
     Returns the nodes in the order in which they left, their separators of shape (n, 2) (-1 where
@@ -93,9 +92,7 @@ def reduce_sparse_nodes(
 
 
 @kernel
-def _joined(
-    head: np.ndarray, after: np.ndarray, other: np.ndarray, gone: np.ndarray, v: int, both: int
-) -> bool:
+def _joined(head: Array, after: Array, other: Array, gone: Array, v: int, both: int) -> bool:
     """Whether v, one of two nodes with sum ``both``, is joined with the other; forgets the gone."""
     wanted = both - v
     last = -1
@@ -117,8 +114,8 @@ def _joined(
 
 @kernel
 def _alive(
-    head: np.ndarray, after: np.ndarray, other: np.ndarray, gone: np.ndarray, degree: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    head: Array, after: Array, other: Array, gone: Array, degree: Array
+) -> tuple[Array, Array]:
     """Neighbour lists of the nodes that are left."""
     n = len(head)
     indptr = np.zeros(n + 1, np.int64)
@@ -140,12 +137,12 @@ def _alive(
 
 @kernel
 def order_by_fill(
-    indptr: np.ndarray,
-    neighbors: np.ndarray,
-    starts: np.ndarray,
-    members: np.ndarray,
+    indptr: Array,
+    neighbors: Array,
+    starts: Array,
+    members: Array,
     widest: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[Array, Array, Array, Array]:
     """Eliminate the nodes of every part by least fill, as long as no separator exceeds ``widest``.
 
     The nodes of part p are ``members[starts[p]:starts[p + 1]]``. Returns the order (listed like
@@ -196,9 +193,7 @@ def order_by_fill(
 
 
 @kernel
-def _least_fill(
-    joined: np.ndarray, left: np.ndarray, degree: np.ndarray, fill: np.ndarray, widest: int
-) -> int:
+def _least_fill(joined: Array, left: Array, degree: Array, fill: Array, widest: int) -> int:
     """The node whose neighbors lack fewest edges among them, or -1 if all have too many."""
     best = -1
     for v in range(len(left)):
@@ -218,9 +213,7 @@ def _least_fill(
 
 
 @kernel
-def _eliminate(
-    joined: np.ndarray, degree: np.ndarray, fill: np.ndarray, v: int, around: np.ndarray
-) -> None:
+def _eliminate(joined: Array, degree: Array, fill: Array, v: int, around: Array) -> None:
     """Join the neighbors of v with each other and take v out."""
     for u in around:
         joined[u, v] = False
@@ -243,9 +236,7 @@ def _eliminate(
 
 
 @kernel
-def lay_out(
-    begin: np.ndarray, separators: np.ndarray, where: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def lay_out(begin: Array, separators: Array, where: Array) -> tuple[Array, Array]:
     """Sort every separator by ``where`` its nodes stand in the order; tell the place of each.
 
     The first of a separator is the parent; ``place`` counts 0 for the parent itself and 1, 2, ...

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from sidelight._kernels import kernel
+from sidelight._typing import Array
 
 # Below this an extra term e^rho cannot bring back what has underflowed beside 1.
 _MILD = 30.0
@@ -32,7 +33,7 @@ def log_add(a: float, b: float) -> float:
 
 
 @kernel
-def log_sum(values: np.ndarray) -> float:
+def log_sum(values: Array) -> float:
     """Return ``log Σ e^values``."""
     top = values.max()
     if top == -np.inf:
@@ -44,7 +45,7 @@ def log_sum(values: np.ndarray) -> float:
 
 
 @kernel
-def send(values: np.ndarray, coupling: float, maximum: bool, message: np.ndarray) -> None:
+def send(values: Array, coupling: float, maximum: bool, message: Array) -> None:
     """Message of an edge: ``log( Σ_{m != l} e^values[m] + e^(coupling + values[l]) )`` for every l.
 
     In O(k). The sum over the others is never a difference of nearly equal numbers: the largest
@@ -90,12 +91,12 @@ def send(values: np.ndarray, coupling: float, maximum: bool, message: np.ndarray
 
 @kernel
 def collect(
-    logphi: np.ndarray,
-    parent: np.ndarray,
-    coupling: np.ndarray,
+    logphi: Array,
+    parent: Array,
+    coupling: Array,
     maximum: bool,
-    inward: np.ndarray,
-    message: np.ndarray,
+    inward: Array,
+    message: Array,
 ) -> None:
     """Sweep from the leaves to the roots.
 
@@ -116,13 +117,13 @@ def collect(
 
 @kernel
 def distribute(
-    parent: np.ndarray,
-    coupling: np.ndarray,
-    inward: np.ndarray,
-    message: np.ndarray,
-    q: np.ndarray,
-    log_z: np.ndarray,
-    agree: np.ndarray,
+    parent: Array,
+    coupling: Array,
+    inward: Array,
+    message: Array,
+    q: Array,
+    log_z: Array,
+    agree: Array,
 ) -> None:
     """Sweep from the roots to the leaves: marginals, log Z at roots, P(node agrees with parent).
 
@@ -160,7 +161,7 @@ def distribute(
 
 
 @kernel
-def pick(scores: np.ndarray, uniform: float) -> int:
+def pick(scores: Array, uniform: float) -> int:
     """Draw a label with log-weights ``scores`` by a uniform number; the best one if it is < 0."""
     best = int(np.argmax(scores))
     if uniform < 0.0:
@@ -177,9 +178,7 @@ def pick(scores: np.ndarray, uniform: float) -> int:
 
 
 @kernel
-def read_labels(
-    parent: np.ndarray, coupling: np.ndarray, inward: np.ndarray, uniform: np.ndarray
-) -> np.ndarray:
+def read_labels(parent: Array, coupling: Array, inward: Array, uniform: Array) -> Array:
     """Labels from the roots to the leaves, each given its parent's: drawn, or the best ones.
 
     For the best labeling ``inward`` must come from maxima and ``uniform`` be negative.

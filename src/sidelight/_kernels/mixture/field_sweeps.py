@@ -12,10 +12,11 @@ import numpy as np
 
 from sidelight._kernels import kernel
 from sidelight._kernels.mixture.field import pick
+from sidelight._typing import Array
 
 
 @kernel
-def _normalise(scores: np.ndarray) -> None:
+def _normalise(scores: Array) -> None:
     """Turn log-weights into probabilities, in place."""
     top = scores.max()
     total = 0.0
@@ -28,13 +29,13 @@ def _normalise(scores: np.ndarray) -> None:
 
 @kernel
 def mean_field_sweeps(
-    logphi: np.ndarray,
-    indptr: np.ndarray,
-    neighbors: np.ndarray,
-    coupling: np.ndarray,
+    logphi: Array,
+    indptr: Array,
+    neighbors: Array,
+    coupling: Array,
     limit: float,
-    order: np.ndarray,
-    q: np.ndarray,
+    order: Array,
+    q: Array,
     tol: float,
     max_sweeps: int,
 ) -> int:
@@ -76,13 +77,13 @@ def mean_field_sweeps(
 
 @kernel
 def mean_field_bound(
-    logphi: np.ndarray,
-    indptr: np.ndarray,
-    neighbors: np.ndarray,
-    coupling: np.ndarray,
+    logphi: Array,
+    indptr: Array,
+    neighbors: Array,
+    coupling: Array,
     limit: float,
-    q: np.ndarray,
-) -> np.ndarray:
+    q: Array,
+) -> Array:
     """Terms of the bound ``H(q) + E_q[log weight]``, an edge shared by its two ends."""
     n, k = q.shape
     terms = np.zeros(n)
@@ -99,15 +100,15 @@ def mean_field_bound(
 
 @kernel
 def gibbs_sweep(
-    logphi: np.ndarray,
-    indptr: np.ndarray,
-    neighbors: np.ndarray,
-    coupling: np.ndarray,
-    labels: np.ndarray,
-    uniform: np.ndarray,
+    logphi: Array,
+    indptr: Array,
+    neighbors: Array,
+    coupling: Array,
+    labels: Array,
+    uniform: Array,
     share: float,
-    q: np.ndarray,
-    agree: np.ndarray,
+    q: Array,
+    agree: Array,
 ) -> None:
     """Draw every node given its neighbors, in every chain; add up the conditional distributions.
 

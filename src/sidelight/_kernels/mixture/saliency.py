@@ -17,6 +17,7 @@ import numba
 import numpy as np
 
 from sidelight._kernels import sum_kernel
+from sidelight._typing import Array
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93145751953125e-1
@@ -33,7 +34,7 @@ fused = numba.njit(cache=True, nogil=True, fastmath={"contract"})
 
 
 @fused
-def decay(t):  # type: ignore[no-untyped-def]
+def decay(t: float) -> float:
     """``exp(-|t|)`` to 1e-14, in operations that compilers run on several numbers at once."""
     x = -abs(t)
     x = x if x > -700.0 else -700.0
@@ -57,7 +58,9 @@ def decay(t):  # type: ignore[no-untyped-def]
 
 
 @fused
-def log_odds(y, mean, inverse, common_mean, common_inverse, offset):  # type: ignore[no-untyped-def]
+def log_odds(
+    y: float, mean: float, inverse: float, common_mean: float, common_inverse: float, offset: float
+) -> float:
     """``t``: how much better the component explains a value than the common density does."""
     gap = (y - mean) * inverse
     common_gap = (y - common_mean) * common_inverse
@@ -65,7 +68,7 @@ def log_odds(y, mean, inverse, common_mean, common_inverse, offset):  # type: ig
 
 
 @fused
-def probability(t):  # type: ignore[no-untyped-def]
+def probability(t: float) -> float:
     """``1 / (1 + e⁻ᵗ)``."""
     # np.divide, because the operator checks for zeros, which breaks up the loops around.
     likely = np.divide(1.0, 1.0 + decay(t))
@@ -73,7 +76,7 @@ def probability(t):  # type: ignore[no-untyped-def]
 
 
 @fused
-def add_squared_offsets(values, mean, inverse, out):  # type: ignore[no-untyped-def]
+def add_squared_offsets(values: Array, mean: Array, inverse: Array, out: Array) -> None:
     """Add ``-½ Σ_l ((y_l - μ_l) / σ_l)²`` to every row's entry."""
     d, n = values.shape
     for f in range(d):
@@ -84,7 +87,16 @@ def add_squared_offsets(values, mean, inverse, out):  # type: ignore[no-untyped-
 
 
 @fused
-def add_log_mixed(values, mean, inverse, common_mean, common_inverse, offset, product, out):  # type: ignore[no-untyped-def]
+def add_log_mixed(
+    values: Array,
+    mean: Array,
+    inverse: Array,
+    common_mean: Array,
+    common_inverse: Array,
+    offset: Array,
+    product: Array,
+    out: Array,
+) -> None:
     """Add ``Σ_l log(1 + eᵗ)`` to every row's entry; ``product`` is scratch space of n numbers."""
     d, n = values.shape
     for start in range(0, d, FACTORS):
@@ -108,9 +120,18 @@ def add_log_mixed(values, mean, inverse, common_mean, common_inverse, offset, pr
 
 
 @sum_kernel
-def add_relevant_moments(  # type: ignore[no-untyped-def]
-    values, mean, inverse, common_mean, common_inverse, offset, shares, mass, first, second
-):
+def add_relevant_moments(
+    values: Array,
+    mean: Array,
+    inverse: Array,
+    common_mean: Array,
+    common_inverse: Array,
+    offset: Array,
+    shares: Array,
+    mass: Array,
+    first: Array,
+    second: Array,
+) -> None:
     """Add up what is relevant to one component: weights, offsets from its mean, their squares."""
     d, n = values.shape
     for f in range(d):
@@ -136,7 +157,7 @@ def add_relevant_moments(  # type: ignore[no-untyped-def]
 
 
 @sum_kernel
-def add_moments(values, mean, shares, first, second):  # type: ignore[no-untyped-def]
+def add_moments(values: Array, mean: Array, shares: Array, first: Array, second: Array) -> None:
     """Add up weighted offsets from a mean and their squares."""
     d, n = values.shape
     for f in range(d):
@@ -151,21 +172,21 @@ def add_moments(values, mean, shares, first, second):  # type: ignore[no-untyped
 
 
 @sum_kernel
-def add_common_moments(  # type: ignore[no-untyped-def]
-    values,
-    means,
-    inverses,
-    common_mean,
-    common_inverse,
-    offsets,
-    shares,
-    counts,
-    of_rows,
-    relevant,
-    mass,
-    first,
-    second,
-):
+def add_common_moments(
+    values: Array,
+    means: Array,
+    inverses: Array,
+    common_mean: Array,
+    common_inverse: Array,
+    offsets: Array,
+    shares: Array,
+    counts: Array,
+    of_rows: Array,
+    relevant: Array,
+    mass: Array,
+    first: Array,
+    second: Array,
+) -> None:
     """Add up what is relevant to any component, and the moments of the rest.
 
     ``relevant`` are the sums of the posterior probabilities that a feature is relevant; ``mass``,

@@ -16,10 +16,11 @@ import numpy as np
 
 from sidelight._kernels import kernel
 from sidelight._kernels.mixture.field import pick
+from sidelight._typing import Array
 
 
 @kernel
-def _strides(begin: np.ndarray, place: np.ndarray, child: int, k: int, strides: np.ndarray) -> None:
+def _strides(begin: Array, place: Array, child: int, k: int, strides: Array) -> None:
     """How far the message of a child moves when a variable of its parent's table counts up."""
     strides[:] = 0
     step = 1
@@ -29,7 +30,7 @@ def _strides(begin: np.ndarray, place: np.ndarray, child: int, k: int, strides: 
 
 
 @kernel
-def _next(digits: np.ndarray, at: int, k: int, strides: np.ndarray) -> int:
+def _next(digits: Array, at: int, k: int, strides: Array) -> int:
     """Count the digits of an entry on by one; return where the next entry is at."""
     d = 0
     while d < len(digits):
@@ -44,9 +45,7 @@ def _next(digits: np.ndarray, at: int, k: int, strides: np.ndarray) -> int:
 
 
 @kernel
-def _add_message(
-    table: np.ndarray, size: int, k: int, message: np.ndarray, strides: np.ndarray
-) -> None:
+def _add_message(table: Array, size: int, k: int, message: Array, strides: Array) -> None:
     """Add a message to every entry of the table."""
     digits = np.zeros(len(strides), np.int64)
     at = 0
@@ -56,9 +55,7 @@ def _add_message(
 
 
 @kernel
-def _sum_onto(
-    table: np.ndarray, size: int, k: int, strides: np.ndarray, totals: np.ndarray
-) -> None:
+def _sum_onto(table: Array, size: int, k: int, strides: Array, totals: Array) -> None:
     """Sum the entries of a table of probabilities over all variables that have no stride."""
     digits = np.zeros(len(strides), np.int64)
     totals[:] = 0.0
@@ -69,9 +66,7 @@ def _sum_onto(
 
 
 @kernel
-def _own_table(
-    logphi: np.ndarray, coupling: np.ndarray, begin: np.ndarray, v: int, table: np.ndarray
-) -> int:
+def _own_table(logphi: Array, coupling: Array, begin: Array, v: int, table: Array) -> int:
     """Potential of v and its couplings with its separator; returns the size of the table."""
     k = len(logphi)
     size = k
@@ -90,17 +85,17 @@ def _own_table(
 
 @kernel
 def collect_tables(
-    logphi: np.ndarray,
-    begin: np.ndarray,
-    separators: np.ndarray,
-    place: np.ndarray,
-    coupling: np.ndarray,
-    children: np.ndarray,
-    child_begin: np.ndarray,
-    message_begin: np.ndarray,
+    logphi: Array,
+    begin: Array,
+    separators: Array,
+    place: Array,
+    coupling: Array,
+    children: Array,
+    child_begin: Array,
+    message_begin: Array,
     maximum: bool,
-    table: np.ndarray,
-    messages: np.ndarray,
+    table: Array,
+    messages: Array,
 ) -> None:
     """Messages from the first node eliminated to the last; that of a root is its log Z.
 
@@ -130,19 +125,19 @@ def collect_tables(
 
 @kernel
 def distribute_tables(
-    logphi: np.ndarray,
-    begin: np.ndarray,
-    separators: np.ndarray,
-    place: np.ndarray,
-    coupling: np.ndarray,
-    children: np.ndarray,
-    child_begin: np.ndarray,
-    message_begin: np.ndarray,
-    table: np.ndarray,
-    messages: np.ndarray,
-    q: np.ndarray,
-    log_z: np.ndarray,
-    agree: np.ndarray,
+    logphi: Array,
+    begin: Array,
+    separators: Array,
+    place: Array,
+    coupling: Array,
+    children: Array,
+    child_begin: Array,
+    message_begin: Array,
+    table: Array,
+    messages: Array,
+    q: Array,
+    log_z: Array,
+    agree: Array,
 ) -> None:
     """From the last node eliminated to the first: marginals, log Z at roots, P(both ends agree).
 
@@ -189,9 +184,7 @@ def distribute_tables(
 
 
 @kernel
-def _agreements(
-    table: np.ndarray, size: int, k: int, first: int, last: int, agree: np.ndarray
-) -> None:
+def _agreements(table: Array, size: int, k: int, first: int, last: int, agree: Array) -> None:
     """Probability that the first variable of a table equals each of the others."""
     agree[first:last] = 0.0
     for entry in range(size):
@@ -204,16 +197,16 @@ def _agreements(
 
 @kernel
 def read_tables(
-    logphi: np.ndarray,
-    begin: np.ndarray,
-    separators: np.ndarray,
-    coupling: np.ndarray,
-    children: np.ndarray,
-    child_begin: np.ndarray,
-    message_begin: np.ndarray,
-    messages: np.ndarray,
-    uniform: np.ndarray,
-) -> np.ndarray:
+    logphi: Array,
+    begin: Array,
+    separators: Array,
+    coupling: Array,
+    children: Array,
+    child_begin: Array,
+    message_begin: Array,
+    messages: Array,
+    uniform: Array,
+) -> Array:
     """Labels from the last node eliminated to the first, given the later ones: drawn, or the best.
 
     For the best labeling the messages must be maxima and ``uniform`` negative.

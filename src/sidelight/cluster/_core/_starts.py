@@ -194,32 +194,16 @@ def kmeans_plusplus(
     centers : ndarray of shape (n_clusters, n_features)
         Centers in the element type of the rows.
     """
-    centers = np.empty((n_clusters, source.n_features), dtype=source.dtype)
-    weights = (
-        np.ones(source.n_rows, dtype=source.dtype)
-        if sample_weight is None
-        else np.ascontiguousarray(sample_weight, dtype=source.dtype)
-    )
-    order = _order_by_content(source)
-    n_known = 0 if given is None else len(given)
-    if given is not None:
-        centers[:n_known] = given
-    elif n_clusters:
-        centers[0] = dense_rows(source, _draw(weights, order, 1, random_state))[0]
-        n_known = 1
-    if n_known >= n_clusters:
-        return centers
-    closest = np.full(source.n_rows, np.inf, dtype=source.dtype)
-    for center in centers[:n_known]:
-        _, closest = _join(source, weights, closest, center[None])
-    n_candidates = 2 + int(np.log(n_clusters))
-    for h in range(n_known, n_clusters):
+    n_candidates = 2 + int(np.log(max(n_clusters, 1)))
+
+    def best_of_some(weights: Array, order: Array, closest: Array) -> Array:
         drawn = _draw(closest * weights, order, n_candidates, random_state)
         candidates = dense_rows(source, drawn)
         potentials, _ = _join(source, weights, closest, candidates)
-        centers[h] = candidates[np.argmin(potentials)]
-        _, closest = _join(source, weights, closest, centers[h : h + 1])
-    return centers
+        best: Array = candidates[np.argmin(potentials)]
+        return best
+
+    return _choose_in_turn(source, n_clusters, random_state, best_of_some, given, sample_weight)
 
 
 def farthest_first(
@@ -238,23 +222,46 @@ def farthest_first(
 
     The parameters are those of :func:`kmeans_plusplus`; a row of weight 0 is no center.
     """
+
+    def farthest(weights: Array, order: Array, closest: Array) -> Array:
+        # Of equally far rows the first in an order that does not depend on the table's.
+        row = order[np.argmax(np.where(weights > 0, closest, -1)[order])]
+        return dense_rows(source, [row])[0]
+
+    return _choose_in_turn(source, n_clusters, random_state, farthest, given, sample_weight)
+
+
+def _choose_in_turn(
+    source: RowSource,
+    n_clusters: int,
+    random_state: np.random.RandomState,
+    choose: Callable[[Array, Array, Array], Array],
+    given: Array | None,
+    sample_weight: Array | None,
+) -> Array:
+    """Choose one center after the other, behind those given; the first of all is drawn.
+
+    ``choose`` gets the weights of the rows, their order by content and their squared distances
+    to the nearest center so far.
+    """
     centers = np.empty((n_clusters, source.n_features), dtype=source.dtype)
+    n_given = 0 if given is None else min(len(given), n_clusters)
+    if given is not None:
+        centers[:n_given] = given[:n_given]
+    if n_given == n_clusters:
+        return centers
     weights = np.ones(source.n_rows, dtype=source.dtype)
     if sample_weight is not None:
         weights[:] = sample_weight
     order = _order_by_content(source)
-    n_given = 0 if given is None else min(len(given), n_clusters)
     closest = np.full(source.n_rows, np.inf, dtype=source.dtype)
     for h in range(n_clusters):
-        if given is not None and h < n_given:
-            centers[h] = given[h]
-        elif h == 0:
+        if h > 0:
+            _, closest = _join(source, weights, closest, centers[h - 1 : h])
+        if h == n_given == 0:
             centers[0] = dense_rows(source, _draw(weights, order, 1, random_state))[0]
-        else:
-            # Of equally far rows the first in an order that does not depend on the table's.
-            farthest = order[np.argmax(np.where(weights > 0, closest, -1)[order])]
-            centers[h] = dense_rows(source, [farthest])[0]
-        _, closest = _join(source, weights, closest, centers[h : h + 1])
+        elif h >= n_given:
+            centers[h] = choose(weights, order, closest)
     return centers
 
 
