@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from sidelight import Constraints
 from sidelight.assignment import assign_sized
-from sidelight.cluster import BalancedKMeans, KMeans, SphericalKMeans
+from sidelight.cluster import BalancedKMeans, KMeans, SoftBalancedKMeans, SphericalKMeans
 from sidelight.cluster.balanced._populate import populate, refine
 from sidelight.cluster.balanced._sample_size import sample_size
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -324,17 +324,22 @@ def test_bad_parameters(uneven, params, message):
         BalancedKMeans(3, **params).fit(uneven[0])
 
 
-def test_zero_rows_matter_for_directions_only(uneven):
+BOTH = pytest.mark.parametrize("method", [BalancedKMeans, SoftBalancedKMeans])
+
+
+@BOTH
+def test_zero_rows_matter_for_directions_only(uneven, method):
     X = uneven[0].copy()
     X[7] = 0
-    BalancedKMeans(3, n_init=1, random_state=0).fit(X)
+    method(3, n_init=1, random_state=0).fit(X)
     with pytest.raises(SidelightError, match="Row 7 is all zeros"):
-        BalancedKMeans(3, geometry="cosine").fit(X)
+        method(3, geometry="cosine").fit(X)
 
 
-def test_constraints_are_counted_not_used(uneven):
+@BOTH
+def test_constraints_are_counted_not_used(uneven, method):
     X, y = uneven
     known = Constraints.sample(y, 100, random_state=0)
     with pytest.warns(ConstraintWarning, match="SizeConstrainedKMeans uses sizes and pairs"):
-        model = BalancedKMeans(4, balance=1.0, random_state=0).fit(X, constraints=known)
+        model = method(4, random_state=0).fit(X, constraints=known)
     assert model.n_violations_ == known.violations(model.labels_).n > 0

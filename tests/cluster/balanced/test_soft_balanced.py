@@ -10,11 +10,9 @@ from scipy import sparse
 from scipy.optimize import linprog, minimize
 from sklearn.datasets import make_blobs
 
-from sidelight import Constraints
 from sidelight.cluster import SoftBalancedKMeans
 from sidelight.cluster.balanced import _sinkhorn
 from sidelight.cluster.balanced._sinkhorn import balance, memberships
-from sidelight.exceptions import ConstraintWarning, SidelightError
 
 
 def equal(k):
@@ -258,19 +256,3 @@ def test_new_rows_without_and_with_multipliers(uneven):
 def test_bad_parameters(uneven, params, message):
     with pytest.raises(ValueError, match=message):
         SoftBalancedKMeans(3, **params).fit(uneven[0])
-
-
-def test_zero_rows_matter_for_directions_only(uneven):
-    X = uneven[0].copy()
-    X[7] = 0
-    SoftBalancedKMeans(3, n_init=1, random_state=0).fit(X)
-    with pytest.raises(SidelightError, match="Row 7 is all zeros"):
-        SoftBalancedKMeans(3, geometry="cosine").fit(X)
-
-
-def test_constraints_are_counted_not_used(uneven):
-    X, y = uneven
-    known = Constraints.sample(y, 100, random_state=0)
-    with pytest.warns(ConstraintWarning, match="SizeConstrainedKMeans uses sizes and pairs"):
-        model = SoftBalancedKMeans(4, random_state=0).fit(X, constraints=known)
-    assert model.n_violations_ == known.violations(model.labels_).n > 0

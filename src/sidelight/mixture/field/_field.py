@@ -163,10 +163,6 @@ class ConstraintField:
             count[inference.name] = count.get(inference.name, 0) + len(inference.nodes)
         return count
 
-    def is_exact(self, k: int) -> bool:
-        """Whether nothing is approximated when there are ``k`` labels."""
-        return self.n_dropped(k) == 0
-
     def n_dropped(self, k: int) -> int:
         """Edges that are not summed over exactly when there are ``k`` labels."""
         return int((~exact_edges(self._links, self._plan(k))).sum())
