@@ -23,12 +23,16 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.pages import refresh, write_page
 
 Row = dict[str, Any]
+Result = TypeVar("Result")
 
 HERE = Path(__file__).parent
 
@@ -40,24 +44,40 @@ def clock(work: Callable[[], Any]) -> float:
     return time.perf_counter() - started
 
 
+def apart(work: Callable[..., Result], *args: Any, **params: Any) -> Result:
+    """Run a function of a module in a process of its own, which stays for the next one.
+
+    Peers run there and tell the seconds of their fit alone: some change the settings of NumPy for
+    the whole process, in which our fits would then fail.
+    """
+    return _other_process().submit(work, *args, **params).result()
+
+
+@cache
+def _other_process() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+
+
 def compare(
     case: str,
     ours: Callable[[], Any],
     theirs: Callable[[], Any],
     *,
     peer: str,
+    seconds_of: Callable[[Any], float] | None = None,
     limit: float | None = None,
     repeats: int = 3,
     **facts: Any,
 ) -> Row:
     """Time both sides by turns, so that a busy moment of the machine hits both.
 
-    The ratio is that of the best times; ``median ratio`` is that of the medians.
+    The ratio is that of the best times; ``median ratio`` is that of the medians. A peer that runs
+    :func:`apart` returns its own seconds; ``seconds_of`` finds them in what ``theirs`` returns.
     """
     our_times, their_times = [], []
     for _ in range(repeats):
         our_times.append(clock(ours))
-        their_times.append(clock(theirs))
+        their_times.append(clock(theirs) if seconds_of is None else seconds_of(theirs()))
     row: Row = {
         "case": case,
         "peer": peer,
@@ -144,7 +164,7 @@ def main() -> None:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(known)}")
     names = options.names or list(known)
     if len(names) > 1:
-        # Each in a process of its own: some peers change the settings of NumPy for good.
+        # Each in a process of its own, whose memory is that of this benchmark alone.
         flags = [flag for flag in ("--quick", "--keep") if getattr(options, flag[2:])]
         command = [sys.executable, "-m", "benchmarks.harness"]
         failed = [name for name in names if subprocess.run([*command, name, *flags]).returncode]

@@ -9,12 +9,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from benchmarks.harness import Row, clock, compare
+from benchmarks.cluster.peers import Links, active_semi, htcopkmeans
+from benchmarks.harness import Row, apart, clock, compare
 from sklearn.datasets import load_digits, load_iris
 
 from sidelight import Constraints
@@ -68,32 +69,11 @@ def half_and_half(y: np.ndarray, m: int, rng: np.random.Generator) -> Constraint
 # ------------------------------------------------------------------ digits, side by side
 
 
-def with_given_centers(cls: Any, centers: np.ndarray) -> Any:
-    """Let a peer start at given centres, and count its iterations."""
-
-    class Peer(cls):  # type: ignore[misc]
-        n_iterations = 0
-
-        def _init_cluster_centers(self, X: np.ndarray) -> np.ndarray:
-            return centers.copy()
-
-        def _initialize_cluster_centers(self, X: np.ndarray, neighborhoods: Any) -> np.ndarray:
-            return centers.copy()
-
-        def _get_cluster_centers(self, X: np.ndarray, labels: np.ndarray) -> np.ndarray:
-            self.n_iterations += 1
-            return super()._get_cluster_centers(X, labels)
-
-    return Peer
-
-
 def digits(name: str, quick: bool) -> Row:
     """Time per iteration and objective on digits with 500 constraints, several draws."""
-    from active_semi_clustering.semi_supervised import pairwise_constraints as peers
-
     X, y = load_digits(return_X_y=True)
     weight = float(X.var(axis=0).sum())
-    cls, peer_cls = {"PCKMeans": PCKMeans, "COPKMeans": COPKMeans}[name], getattr(peers, name)
+    cls = {"PCKMeans": PCKMeans, "COPKMeans": COPKMeans}[name]
     params, peer_params = ({"penalty": weight}, {"w": weight}) if cls is PCKMeans else ({}, {})
     times, their_times, gaps, best_gaps = [], [], [], []
     n_draws = 2 if quick else 5
@@ -106,13 +86,11 @@ def digits(name: str, quick: bool) -> Row:
         times.append(min(fits) / model.n_iter_)
         # It visits rows in another random order every time and hardly ever stands still: we compare
         # after as many iterations as we need.
-        peer = with_given_centers(peer_cls, centers)(
-            n_clusters=10, max_iter=model.n_iter_, **peer_params
-        )
-        seconds = fit_peer(peer, X, known, seed)
-        their_times.append(seconds / max(peer.n_iterations, 1))
-        if hasattr(peer, "labels_"):
-            theirs = objective(X, peer.labels_, known, weight)
+        loop = {"n_clusters": 10, "max_iter": model.n_iter_, **peer_params}
+        peer = apart(active_semi, name, X, links_of(known), seed, centers, **loop)
+        their_times.append(peer.seconds / peer.n_iter)
+        if peer.labels is not None:
+            theirs = objective(X, peer.labels, known, weight)
             gaps.append(objective(X, model.labels_, known, weight) / theirs)
             ten_starts = cls(10, random_state=seed, **params).fit(X, constraints=known)
             best_gaps.append(objective(X, ten_starts.labels_, known, weight) / theirs)
@@ -137,16 +115,9 @@ def entailed(known: Constraints) -> Constraints:
     )
 
 
-def fit_peer(peer: Any, X: np.ndarray, known: Constraints, seed: int) -> float:
-    """Seconds of the peer's fit; without labels if it failed, in whatever way."""
-    np.random.seed(seed)  # noqa: NPY002  the peer draws from the global state
-    links = {"ml": known.must_link.tolist(), "cl": known.cannot_link.tolist()}
-    started = time.perf_counter()
-    try:
-        peer.fit(X, **links)
-    except Exception as error:
-        print(f"The peer failed: {type(error).__name__}")
-    return time.perf_counter() - started
+def links_of(known: Constraints) -> Links:
+    """Return the pairs as the peers take them."""
+    return known.must_link.tolist(), known.cannot_link.tolist()
 
 
 def objective(X: np.ndarray, labels: np.ndarray, known: Constraints, weight: float) -> float:
@@ -170,12 +141,12 @@ def failing(quick: bool) -> list[Row]:
         ),
         PEER: labels_of_peer,
     }
-    try:
-        import htcopkmeans  # noqa: F401
-    except ImportError:
+    if find_spec("htcopkmeans") is None:
         print("htcopkmeans is not installed and left out.")
     else:
-        contestants["htcopkmeans"] = labels_of_htcopkmeans
+        contestants["htcopkmeans"] = lambda X, seed, known: (
+            apart(htcopkmeans, X, links_of(known), seed, 3).labels
+        )
     rows = []
     for m in (50, 100, 200):
         draws = [Constraints.sample(y, m, random_state=seed) for seed in range(5 if quick else 20)]
@@ -200,18 +171,5 @@ def labels_of_ours(variant: str, X: np.ndarray, seed: int, known: Constraints) -
 
 
 def labels_of_peer(X: np.ndarray, seed: int, known: Constraints) -> Any:
-    from active_semi_clustering.semi_supervised.pairwise_constraints import COPKMeans as Peer
-
-    peer = Peer(n_clusters=3, max_iter=10)
-    fit_peer(peer, X, known, seed)
-    return getattr(peer, "labels_", None)
-
-
-def labels_of_htcopkmeans(X: np.ndarray, seed: int, known: Constraints) -> Any:
-    import random
-
-    from htcopkmeans.cop_kmeans import cop_kmeans
-
-    random.seed(seed)
-    pairs = known.must_link.tolist(), known.cannot_link.tolist()
-    return cop_kmeans(X.tolist(), 3, *pairs, max_iter=10)[0]
+    loop = {"n_clusters": 3, "max_iter": 10}
+    return apart(active_semi, "COPKMeans", X, links_of(known), seed, None, **loop).labels

@@ -15,14 +15,9 @@ import time
 from typing import Any
 
 import numpy as np
-from benchmarks.cluster.bench_constrained import (
-    PEER,
-    entailed,
-    fit_peer,
-    half_and_half,
-    with_given_centers,
-)
-from benchmarks.harness import Row, clock
+from benchmarks.cluster.bench_constrained import PEER, entailed, half_and_half, links_of
+from benchmarks.cluster.peers import active_semi
+from benchmarks.harness import Row, apart, clock
 from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits
 
@@ -39,8 +34,6 @@ def run(quick: bool) -> list[Row]:
 
 def digits(quick: bool) -> Row:
     """Time per iteration and objective, several draws."""
-    from active_semi_clustering.semi_supervised.pairwise_constraints import MPCKMeans as Peer
-
     X, y = load_digits(return_X_y=True)
     X = X[:, X.var(axis=0) > 0]  # the peer divides by the scatter of every feature
     times, their_times, gaps, n_failed = [], [], [], 0
@@ -52,11 +45,11 @@ def digits(quick: bool) -> Row:
         model.fit(X, constraints=known)  # compile first
         ours = min(clock(lambda: model.fit(X, constraints=known)) for _ in range(3))  # noqa: B023
         times.append(ours / model.n_iter_)
-        peer: Any = with_given_centers(Peer, centers)(n_clusters=10, max_iter=n_iter)
-        theirs = fit_peer(peer, X, known, seed)
-        their_times.append(theirs / max(peer.n_iterations, 1))
-        if hasattr(peer, "labels_"):
-            values = [objective(X, labels, known) for labels in (model.labels_, peer.labels_)]
+        loop = {"n_clusters": 10, "max_iter": n_iter}
+        peer = apart(active_semi, "MPCKMeans", X, links_of(known), seed, centers, **loop)
+        their_times.append(peer.seconds / peer.n_iter)
+        if peer.labels is not None:
+            values = [objective(X, labels, known) for labels in (model.labels_, peer.labels)]
             gaps.append(f"{values[0]:,.0f} / {values[1]:,.0f}")
         else:
             n_failed += 1

@@ -14,7 +14,8 @@ import resource
 from typing import Any
 
 import numpy as np
-from benchmarks.harness import Row, clock, compare
+from benchmarks.cluster.peers import kmeans_constrained, sized_labels
+from benchmarks.harness import Row, apart, clock, compare
 from sklearn.metrics.pairwise import euclidean_distances
 
 from sidelight.assignment import assign_sized
@@ -49,34 +50,31 @@ def groups(n: int, d: int, k: int, dtype: Any) -> np.ndarray:
 
 
 def beside_peer(n: int, d: int, k: int, iterations: int, repeats: int, balanced: bool) -> Row:
-    from k_means_constrained import KMeansConstrained
-
     X = groups(n, d, k, np.float64)
     centers = X[np.random.default_rng(1).choice(n, k, replace=False)]
     low, high = bounds(n, k, balanced)
     same = {"init": centers, "n_init": 1, "max_iter": iterations, "tol": 0.0}
     ours = SizeConstrainedKMeans(k, min_size=low, max_size=high, **same)
-    theirs = KMeansConstrained(k, size_min=low, size_max=high, n_jobs=1, **same)
+    theirs = apart(kmeans_constrained, X, k, low, high, **same)
     ours.fit(X)  # compile first
     row = compare(
         f"n={n:,}, d={d}, k={k}, {'balanced' if balanced else 'half to twice the mean'}, "
         f"{iterations} iterations",
         lambda: ours.fit(X),
-        lambda: theirs.fit(X),
+        lambda: apart(kmeans_constrained, X, k, low, high, **same),
         peer=PEER,
+        seconds_of=lambda fit: fit.seconds,
         limit=1 / 20,
         repeats=repeats,
         **cost_at(X, centers, low, high),
     )
-    return {**row, "objective ratio": ours.inertia_ / theirs.inertia_}
+    return {**row, "objective ratio": ours.inertia_ / theirs.inertia}
 
 
 def cost_at(X: np.ndarray, centers: np.ndarray, low: int, high: int) -> dict[str, float]:
     """Cost of our assignment over that of the peer, at the same centres."""
-    from k_means_constrained.k_means_constrained_ import _labels_constrained
-
     k = len(centers)
-    labels, _ = _labels_constrained(X, centers, low, high, distances=np.empty(len(X)))
+    labels = apart(sized_labels, X, centers, low, high)
     plain = euclidean_distances(X, centers)
     rows = np.arange(len(X))
     lower, upper = np.full(k, low), np.full(k, high)

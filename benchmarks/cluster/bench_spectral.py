@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import resource
 import warnings
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import numpy as np
-from benchmarks.harness import Row, clock, compare
+from benchmarks.harness import Row, apart, clock, compare
 from sklearn.cluster import SpectralClustering as Peer
 from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_limits
@@ -81,8 +79,7 @@ def with_constraints(W: object, y: np.ndarray) -> Row:
 
 def landmarks(n: int) -> Row:
     """In a process of its own, whose largest memory is that of this work alone."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        seconds, gigabytes, cut = pool.submit(fit_landmarks, n).result()
+    seconds, gigabytes, cut = apart(fit_landmarks, n)
     return {
         "case": f"landmarks, n={n:,}, d=10, k=10",
         "seconds": seconds,
