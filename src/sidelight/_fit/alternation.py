@@ -7,6 +7,7 @@ method; history, progress, Ctrl-C and a step that does not pay are handled here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -81,6 +82,9 @@ def alternate(
 ) -> Alternation[State]:
     """Alternate between evaluation and update from the given parameters.
 
+    An update after which the objective is not a number ends the loop, without convergence, at the
+    evaluation before.
+
     Parameters
     ----------
     parameters : object
@@ -109,18 +113,22 @@ def alternate(
     history: list[float] = []
     now: State | None = None
     n_updates = 0
-    converged = False
+    converged = lost = False
 
     def advance() -> bool:
-        """Evaluate the parameters, and return whether the loop has converged."""
-        nonlocal now, parameters
+        """Evaluate the parameters, and return whether the loop is at its end."""
+        nonlocal now, parameters, lost
         before, new = now, evaluate(parameters, now)
-        if reject_rises and before is not None and not new.objective <= before.objective:
-            parameters = before.parameters
-            return True
+        if before is not None and not math.isnan(before.objective):
+            lost = math.isnan(new.objective)
+            if lost or (reject_rises and new.objective > before.objective):
+                parameters = before.parameters
+                return True
         now = new
         history.append(new.objective)
-        return before is not None and stop(before, new, history)
+        if before is None or (math.isnan(before.objective) and not math.isnan(new.objective)):
+            return False  # nothing to compare with
+        return stop(before, new, history)
 
     with fit_progress(description, max_iter, verbose=verbose) as progress:
         for _ in range(max_iter):
@@ -142,6 +150,6 @@ def alternate(
         history=np.array(history),
         n_iter=progress.n_steps,
         n_updates=n_updates,
-        converged=converged and not progress.interrupted,
+        converged=converged and not lost and not progress.interrupted,
         interrupted=progress.interrupted,
     )

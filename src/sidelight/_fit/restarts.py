@@ -5,6 +5,7 @@ The results are the same in either case, to the last bit: every restart has its 
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sidelight import _progress
+from sidelight._fit.lowest import is_lower, not_a_number
 from sidelight._progress import FitProgress, wait_for
 from sidelight.engine import RowSource, get_threads, threads
 from sidelight.engine._threads import one_thread_blas
@@ -62,7 +64,8 @@ def best_restart(
 ) -> Result:
     """Run ``n_init`` restarts with different seeds and return the best of them.
 
-    Of restarts that are equally good up to rounding the first is kept. After an interruption that
+    Of restarts that are equally good up to rounding the first is kept; one whose objective is not a
+    number never is. After an interruption that
     keeps the best so far, no further restart is run.
 
     Parameters
@@ -87,11 +90,16 @@ def best_restart(
 
 
 def best_of(results: Sequence[Result]) -> Result:
-    """Return the best of several restarts; of those that are equal up to rounding, the first."""
+    """Return the best of several restarts; of those that are equal up to rounding, the first.
+
+    A restart whose objective is not a number is never the best; it is an error if all are such.
+    """
     best, *others = results
     for result in others:
-        if result.objective < best.objective - ROUNDING * abs(best.objective):
+        if is_lower(result.objective, best.objective, margin=ROUNDING):
             best = result
+    if math.isnan(best.objective):
+        raise not_a_number("restarts")
     return best
 
 

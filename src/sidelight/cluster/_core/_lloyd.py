@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.alternation import Alternation, alternate
 from sidelight._fit.checks import check_weights
+from sidelight._fit.lowest import is_lower
 from sidelight._fit.moments import moments
 from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
 from sidelight._fit.tiles import EqualWeights
@@ -217,7 +218,7 @@ def lloyd(
         centers = result.centers.copy()
         centers[empty[: len(points)]] = points
         again = run(centers, result.n_iter)
-        if again.objective >= result.objective:
+        if not is_lower(again.objective, result.objective):
             break
         result = dataclasses.replace(
             again,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sidelight._fit.lowest import is_lower
 from sidelight._typing import Array
 from sidelight.cluster.balanced._competition import Clusters, Rule, Stream, add_up_clusters
 from sidelight.cluster.directional._directions import onto_sphere
@@ -87,7 +88,7 @@ class _Competition:
             "centers": centers,
             "clusters": found,
             "objective": objective,
-            "best": best if best is not None and best.objective <= objective else None,
+            "best": None if best is None or is_lower(objective, best.objective) else best,
         }
 
 

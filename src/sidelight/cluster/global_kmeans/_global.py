@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from sidelight._fit.lowest import lowest
 from sidelight._fit.moments import moments
 from sidelight._fit.parameters import ArrayLike, Auto, Count, NonNegative, estimator
 from sidelight._progress import FitProgress
@@ -293,7 +294,7 @@ class _Solutions:
         }
         if model.search == "fast":
             gains = candidate_gains(self.points, centers, candidates, **show)
-            return None if gains is None else np.vstack([centers, candidates[np.argmax(gains)]])
+            return self._with(centers, None if gains is None else -gains)
         errors = trial_errors(
             self.points,
             centers,
@@ -302,7 +303,13 @@ class _Solutions:
             largest_move=self.largest_move,
             **show,
         )
-        return None if errors is None else np.vstack([centers, candidates[np.argmin(errors)]])
+        return self._with(centers, errors)
+
+    def _with(self, centers: Array, values: Array | None) -> Array | None:
+        """Add the candidate of the lowest value; ``None`` where there are no values."""
+        if values is None:
+            return None
+        return np.vstack([centers, self.candidates[lowest(values, "candidates")]])
 
 
 def _merge_equal(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sidelight._fit.lowest import lowest
 from sidelight._kernels.cluster.insertion import removal_losses
 from sidelight._typing import Array
 from sidelight.cluster.global_kmeans._insertion import (
@@ -168,7 +169,7 @@ class Trials:
         if found is None:
             return None
         ends, errors = found
-        best = int(np.argmin(errors))
+        best = lowest(errors, "trial runs")
         return ends[best], float(errors[best])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from sidelight._fit.lowest import lowest
 from sidelight._kernels.assignment.augmenting import assign_in_order
 from sidelight._kernels.assignment.coloring import compress_edges, degeneracy_order
 from sidelight._kernels.cluster.icm import conditional_modes, labeled_total
@@ -142,7 +143,8 @@ class GreedyAssignment:
                 candidates += self._greedy(cost, order)
         if not candidates:
             candidates.append(assign(cost, self._edges, time_limit=self._time_limit).labels)
-        self._last = min(candidates, key=lambda labels: labeled_total(cost, labels)).copy()
+        totals = (labeled_total(cost, labels) for labels in candidates)
+        self._last = candidates[lowest(totals, "assignments")].copy()
         # Single components to cheaper admissible clusters: conflicts are infinite couplings.
         conditional_modes(
             cost,

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from sidelight._fit.lowest import lowest
 from sidelight._kernels.cluster.sweep import sweep_cuts
 from sidelight._typing import Array
 from sidelight.cluster.spectral._nystroem import Extension
@@ -86,7 +87,7 @@ def recursive_labels(
         open_ones = [split for split in possible if split is not None and split.cost <= max_cost]
         if not open_ones:
             break
-        best = min(open_ones, key=lambda split: split.cost)
+        best = open_ones[lowest((split.cost for split in open_ones), "splits")]
         best = Split(**{**vars(best), "new": new})
         labels[best.leaving] = new
         done.append(best)
@@ -128,7 +129,7 @@ def best_split(
         extension = Extension(vector, values[1:])
     order = np.argsort(vector[:, 0], kind="stable")
     costs = split_costs(inside, order, objective)
-    best = int(np.argmin(costs))
+    best = lowest(costs, "splits")
     threshold = float(vector[order[best : best + 2], 0].mean())
     return Split(part, -1, float(costs[best]), rows, rows[order[: best + 1]], extension, threshold)
 
@@ -139,7 +140,7 @@ def split_costs(graph: sparse.csr_array, order: Array, objective: str) -> Array:
     cut = sweep_cuts(graph.data, graph.indices, graph.indptr, order)
     n = len(order)
     volume = np.cumsum(degree[order])[:-1]
-    other = degree.sum() - volume
+    other = np.cumsum(degree[order[::-1]])[-2::-1]  # a difference would round to 0 and below
     size = np.arange(1, n)
     with np.errstate(divide="ignore", invalid="ignore"):
         if objective == "cut":

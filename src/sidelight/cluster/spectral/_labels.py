@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
+from sidelight._fit.lowest import lowest
 from sidelight._typing import Array
 
 #: Quality of alignment that counts as the same.
@@ -107,7 +108,7 @@ def align(vectors: Array, start: Array | None = None) -> tuple[float, Array]:
     rng = np.random.RandomState(0)
     angles = [np.zeros(len(planes)), *rng.uniform(0, np.pi, (ALIGN_STARTS, len(planes)))]
     ends = [minimize(cost, start, jac=True, method="L-BFGS-B") for start in angles]
-    found = min(ends, key=lambda end: float(end.fun))
+    found = ends[lowest((float(end.fun) for end in ends), "rotations")]
     return float(found.fun), X @ _rotation(found.x, planes, k)[0]
 
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sidelight._fit.lowest import is_lower
 from sidelight._fit.parameters import ArrayLike, Count, FinitePositive, NonNegative, estimator
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import (
@@ -260,7 +261,7 @@ class SpectralClustering(_SpectralBase):
         for width in widths:
             graph = self._build_graph(rows, known, width)
             distortions.append(self._distortion(graph[0], k, np.random.RandomState(seed)))
-            if best is None or not best[0] <= distortions[-1]:
+            if best is None or is_lower(distortions[-1], best[0]):
                 best = (distortions[-1], graph)
         self.search_ = {"sigma": np.array(widths), "distortion": np.array(distortions)}
         if best is None or np.isnan(best[0]):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from sidelight._fit.lowest import is_lower
 from sidelight._fit.restarts import fit_progress
 from sidelight._progress import FitProgress
 from sidelight._typing import Array
@@ -88,7 +89,7 @@ class Descent:
     def accept(self, theta: Array, value: float) -> float:
         """Take a step that lowers the objective; return what it gained."""
         gain = self.history[-1] - value
-        if gain >= 0:
+        if gain >= 0 or is_lower(value, self.history[-1]):
             self.theta = theta.copy()
             self.history.append(value)
         self.n_iter += 1
@@ -121,7 +122,7 @@ def descend_in_stages(
                 other = Descent(repaired)
                 _solve(at_stage, other, stage.tol, solver, max_iter, progress)
                 other.n_iter += descent.n_iter
-                if other.objective < descent.objective:
+                if is_lower(other.objective, descent.objective):
                     vars(descent).update(vars(other))
                 descent.n_iter = other.n_iter
     descent.interrupted = progress.interrupted
@@ -148,7 +149,7 @@ def _solve(
     descent.history = [value]
     steepest = float(np.max(np.abs(gradient)))
     descent.converged = steepest == 0
-    if descent.converged:
+    if descent.converged or not np.isfinite(value + steepest):
         return
     # The small products of the solvers cost most when many threads wait for each other.
     with one_thread_blas:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sidelight._fit.lowest import is_lower
 from sidelight._typing import Array
 from sidelight.mixture.discriminative._objective import Objective
 
@@ -37,9 +38,9 @@ def recover_lost(objective: Objective, theta: Array) -> Array | None:
             continue
         halved = split_component(objective, theta, component, int(parent))
         value = objective.value_and_gradient(halved)[0]
-        if best is None or value < best[0]:
+        if best is None or is_lower(value, best[0]):
             best = value, halved
-        if value < before:
+        if is_lower(value, before):
             break
     return None if best is None else best[1]
 

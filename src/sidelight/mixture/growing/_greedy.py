@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from sidelight._fit.lowest import lowest
 from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity, estimator
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
@@ -33,7 +34,7 @@ class Path:
     @property
     def objective(self) -> float:
         """Criterion of the best mixture."""
-        return min(self.criteria)
+        return self.criteria[lowest(self.criteria, "numbers of components")]
 
     @property
     def interrupted(self) -> bool:
@@ -168,7 +169,7 @@ class GreedyMixture(GaussianBase):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        chosen = int(np.argmin(path.criteria)) + 1
+        chosen = lowest(path.criteria, "numbers of components") + 1
         return _until(path.steps[:chosen])
 
     def _grow(
@@ -193,7 +194,7 @@ class GreedyMixture(GaussianBase):
         ):
             path.steps.append(step)
             path.criteria.append(_criterion(self.selection, step.result, source.n_rows))
-            worse = len(path.criteria) - 1 - int(np.argmin(path.criteria))
+            worse = len(path.criteria) - 1 - lowest(path.criteria, "numbers of components")
             if len(path.steps) == self.n_components:
                 break
             if self.selection is not None and worse >= PATIENCE:

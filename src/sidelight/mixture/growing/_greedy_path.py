@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import logsumexp
 
+from sidelight._fit.lowest import is_lower, lowest, not_a_number
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core import EMResult, em, log_joint_blocks
@@ -76,7 +77,7 @@ def greedy_path(
     weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
     components, log_weights = whole, np.zeros(1)
     tried: dict[str, int] = {}
-    before = np.inf
+    before = np.nan
     while True:
         result = em(
             source,
@@ -88,7 +89,9 @@ def greedy_path(
             description=f"{description}, {len(log_weights)} components",
             verbose=verbose,
         )
-        if not result.objective < before:
+        if not is_lower(result.objective, before):
+            if np.isnan(before):
+                raise not_a_number("mixtures")
             return
         yield Step(result, tried)
         if result.interrupted:
@@ -127,7 +130,7 @@ def best_candidate(
     kept, tried = _sound(grown, whole, int(np.count_nonzero(mixture.owner >= 0)))
     if not len(kept):
         return None, tried
-    best = replace(kept.pick(np.argmax(kept.gains, keepdims=True)), owner=0)
+    best = replace(kept.pick(np.array([lowest(-kept.gains, "candidates")])), owner=0)
     (best,) = partial_em(
         mixture.everywhere(), [best], max_iter=CANDIDATE_ITERATIONS, tol=CANDIDATE_TOL
     )

@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from sidelight._fit.alternation import Alternation, alternate
+from sidelight._fit.lowest import is_lower
 from sidelight._kernels.mixture.componentwise import all_shares, component_shares
 from sidelight._typing import Array
 from sidelight.engine import RowSource
@@ -112,7 +113,11 @@ class Search:
     @property
     def best(self) -> Alternation[Sweep]:
         """The stage of the shortest message; of equals, that with fewer components."""
-        return min(reversed(self.stages), key=lambda stage: stage.last.objective)
+        best, *others = reversed(self.stages)
+        for stage in others:
+            if is_lower(stage.objective, best.objective):
+                best = stage
+        return best
 
     @property
     def objective(self) -> float:
