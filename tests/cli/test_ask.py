@@ -266,7 +266,7 @@ def test_what_is_known_beforehand_is_not_asked(piped):
         (["--budget", -1], 2, "--budget"),
         (["-o", "nowhere/labels.csv"], 1, "does not exist"),
         (["--report", "report.pdf"], 1, "should end in .html"),
-        (["--answers", "things.csv"], 1, "things.csv"),
+        (["--answers", "things.csv"], 2, "things.csv"),
         (["--method", "magic"], 1, "no method 'magic'"),
     ],
 )

@@ -214,7 +214,7 @@ def test_a_full_disk_leaves_the_old_files_and_no_others(orchard, run, monkeypatc
         "render_report": "sidelight.report",
     }[fails]
     monkeypatch.setattr(f"{module}.{fails}", full_disk, raising=False)
-    ended = run("cluster", data, "-k", 3, *TRUTH, *OUTPUTS)
+    ended = run("cluster", data, "-k", 3, *TRUTH, *OUTPUTS, "--force")
     assert ended.code == 1
     assert "No space left on device" in ended.err
     assert "unchanged" in ended.err

@@ -78,7 +78,7 @@ def test_ctrl_c_in_a_long_fit_leaves_no_half_written_output(tmp_path):
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "sidelight", "cluster", str(data), "-k", "100"),
-            *("--set", "n_init=1000", "--set", "tol=0", "-o", str(old), "--report"),
+            *("--set", "n_init=1000", "--set", "tol=0", "--force", "-o", str(old), "--report"),
             *(str(tmp_path / "report.html"), "--save", str(tmp_path / "model.skops")),
         ],
         stderr=subprocess.PIPE,

@@ -7,12 +7,13 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from sidelight.exceptions import ConstraintFileError, SidelightError
 from sidelight.io._atomic import check_writable
 
 FORMAT = "sidelight-answers-1"
+START = json.dumps({"format": FORMAT})[:-1].encode()  # what every file begins with
 
 
 class AnswerLog:
@@ -36,9 +37,12 @@ class AnswerLog:
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
             self._lock()
-            self._lines, self._end = _complete_lines(self._read_all())
+            content = self._read_all()
+            self._lines, self._end = _complete_lines(content)
             if self._lines:
                 self._check_header(header)
+            elif not START.startswith(content[: len(START)]):  # not even a torn first line of ours
+                self._refuse()
             self._cut_off_torn_line()
             if not self._lines:
                 self.append({"format": FORMAT, **header})
@@ -69,12 +73,7 @@ class AnswerLog:
     def _check_header(self, header: dict[str, Any]) -> None:
         found = self._parse(1)
         if found.get("format") != FORMAT:
-            raise ConstraintFileError(
-                f"{self.path} is not a file of answers that this version of Sidelight has written; "
-                "name another file.",
-                path=self.path,
-                line=1,
-            )
+            self._refuse()
         named = found.get("named_by_ids")
         if named != header["named_by_ids"]:
             ways = {True: "ids", False: "positions"}
@@ -92,6 +91,14 @@ class AnswerLog:
                 path=self.path,
                 line=1,
             )
+
+    def _refuse(self) -> NoReturn:
+        raise ConstraintFileError(
+            f"{self.path} is not a file of answers that this version of Sidelight has written; "
+            "name another file.",
+            path=self.path,
+            line=1,
+        )
 
     def _parse(self, number: int) -> dict[str, Any]:
         try:

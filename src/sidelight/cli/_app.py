@@ -15,6 +15,7 @@ from sidelight.cli._options import (
     Dimensions,
     Features,
     FeaturesOutput,
+    Force,
     IdColumn,
     LabelsOutput,
     Report,
@@ -67,6 +68,7 @@ def cluster(
     output: LabelsOutput = None,
     report: Report = None,
     save: Save = None,
+    force: Force = False,
 ) -> None:
     """Cluster the rows of a table.
 
@@ -74,7 +76,7 @@ def cluster(
     """
     from sidelight.cli._run import run
 
-    run(request, screen, labels=output, report=report, model=save)
+    run(request, screen, force=force, labels=output, report=report, model=save)
 
 
 @app.command()
@@ -85,6 +87,7 @@ def transform(
     output: FeaturesOutput = None,
     report: Report = None,
     save: Save = None,
+    force: Force = False,
     model: Annotated[
         Path | None, file_option("--model", text="Use a map that --save kept; nothing is learned.")
     ] = None,
@@ -96,7 +99,7 @@ def transform(
     from sidelight.cli._apply import run_transform
     from sidelight.cli._run import run
 
-    outputs = {"features": output, "report": report, "model": save}
+    outputs: Any = {"features": output, "report": report, "model": save, "force": force}
     if model is None:
         run(request, screen, **outputs)
     else:
@@ -111,6 +114,7 @@ def select(
     output: FeaturesOutput = None,
     report: Report = None,
     save: Save = None,
+    force: Force = False,
 ) -> None:
     """Rank the features by what is known about the rows, and keep the best.
 
@@ -118,7 +122,7 @@ def select(
     """
     from sidelight.cli._run import run
 
-    run(request, screen, features=output, report=report, model=save)
+    run(request, screen, force=force, features=output, report=report, model=save)
 
 
 @app.command()
@@ -147,6 +151,7 @@ def ask(
     ] = None,
     output: LabelsOutput = None,
     report: Report = None,
+    force: Force = False,
 ) -> None:
     """Ask a person which rows belong together, then cluster with the answers.
 
@@ -155,7 +160,15 @@ def ask(
     from sidelight.cli.ask._command import run
 
     outputs = {"labels": output, "report": report}
-    run(request, screen, outputs, strategy=strategy, budget=budget, answers_file=answers)
+    run(
+        request,
+        screen,
+        outputs,
+        strategy=strategy,
+        budget=budget,
+        answers_file=answers,
+        force=force,
+    )
 
 
 @app.command()
@@ -166,6 +179,7 @@ def predict(
     data: Data,
     id_column: IdColumn = None,
     output: LabelsOutput = None,
+    force: Force = False,
 ) -> None:
     """Assign new rows to the clusters of a saved model.
 
@@ -173,7 +187,7 @@ def predict(
     """
     from sidelight.cli._apply import run_predict
 
-    run_predict(model, data, screen, id_column=id_column, output=output)
+    run_predict(model, data, screen, id_column=id_column, output=output, force=force)
 
 
 @app.command()
@@ -230,6 +244,7 @@ def sample(
     ] = None,
     id_column: IdColumn = None,
     seed: Seed = 0,
+    force: Force = False,
 ) -> None:
     """Draw constraints from a column of known classes, for experiments.
 
@@ -249,6 +264,7 @@ def sample(
         teachers=teachers,
         id_column=id_column,
         seed=seed,
+        force=force,
         screen=screen,
     )
 
@@ -316,8 +332,9 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write the results.")
     ] = Path("sidelight-demo"),
+    force: Force = False,
 ) -> None:
     """Run the main job on the bundled example and write its report."""
     from sidelight.cli._demo import run
 
-    run(output, screen)
+    run(output, screen, force=force)

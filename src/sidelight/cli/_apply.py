@@ -5,18 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sidelight.cli._run import dense_values, features_line, heading
+from sidelight.cli._run import claim, dense_values, features_line, heading
 from sidelight.cli._screen import Screen, size_table
 from sidelight.exceptions import InvalidRequest
 from sidelight.io._table import check_readable
-from sidelight.runs import Applied, check_outputs, load_model, predict, transform
+from sidelight.runs import Applied, load_model, predict, transform
 
 
 def run_predict(
-    model: Path, data: Path, screen: Screen, *, id_column: str | None, output: Path | None
+    model: Path,
+    data: Path,
+    screen: Screen,
+    *,
+    id_column: str | None,
+    output: Path | None,
+    force: bool,
 ) -> None:
     """Predict and write."""
-    check_outputs(labels=output)
+    claim(screen, [model, data], force=force, labels=output)
     check_readable(data)
     found = predict(load_model(model), data, id_column=id_column)
     screen.note(*found.data.notes)
@@ -25,13 +31,19 @@ def run_predict(
 
 
 def run_transform(
-    model_path: Path, data: Path, screen: Screen, *, id_column: str | None, **outputs: Path | None
+    model_path: Path,
+    data: Path,
+    screen: Screen,
+    *,
+    id_column: str | None,
+    force: bool,
+    **outputs: Path | None,
 ) -> None:
     """Transform new rows."""
     features = outputs.pop("features")
     if any(path is not None for path in outputs.values()):
         raise InvalidRequest("with --model nothing is learned: --save and --report have no use.")
-    check_outputs(features=features)
+    claim(screen, [model_path, data], force=force, features=features)
     found = transform(load_model(model_path), data, id_column=id_column)
     screen.show(features_line(found))
     facts = {"features_in": found.model.feature_names, "features_out": found.feature_names}

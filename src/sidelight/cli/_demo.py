@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from sidelight.cli._run import run as run_request
+from sidelight.cli._run import claim, work
 from sidelight.cli._screen import Screen, plain_text, table
 from sidelight.datasets import example_paths
-from sidelight.exceptions import SidelightError
-from sidelight.io._atomic import write_together
+from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.io._atomic import check_apart, check_writable, write_together
 from sidelight.runs import Request
 
 K = 3
@@ -22,19 +22,26 @@ clusters by the measurements alone are partly orchards. A taster compared some o
 the apples: {same} pairs are the same variety, {different} pairs are not."""
 
 
-def run(folder: Path, screen: Screen) -> None:
+def run(folder: Path, screen: Screen, *, force: bool) -> None:
     """Cluster the example by three methods, compare them, name the files."""
     _make_folder(folder)
-    data, links = (folder / path.name for path in example_paths())
-    write_together(dict(zip((data, links), map(_copy, example_paths()), strict=True)))
-    facts = {}
-    for method in METHODS:
-        request = Request(data, k=K, method=method, constraints=links, truth=TRUTH)
-        outputs = {
+    copies = {folder / path.name: path for path in example_paths()}
+    data, links = copies
+    outputs = {
+        method: {
             "labels": folder / f"{method}-labels.csv",
             "report": folder / f"{method}-report.html",
         }
-        facts[method] = run_request(request, Screen(quiet=True), **outputs)
+        for method in METHODS
+    }
+    _check_copies(copies, force=force)
+    for method in METHODS:
+        claim(screen, [*copies, *copies.values()], force=force, **outputs[method])
+    write_together({copy: _copier(path) for copy, path in copies.items()})
+    facts = {}
+    for method in METHODS:
+        request = Request(data, k=K, method=method, constraints=links, truth=TRUTH)
+        facts[method] = work(request, Screen(quiet=True), **outputs[method])
     known = facts[METHODS[0]]["knowledge"]
     story = STORY.format(same=known["must_link"], different=known["cannot_link"])
     screen.show(f"[bold]The bundled example[/]\n{story}")
@@ -57,7 +64,19 @@ def _make_folder(folder: Path) -> None:
         raise SidelightError(f"{folder} is a file; name a folder with --output.") from None
 
 
-def _copy(source: Path) -> Any:
+def _check_copies(copies: dict[Path, Path], *, force: bool) -> None:
+    """Refuse to replace a file that is not the bundled one."""
+    check_apart(copies, copies.values())
+    for copy, path in copies.items():
+        check_writable(copy)
+        if copy.is_file() and copy.read_bytes() != path.read_bytes() and not force:
+            raise InvalidRequest(
+                f"{copy} exists and is not the bundled example; name another folder with "
+                "--output, or replace it with --force."
+            )
+
+
+def _copier(source: Path) -> Any:
     return lambda target: shutil.copyfile(source, target)
 
 

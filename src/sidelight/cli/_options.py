@@ -70,6 +70,10 @@ Report = Annotated[Path | None, file_option("--report", text="Where to write the
 Save = Annotated[
     Path | None, file_option("--save", text="Where to keep the model for new rows (.skops).")
 ]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace existing files also where Sidelight did not write them."),
+]
 
 #: Options that make a request, by the names of its fields, with their defaults.
 REQUEST: dict[str, tuple[Any, Any]] = {

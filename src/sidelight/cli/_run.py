@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted
+from sidelight._words import counted, listed
 from sidelight.cli._screen import (
     Screen,
     number,
@@ -17,14 +18,45 @@ from sidelight.cli._screen import (
     table,
     violation_lines,
 )
+from sidelight.exceptions import InvalidRequest
 from sidelight.runs import Outcome, Request, Run, check_outputs, prepare
+from sidelight.runs._recognize import is_ours
 
 SHOWN_FEATURES = 30
 
 
-def run(request: Request, screen: Screen, **outputs: Path | None) -> dict[str, Any]:
+def run(request: Request, screen: Screen, *, force: bool, **outputs: Path | None) -> dict[str, Any]:
     """Do the whole job and return the facts that ``--json`` prints."""
-    check_outputs(**outputs)
+    claim(screen, request.inputs, force=force, **outputs)
+    return work(request, screen, **outputs)
+
+
+def claim(
+    screen: Screen, inputs: Iterable[Path], *, force: bool, **outputs: Path | None
+) -> dict[str, Path]:
+    """Make sure, before any work, that outputs may be written: all that a command writes.
+
+    An output is never an input. A file that is there already is replaced with a sentence that says
+    so, and only by ``--force`` where it is not an output of the same kind that Sidelight wrote.
+    """
+    paths = check_outputs(inputs=inputs, **outputs)
+    # Answers are appended to, and a pipe or a device has no content to lose.
+    old = {kind: path for kind, path in paths.items() if kind != "answers" and path.is_file()}
+    strange = [str(path) for kind, path in old.items() if not is_ours(path, kind)]
+    if strange and not force:
+        exist = "exists" if len(strange) == 1 else "exist"
+        raise InvalidRequest(
+            f"{listed(strange)} {exist} and {'is' if len(strange) == 1 else 'are'} not recognized "
+            "as an output of this kind that Sidelight wrote; name another file, or replace it with "
+            "--force."
+        )
+    if old:
+        screen.note(f"Replacing what was in {listed([str(path) for path in old.values()])}.")
+    return paths
+
+
+def work(request: Request, screen: Screen, **outputs: Path | None) -> dict[str, Any]:
+    """Run, write and show; the outputs have been claimed."""
     prepared = prepare(request)
     screen.note(*prepared.notes)
     with screen.progress():

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from sidelight._words import counted
+from sidelight.cli._run import claim
 from sidelight.cli._screen import Screen, knowledge_text, plain_text
 from sidelight.constraints import Constraints
 from sidelight.io import read_table
-from sidelight.runs import check_outputs
 
 
 def run(
@@ -25,10 +25,11 @@ def run(
     teachers: int | None,
     id_column: str | None,
     seed: int,
+    force: bool,
     screen: Screen,
 ) -> None:
     """Draw and write."""
-    check_outputs(constraints=output)
+    claim(screen, [data_path], force=force, constraints=output)
     data = read_table(data_path, id_column=id_column, truth_column=label_column, columns=[])
     screen.note(*data.notes)
     given: dict[str, Any] = {"level": level, "fraction": fraction, "size": size}

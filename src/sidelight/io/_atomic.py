@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from sidelight.exceptions import SidelightError
+from sidelight.exceptions import InvalidRequest, SidelightError
 
 
 @contextlib.contextmanager
@@ -23,9 +25,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.exists() and not target.is_file():  # a device such as /dev/stdout has no beside
         yield target
         return
-    target = target.resolve()  # a symbolic link keeps pointing to the file it points to
-    suffix = "".join(target.suffixes)
-    temporary = target.with_name(f".{target.stem[:80]}-{secrets.token_hex(6)}{suffix}")
+    target = Path(os.path.realpath(target))  # a link keeps pointing to the file it points to
+    suffix = "".join(target.suffixes[-2:])
+    suffix = suffix if len(suffix) <= 20 else target.suffix  # the name may be as long as allowed
+    temporary = target.with_name(f".sidelight-{secrets.token_hex(6)}{suffix}")
     try:
         yield temporary
         _flush(temporary)
@@ -46,14 +49,65 @@ def write_together(writers: Mapping[Path, Callable[[Path], None]]) -> None:
 def check_writable(path: str | os.PathLike[str]) -> Path:
     """Say now, rather than after long work, that a file cannot be written there."""
     target = Path(path)
-    if target.is_dir():
+    mode = _mode(target)
+    if mode is not None and stat.S_ISDIR(mode):
         raise SidelightError(f"Cannot write {target}: it is a folder; name a file in it.")
-    folder = target.parent
-    if not folder.is_dir():
-        raise SidelightError(f"Cannot write {target}: the folder {folder} does not exist.")
-    if not os.access(target if target.exists() else folder, os.W_OK):
+    if mode is None or stat.S_ISREG(mode):  # written beside its place: that needs the folder
+        folder = Path(os.path.realpath(target)).parent
+        shown = folder if target.is_symlink() else target.parent
+        if not folder.is_dir():
+            raise SidelightError(f"Cannot write {target}: the folder {shown} does not exist.")
+        if not os.access(folder, os.W_OK):
+            raise SidelightError(f"Cannot write {target}: the folder {shown} is read-only.")
+    if mode is not None and not os.access(target, os.W_OK):
         raise SidelightError(f"Cannot write {target}: permission denied.")
     return target
+
+
+def _mode(path: Path) -> int | None:
+    """What kind of file a path leads to; None where there is none yet."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise SidelightError(
+            f"Cannot write {path}: the folder {path.parent} does not exist."
+        ) from None
+    except OSError as error:  # a loop of links, a name that is too long, no way into the folder
+        reason = (error.strerror or str(error)).lower()
+        raise SidelightError(f"Cannot write {path}: {reason}.") from error
+
+
+def check_apart(
+    outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[str | os.PathLike[str]]
+) -> None:
+    """Refuse an output that is an input, or the same file as another output, by whatever name."""
+    written = [Path(path) for path in outputs]
+    for path, source in itertools.product(written, map(Path, inputs)):
+        if is_same_file(path, source):
+            also = "" if path == source else f" the same file as {source}, which"
+            raise InvalidRequest(
+                f"Cannot write {path}: it is{also} {'is ' if also else ''}read here and would be "
+                "lost; name another file."
+            )
+    for one, other in itertools.combinations(written, 2):
+        if is_same_file(one, other):
+            raise InvalidRequest(
+                f"Cannot write {one} twice; give every output a file of its own."
+                if one == other
+                else f"Cannot write both {one} and {other}: they are the same file."
+            )
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, also through symbolic and hard links."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there
+        return False
 
 
 def _flush(path: Path) -> None:

@@ -97,6 +97,12 @@ class Request:
         """The file of the rows; None for rows in memory."""
         return Path(self.data) if isinstance(self.data, str | os.PathLike) else None
 
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that are read."""
+        given = (self.data, self.constraints, self.must_link, self.cannot_link)
+        return [Path(one) for one in given if isinstance(one, str | os.PathLike)]
+
     def command_line(self) -> str | None:
         """Return the command that asks the same; None where something is only in memory.
 

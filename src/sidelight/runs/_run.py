@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
-from sidelight.io._atomic import check_writable, write_together
+from sidelight.io._atomic import check_apart, check_writable, write_together
 from sidelight.io._labels import check_labels_path, fill_labels
 from sidelight.io._write_table import check_table_path, fill_table
 from sidelight.runs._model import Model, fill_model
@@ -32,6 +32,7 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "report": (".html", ".htm"),
     "model": (".skops",),
     "constraints": (".csv", ".csv.gz", ".json", ".parquet"),
+    "answers": (),
 }
 CHECKS: dict[str, Callable[[Any], Any]] = {
     "labels": check_labels_path,
@@ -111,6 +112,8 @@ class Outcome:
     def write(self, **outputs: str | os.PathLike[str] | None) -> dict[str, Path]:
         """Write several files, or none of them where one cannot be written.
 
+        What was there before is replaced, unless the rows or the knowledge were read from it.
+
         Parameters
         ----------
         **outputs : path-like or None
@@ -132,10 +135,14 @@ class Outcome:
         ...     print(written["labels"].read_text().splitlines()[0])
         id,cluster
         """
-        paths = check_outputs(**outputs)
+        paths = check_outputs(inputs=self._inputs(), **outputs)
         writers = self._writers()
         write_together({path: writers[kind] for kind, path in paths.items()})
         return paths
+
+    def _inputs(self) -> Iterable[str | os.PathLike[str]]:
+        """Files that were read, which no output may replace."""
+        return [self.data.path]
 
     def _writers(self) -> dict[str, Callable[[Path], None]]:
         return {"labels": self._fill_labels, "features": self._fill_features}
@@ -237,6 +244,9 @@ class Run(Outcome, Prepared):
         """Write the report as one HTML file."""
         return self.write(report=path)["report"]
 
+    def _inputs(self) -> Iterable[str | os.PathLike[str]]:
+        return [self.data.path, *self.request.inputs]
+
     def _writers(self) -> dict[str, Callable[[Path], None]]:
         return {**super()._writers(), "report": self._fill_report, "model": self._fill_model}
 
@@ -273,13 +283,20 @@ class Run(Outcome, Prepared):
         path.write_text(html, encoding="utf-8")
 
 
-def check_outputs(**outputs: str | os.PathLike[str] | None) -> dict[str, Path]:
+def check_outputs(
+    *,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    **outputs: str | os.PathLike[str] | None,
+) -> dict[str, Path]:
     """Complain about a place where a file cannot be written before the work, not after it.
 
     Parameters
     ----------
+    inputs : iterable of path-like
+        Files that are read: none of them may be an output, by whatever name or link.
     **outputs : path-like or None
-        Where ``labels``, ``features``, ``report``, ``model`` and ``constraints`` are to go.
+        Where ``labels``, ``features``, ``report``, ``model``, ``constraints`` and ``answers`` are
+        to go; each to a file of its own.
 
     Returns
     -------
@@ -294,6 +311,7 @@ def check_outputs(**outputs: str | os.PathLike[str] | None) -> dict[str, Path]:
         if kind in CHECKS:
             CHECKS[kind](path)
         check_writable(path)
+    check_apart(paths.values(), inputs)
     return paths
 
 

@@ -15,7 +15,7 @@ from sidelight.cli._errors import UsageError
 from sidelight.cli._screen import Screen, plain_text
 from sidelight.cli.ask._dialogue import HELP, Dialogue
 from sidelight.cli.ask._pair_view import PairView
-from sidelight.runs import Request, check_outputs, prepare
+from sidelight.runs import Request, prepare
 
 ENDINGS = {
     "quit": "",
@@ -32,6 +32,7 @@ def run(
     strategy: str,
     budget: int | None,
     answers_file: Path | None,
+    force: bool,
 ) -> None:
     """Ask until the person has had enough, then do what ``sidelight cluster`` does."""
     if strategy not in NAMES:
@@ -41,10 +42,11 @@ def run(
     name = request.data.name.removesuffix(".gz")
     answers_file = answers_file or Path(f"{Path(name).stem}.answers.jsonl")
     constraints_file = answers_file.with_suffix(".constraints.csv")
-    check_outputs(constraints=constraints_file, **outputs)
+    kept = {"answers": answers_file, "constraints": constraints_file}
+    _run.claim(screen, request.inputs, force=force, **kept, **outputs)
     facts = _talk(request, strategy, budget, answers_file, constraints_file, screen.as_json)
     request = replace(request, constraints=constraints_file)
-    result = _run.run(request, Screen(quiet=screen.as_json), **outputs)
+    result = _run.work(request, Screen(quiet=screen.as_json), **outputs)
     screen.result({**result, "command": "ask", "answers": facts})
 
 

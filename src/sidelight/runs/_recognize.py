@@ -1,0 +1,71 @@
+"""Tell whether a file is one that Sidelight wrote, so that it may be replaced without asking.
+
+A report says so in its head, a model in its schema, answers in their first line. Tables carry no
+such mark and go by their columns: ``id, cluster`` are labels, ``i, j, kind, weight`` constraints,
+``id`` and features that are numbered after a method (``rca0``) what ``transform`` writes. Selected
+features keep the names that the user gave them, and a NumPy file has no names at all: these are
+never taken for ours.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from sidelight import catalog
+from sidelight.io._formats import column_names
+
+GENERATOR = b'<meta name="generator" content="Sidelight">'
+MODEL = b'"sidelight-model-'
+LABELS = ["id", "cluster"]
+CONSTRAINTS = ["i", "j", "kind", "weight"]
+
+
+def is_ours(path: Path, kind: str) -> bool:
+    """Whether an existing file is empty, or an output of this kind that Sidelight wrote."""
+    if path.stat().st_size == 0:
+        return True
+    try:
+        return RECOGNIZED[kind](path)
+    except Exception:  # whatever else can be in a file, it is not what we wrote
+        return False
+
+
+def _is_report(path: Path) -> bool:
+    with path.open("rb") as file:
+        return GENERATOR in file.read(4096)
+
+
+def _is_model(path: Path) -> bool:
+    with zipfile.ZipFile(path) as archive:
+        return MODEL in archive.read("schema.json")
+
+
+def _is_labels(path: Path) -> bool:
+    return column_names(path) == LABELS
+
+
+def _is_features(path: Path) -> bool:
+    if path.suffix.lower() == ".npy":
+        return False
+    numbered = {f"{method.cls.__name__.lower()}0" for method in catalog.methods()}
+    first, second, *_ = column_names(path)  # columns of labels and classes may follow
+    return first == "id" and second in numbered
+
+
+def _is_constraints(path: Path) -> bool:
+    if path.suffix.lower() == ".json":
+        with path.open("rb") as file:
+            return re.match(rb'\[\n(\{"i": [^\n]*"kind": |\n\]$)', file.read(4096)) is not None
+    return column_names(path) == CONSTRAINTS
+
+
+RECOGNIZED: dict[str, Callable[[Path], bool]] = {
+    "labels": _is_labels,
+    "features": _is_features,
+    "report": _is_report,
+    "model": _is_model,
+    "constraints": _is_constraints,
+}
