@@ -240,12 +240,38 @@ def test_approximations_come_close(inference: str) -> None:
     known = Constraints.sample(y, 120, random_state=6)
     exact = fit(X, constraints=known, penalty=0.7)
     model = fit(X, constraints=known, penalty=0.7, inference=inference)
-    assert {"forest": "spanning forest"}.get(inference, inference) in model.inference_
-    assert "tables" not in model.inference_
+    approximate = {"forest": "spanning forest", "gibbs": "tables"}.get(inference, inference)
+    assert approximate in model.inference_  # small tables are single blocks of Gibbs sampling
     assert np.abs(model.means_ - exact.means_).max() < 0.3
     assert adjusted_rand_index(exact.labels_, model.labels_) > 0.85
     again = fit(X, constraints=known, penalty=0.7, inference=inference)
     np.testing.assert_array_equal(model.means_, again.means_)
+
+
+def enumerated(model: Any, X: np.ndarray, known: Constraints, penalty: float) -> float:
+    """``L`` per row of a fitted mixture, over all labelings."""
+    n, k = len(X), len(model.weights_)
+    z = np.array(list(itertools.product(range(k), repeat=n)))
+    coupled = np.zeros(len(z))
+    for pairs, sign in ((known.must_link, 2), (known.cannot_link, -2)):
+        coupled += sign * penalty * (z[:, pairs[:, 0]] == z[:, pairs[:, 1]]).sum(axis=1)
+    posterior = log_joint(model, X)[np.arange(n), z].sum(axis=1) + coupled
+    prior = np.log(model.weights_)[z].sum(axis=1) + coupled
+    return float(logsumexp(posterior) - logsumexp(prior)) / n
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mean_field_is_a_bound_and_gibbs_is_exact_on_few_rows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k, penalty = 2 + seed % 2, 0.3 * (1 + seed)
+    X = 2 * rng.normal(size=(8, 2))
+    known = Constraints.sample(rng.integers(0, k, 8), 7, random_state=seed)
+    options = {"k": k, "constraints": known, "penalty": penalty, "reg_covar": 0.3, "tol": 1e-9}
+    bound = fit(X, inference="mean-field", **options)
+    truth = enumerated(bound, X, known, penalty)
+    assert truth - 0.1 < -bound.objective_ <= truth + 1e-9
+    drawn = fit(X, inference="gibbs", **options)
+    assert -drawn.objective_ == pytest.approx(enumerated(drawn, X, known, penalty))
 
 
 def test_pairs_choose_between_two_clusterings() -> None:

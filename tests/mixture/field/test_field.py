@@ -295,12 +295,45 @@ def test_gibbs_is_right_within_its_error() -> None:
     coupling = [1.0, -0.8, 0.5, HARD, 0.7]
     logphi = rng.randn(5, 3)
     truth = Enumeration(edges, coupling, logphi)
-    engine = ConstraintField(edges, coupling, 5, inference="gibbs", n_sweeps=4000, random_state=0)
+    engine = ConstraintField(
+        edges, coupling, 5, inference="gibbs", budget=1, n_sweeps=4000, random_state=0
+    )
+    assert engine.methods(3) == {"gibbs": 5}
     q, log_z = engine.marginals(logphi)
     # 16,000 draws that remember each other for a few sweeps.
     np.testing.assert_allclose(q, truth.q, atol=0.02)
     np.testing.assert_allclose(engine.pair_marginals(logphi), truth.agree, atol=0.02)
     assert log_z > truth.log_z - 0.02  # the entropy of independent labels is larger
+
+
+@pytest.mark.parametrize("rho", [8.0, -8.0, 30.0])
+@pytest.mark.parametrize("k", [2, 3])
+def test_chains_move_through_strong_couplings(rho: float, k: int) -> None:
+    """A ring of rows that agree (or take turns) has labelings that no single row leads between."""
+    rng = np.random.RandomState(0)
+    ring = [(i, (i + 1) % 6) for i in range(6)]
+    logphi = 0.5 * rng.randn(6, k)
+    truth = Enumeration(ring, [rho] * 6, logphi)
+    engine = ConstraintField(ring, [rho] * 6, 6, inference="gibbs", budget=1, random_state=1)
+    draws = np.array([engine.marginals(logphi)[0] for _ in range(20)])
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    assert np.all(np.abs(draws.mean(axis=0) - truth.q) < 4 * error + 1e-3)
+    assert np.abs(draws - truth.q).max() < 0.2  # each alone, too
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**31 - 1), st.sampled_from([1.0, 8.0, 30.0]))
+def test_narrow_parts_are_one_block_of_gibbs(seed: int, scale: float) -> None:
+    rng = np.random.RandomState(seed)
+    pairs = np.array(list(itertools.combinations(range(6), 2)))
+    edges = pairs[rng.rand(len(pairs)) < 0.6]
+    coupling = scale * rng.randn(len(edges))
+    logphi = 3 * rng.randn(6, 3)
+    truth = Enumeration(edges, coupling, logphi)
+    engine = ConstraintField(edges, coupling, 6, inference="gibbs", random_state=0)
+    q, log_z = engine.marginals(logphi)
+    np.testing.assert_allclose(q, truth.q, atol=1e-9)
+    assert log_z == pytest.approx(truth.log_z)
 
 
 def test_gibbs_is_chance_from_the_seed() -> None:
@@ -310,7 +343,7 @@ def test_gibbs_is_chance_from_the_seed() -> None:
     runs = []
     for seed in (0, 0, 1):
         engine = ConstraintField(
-            edges, np.ones(80), 50, inference="gibbs", n_sweeps=10, random_state=seed
+            edges, np.ones(80), 50, inference="gibbs", budget=1, n_sweeps=10, random_state=seed
         )
         runs.append(engine.marginals(logphi)[0])
     np.testing.assert_array_equal(runs[0], runs[1])
@@ -418,13 +451,32 @@ def test_labels_of_approximations_are_good(inference: str) -> None:
             assert weight_of(other, edges, coupling, logphi) <= score + 1e-9
 
 
-def test_prior_of_approximations_is_uncoupled() -> None:
-    eta = np.log([0.5, 0.3, 0.2])
-    for inference in ("gibbs", "mean-field"):
-        engine = ConstraintField([(0, 1), (1, 2)], [2.0, 2.0], 4, inference=inference)
-        counts, log_z = engine.prior_counts(eta)
-        np.testing.assert_allclose(counts, 4 * np.exp(eta))
-        assert log_z == pytest.approx(0.0, abs=1e-12)
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**31 - 1), st.sampled_from([0.5, 3.0, 20.0]), st.booleans())
+def test_prior_of_mean_field_is_never_too_small(seed: int, scale: float, hard: bool) -> None:
+    """Summed over where tables are small, bounded by pairs elsewhere; its slope are the counts."""
+    rng = np.random.RandomState(seed)
+    pairs = np.array(list(itertools.combinations(range(6), 2)))
+    edges = pairs[rng.rand(len(pairs)) < 0.6]
+    coupling = scale * rng.randn(len(edges))
+    if hard and len(edges):
+        coupling[0] = HARD
+    size = rng.choice([1.0, 2.0], 6)
+    eta = np.log(rng.dirichlet(np.ones(3)))
+    truth = Enumeration(edges, coupling, size[:, None] * eta).log_z
+    options = {"size": size, "inference": "mean-field", "random_state": 0}
+    small = ConstraintField(edges, coupling, 6, **options)
+    assert small.prior_counts(eta)[1] == pytest.approx(truth)
+    wide = ConstraintField(edges, coupling, 6, budget=1, **options)
+    counts, bound = wide.prior_counts(eta)
+    assert bound >= truth - 1e-9
+    step = 1e-6 * np.eye(3)
+    slope = [(wide.prior_counts(eta + d)[1] - wide.prior_counts(eta - d)[1]) / 2e-6 for d in step]
+    np.testing.assert_allclose(counts, slope, rtol=1e-4, atol=1e-4)
+    uncoupled = ConstraintField(edges, coupling, 6, coupled_prior=False, **options)
+    assert uncoupled.prior_counts(eta)[1] == pytest.approx(
+        np.log(np.exp(np.outer(size, eta)).sum(axis=1)).sum()
+    )
 
 
 def test_infeasible_and_bad_input() -> None:

@@ -131,3 +131,56 @@ def gibbs_sweep(
                 q[i, label] += share * scores[label]
             for e in range(indptr[i], indptr[i + 1]):
                 agree[e] += share * scores[now[neighbors[e]]]
+
+
+@kernel
+def _find(parent: Array, i: int) -> int:
+    """Root of a node, with the path to it halved."""
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@kernel
+def swap_clusters(
+    logphi: Array,
+    edges: Array,
+    coupling: Array,
+    labels: Array,
+    partner: Array,
+    bonds: Array,
+    uniform: Array,
+    share: float,
+    q: Array,
+) -> None:
+    """Swap two labels in whole clusters of nodes, in every chain (Wang, Swendsen, Kotecký 1989).
+
+    ``partner`` of shape (chains, k) pairs the labels up; the nodes of two partners are an Ising
+    model whose couplings may have either sign. An edge that is satisfied ties its ends with
+    probability ``1 - exp(-|rho|)``; what is tied keeps its labels or swaps all of them, by the
+    potentials of its nodes alone. ``bonds`` of shape (chains, edges) and ``uniform`` of shape
+    (chains, nodes) hold a number for each draw; ``q`` receives ``share`` times the probabilities.
+    """
+    n = len(logphi)
+    parent = np.empty(n, np.int64)
+    gain = np.empty(n)
+    for chain in range(len(labels)):
+        now, other = labels[chain], partner[chain]
+        for i in range(n):
+            parent[i] = i
+            gain[i] = 0.0
+        for e in range(len(edges)):
+            one, two = now[edges[e, 0]], now[edges[e, 1]]
+            satisfied = one == two if coupling[e] > 0 else (two == other[one] and one != two)
+            if satisfied and bonds[chain, e] < -math.expm1(-abs(coupling[e])):
+                parent[_find(parent, edges[e, 0])] = _find(parent, edges[e, 1])
+        for i in range(n):
+            gain[_find(parent, i)] += logphi[i, other[now[i]]] - logphi[i, now[i]]
+        for i in range(n):
+            root = _find(parent, i)
+            chance = 0.5 * (1.0 + math.tanh(0.5 * gain[root]))
+            q[i, now[i]] += share * (1.0 - chance)
+            q[i, other[now[i]]] += share * chance
+            if uniform[chain, root] < chance:
+                now[i] = other[now[i]]

@@ -160,6 +160,7 @@ class MeanFieldMixture(GaussianEMBase):
             strength=self.penalty_,
             by_marginals=True,
             inference="mean-field",
+            coupled_prior=False,
             random_state=self.random_state,
         )
 

@@ -59,7 +59,9 @@ class PenalizedMixture(GaussianEMBase):
         propagation on trees and a junction tree with tables of up to a million entries elsewhere;
         parts too entangled for that are approximated with a warning. ``"exact"``: an error there.
         ``"forest"``: exact, on a spanning forest of the strongest pairs. ``"gibbs"``: averages over
-        ``n_sweeps`` sweeps of Gibbs sampling. ``"mean-field"``: independent rows that fit best.
+        ``n_sweeps`` sweeps of Gibbs sampling, of single rows and of clusters of them; parts with
+        tables of up to 10,000 entries are drawn as one block, of which the average is exact.
+        ``"mean-field"``: independent rows that fit best.
     n_sweeps : int >= 1, default=50
         Number of sweeps of Gibbs sampling in an iteration, in each of four chains.
 
@@ -73,8 +75,9 @@ class PenalizedMixture(GaussianEMBase):
     inference_ : dict of str to int
         Number of constrained rows (or groups of them) by method of inference.
     objective_, history_ : float, ndarray
-        ``-L`` per row at the end, and at every iteration; an upper bound or an estimate where
-        inference is approximate. Never rises, except by chance with ``"gibbs"``.
+        ``-L`` per row at the end, and at every iteration. Where inference is approximate: an upper
+        bound of it by mean field, that of the pairs which are kept by a spanning forest, and an
+        estimate by Gibbs sampling. Never rises, except by chance with ``"gibbs"``.
 
     See Also
     --------

@@ -131,16 +131,35 @@ class _Approximation:
     def _run(
         self, logphi: FloatArray, labels: IntArray, rng: np.random.RandomState
     ) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Chains after some sweeps, average conditionals, and agreements of the edges."""
-        from sidelight._kernels.mixture.field_sweeps import gibbs_sweep
+        """Chains after some sweeps, average conditionals, and agreements of the edges.
 
+        A node hardly moves alone against strong couplings: every sweep also moves clusters of them.
+        """
+        from sidelight._kernels.mixture.field_sweeps import gibbs_sweep, swap_clusters
+
+        edges, coupling = self._region.graph.edges, self._region.coupling
         q, agree = np.zeros_like(logphi), np.zeros(len(self._links.neighbors))
         share = 1.0 / (self._n_sweeps * len(labels))
         for _ in range(self._n_sweeps):
+            partner = _partners(logphi.shape[1], len(labels), rng)
+            bonds = rng.random_sample((len(labels), len(coupling)))
+            uniform = rng.random_sample(labels.shape)
+            swap_clusters(logphi, edges, coupling, labels, partner, bonds, uniform, share, q)
             uniform = rng.random_sample(labels.shape)
             gibbs_sweep(logphi, *self._links.lists(), labels, uniform, share, q, agree)
         by_edge = np.bincount(self._links.edge, agree, minlength=len(self._region.edges)) / 2
-        return labels, q, by_edge
+        return labels, q / 2, by_edge  # as many probabilities of clusters as of single nodes
+
+
+def _partners(k: int, n_chains: int, rng: np.random.RandomState) -> IntArray:
+    """Labels paired up at random in every chain; of an odd number one is its own partner."""
+    order = rng.random_sample((n_chains, k)).argsort(axis=1)
+    even = k - k % 2
+    partner = np.tile(np.arange(k), (n_chains, 1))
+    one, two = order[:, :even:2], order[:, 1:even:2]
+    np.put_along_axis(partner, one, two, axis=1)
+    np.put_along_axis(partner, two, one, axis=1)
+    return partner
 
 
 class SpanningForest(_Approximation):
@@ -175,6 +194,8 @@ class SpanningForest(_Approximation):
 
 class GibbsChains(_Approximation):
     """Gibbs sampling (4.3.2): averages of conditional distributions over persistent chains.
+
+    Single nodes by turns with clusters of them; narrow parts do not come here.
 
     Chains go on where they were at the last call, so that few sweeps suffice while the parameters
     move little; the first call runs as many again to forget where they began.

@@ -326,6 +326,11 @@ def eliminate(region: Region, k: int, budget: float) -> tuple[list[Inference], I
     return groups, wide
 
 
+def wide_parts(region: Region, k: int, budget: float) -> IntArray:
+    """Parts for which a table would have more than ``budget`` entries."""
+    return _sequence(region.graph, region.part, k, budget)[3]
+
+
 def _sequence(
     graph: Graph, part: IntArray, k: int, budget: float
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:

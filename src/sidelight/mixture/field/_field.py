@@ -36,9 +36,14 @@ from sidelight.mixture.field._exact import (
     eliminate,
     fewer_sets,
     two_labelings,
+    wide_parts,
 )
 
 INFERENCE = ("auto", "exact", "forest", "gibbs", "mean-field")
+
+# Tables of so few entries are cheap beside sweeps: such parts are one block of Gibbs sampling, and
+# the prior sums over them whatever the posterior does.
+_SMALL_TABLE = 1e4
 
 # Moments match when they differ by no more than this share of the number of rows.
 _TOL = 1e-8
@@ -82,8 +87,12 @@ class ConstraintField:
     inference : {"auto", "exact", "forest", "gibbs", "mean-field"}
         ``"auto"``: exact where possible, otherwise a spanning forest for parts with hard edges and
         mean field for the others, with a warning. ``"exact"``: an error there. The others apply
-        to every part that they change: ``"forest"`` to parts with cycles, ``"gibbs"`` and
-        ``"mean-field"`` to all parts with edges.
+        to every part that they change: ``"forest"`` to parts with cycles, ``"mean-field"`` to all
+        parts with edges, and ``"gibbs"`` to parts that need tables of more than 10,000 entries:
+        smaller ones are drawn as one block, of which the average is known exactly.
+    coupled_prior : bool
+        Whether the prior knows edges that the posterior does not sum over exactly. Without, they
+        do not count in it.
     budget : float
         Most entries of a table.
     length : array-like of shape (e,), optional
@@ -102,8 +111,10 @@ class ConstraintField:
     -----
     The approximations keep their state (chains, marginals) for the next call, which begins there;
     ``log_z`` is then a lower bound (mean field) or an estimate from above (Gibbs: the entropy of
-    independent labels). In the prior, parts without exact inference count as if uncoupled; where
-    that holds for all of them, ``π`` is the share of the responsibilities, as in plain EM.
+    independent labels). The normalizer of the prior is never below its true value, so that
+    ``log Z`` of mean field minus it is a lower bound of the log-likelihood: parts with tables of
+    up to 10,000 entries are summed over, the edges of wider ones are bounded pair by pair
+    (:func:`bound_by_pairs`). A spanning forest has the prior of the edges that it keeps.
 
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, chapters 3 to 5; the matching of
     moments replaces their grid (4.2) and gradient networks (3.7).
@@ -132,6 +143,7 @@ class ConstraintField:
         size: npt.ArrayLike | None = None,
         weight: npt.ArrayLike | None = None,
         inference: str = "auto",
+        coupled_prior: bool = True,
         budget: float = 1e6,
         length: npt.ArrayLike | None = None,
         n_sweeps: int = 50,
@@ -153,6 +165,7 @@ class ConstraintField:
             of_part = np.bincount(part, self.weight * self.size) / np.bincount(part, self.size)
             self.weight = of_part[part]
         self._choice = Choice(inference, budget, n_sweeps, check_random_state(random_state))
+        self._coupled_prior = coupled_prior
         self._plans: dict[int, list[Inference]] = {}
         self._priors: dict[int, PriorModel] = {}
 
@@ -278,10 +291,26 @@ class ConstraintField:
 
     def _prior_model(self, k: int) -> PriorModel:
         if k not in self._priors:
-            exact = exact_edges(self._links, self._plan(k))
-            prior = PriorModel(self._links, exact, k, self.size, self.weight, self._choice)
-            self._priors[k] = prior
+            summed = exact_edges(self._links, self._plan(k))
+            bounded = np.zeros_like(summed)
+            if self._coupled_prior:
+                for inference in self._plan(k):
+                    if not inference.exact:
+                        wide = self._wide_edges(inference, k)
+                        summed[np.setdiff1d(inference.edges, wide)] = True
+                        bounded[wide] = True
+            exponent, weight = self.size, self.weight
+            self._priors[k] = PriorModel(
+                self._links, summed, bounded, k, exponent, weight, self._choice
+            )
         return self._priors[k]
+
+    def _wide_edges(self, inference: Inference, k: int) -> IntArray:
+        """Edges of an approximation that small tables cannot sum over either."""
+        region = self._links.region(np.sort(inference.nodes), np.sort(inference.edges))
+        budget = min(_SMALL_TABLE, self._choice.budget)
+        wide = np.isin(region.part, wide_parts(region, k, budget))
+        return region.edges[wide[region.graph.edges[:, 0]]]
 
 
 def _check(logphi: npt.ArrayLike, n_nodes: int) -> FloatArray:
@@ -376,17 +405,18 @@ def make_plan(links: Links, k: int, choice: Choice) -> list[Inference]:
 
     none = np.zeros(n_parts, dtype=bool)
     two, clique, approximate = none, none, none
+    budget = min(_SMALL_TABLE, choice.budget) if choice.inference == "gibbs" else choice.budget
     if choice.inference == "forest":
         approximate = n_edges >= size
-    elif choice.inference in ("gibbs", "mean-field"):
+    elif choice.inference == "mean-field":
         approximate = n_edges > 0
     elif k == 2:
         two = all_hard & (n_edges >= size)
     else:
         is_clique = all_hard & (2 * n_edges == size * (size - 1))
-        clique = is_clique & fewer_sets(size, k, choice.budget)
+        clique = is_clique & fewer_sets(size, k, budget)
     rest = take(~(two | clique | approximate))
-    plan, wide = eliminate(rest, k, choice.budget)
+    plan, wide = eliminate(rest, k, budget)
     if two.any():
         plan.append(two_labelings(take(two)))
     if clique.any():
@@ -402,6 +432,11 @@ def _approximate_wide_parts(
     """Approximate the parts that exact inference cannot handle, or refuse to."""
     if len(wide) == 0:
         return []
+    if choice.inference == "gibbs":
+        is_wide = np.isin(region.part, wide)
+        edges = region.edges[is_wide[region.graph.edges[:, 0]]]
+        part = links.region(region.nodes[is_wide], edges)
+        return [_approximate(part, links, k, "gibbs", choice)]
     sizes = np.bincount(region.part)[wide]
     trouble = (
         f"{len(wide)} connected part(s) of the constraints, the largest of {sizes.max():,} rows or "
@@ -452,7 +487,7 @@ def exact_edges(links: Links, plan: list[Inference]) -> npt.NDArray[np.bool_]:
 
 
 class PriorModel:
-    """Prior of the labels under the edges that are summed over exactly.
+    """Prior of the labels under edges that are summed over, and a bound for others.
 
     Without data, single nodes of one exponent are all alike, and so are pairs: each kind is kept
     once with its number. Larger parts are kept as they are.
@@ -461,20 +496,25 @@ class PriorModel:
     def __init__(
         self,
         links: Links,
-        exact: npt.NDArray[np.bool_],
+        summed: npt.NDArray[np.bool_],
+        bounded: npt.NDArray[np.bool_],
         k: int,
         exponent: FloatArray,
         weight: FloatArray,
         choice: Choice,
     ) -> None:
         self.k = k
-        edges, coupling = links.edges[exact], links.coupling[exact]
+        edges, coupling = links.edges[summed], links.coupling[summed]
         n_parts, part = connected_parts(links.n_nodes, edges)
         sizes = np.bincount(part, minlength=n_parts)[part]
-        single = _kinds(exponent[sizes == 1][:, None], weight[sizes == 1])
+        power, rest = bound_by_pairs(links.n_nodes, links.edges[bounded])
+        alone = (sizes == 1) & (rest > 0)
+        single = _kinds(exponent[alone][:, None], (weight * rest)[alone])
         inside = sizes[edges[:, 0]]
-        of_pair = edges[inside == 2]
-        pair = _kinds(_signatures(exponent[of_pair], coupling[inside == 2]), weight[of_pair[:, 0]])
+        of_pair = np.concatenate([edges[inside == 2], links.edges[bounded]])
+        strength = np.concatenate([coupling[inside == 2], power * links.coupling[bounded]])
+        number = np.concatenate([np.ones(int(np.sum(inside == 2))), 1.0 / power])
+        pair = _kinds(_signatures(exponent[of_pair], strength), weight[of_pair[:, 0]] * number)
         larger = np.flatnonzero(sizes > 2)
 
         n_single, n_pairs = len(single[1]), len(pair[1])
@@ -524,6 +564,25 @@ class PriorModel:
             options={"gtol": _TOL, "ftol": 0.0, "maxiter": _MAX_STEPS},
         )
         return np.maximum(_normalized(found.x), np.log(_LEAST_WEIGHT))
+
+
+def bound_by_pairs(n_nodes: int, edges: IntArray) -> tuple[FloatArray, FloatArray]:
+    r"""Powers ``c`` of the edges for which ``log Z`` is at most that of independent pairs.
+
+    .. math::
+
+        \log Z \le \sum_{(i, j)} \frac{1}{c_{ij}} \log Z_{ij}(c_{ij} \rho_{ij})
+            + \sum_i r_i \log Z_i , \qquad r_i = 1 - \sum_j \frac{1}{c_{ij}} \ge 0 ,
+
+    Hölder's inequality for functions of overlapping sets of independent variables (Finner 1992),
+    here with ``c`` the larger degree of the two ends. Also returns ``r``.
+    """
+    degree = np.bincount(edges.ravel(), minlength=n_nodes)
+    power = degree[edges].max(axis=1).astype(np.float64)
+    shares = np.bincount(edges.ravel(), np.repeat(1.0 / power, 2), minlength=n_nodes)
+    rest: FloatArray = np.asarray(1.0 - shares, dtype=np.float64)
+    rest[rest < 1e-12] = 0.0
+    return power, rest
 
 
 def _normalized(eta: FloatArray) -> FloatArray:
