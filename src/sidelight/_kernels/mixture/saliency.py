@@ -13,27 +13,23 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
-from sidelight._kernels import sum_kernel
+from sidelight._kernels import fused_kernel, sum_kernel
 from sidelight._typing import Array
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93145751953125e-1
 LN2_LOW = 1.42860682030941723212e-6
 #: Adding this number to one of moderate size rounds it to a whole number, in its lowest bits.
+#: Depends on the order of sums, hence :func:`fused_kernel`.
 ROUNDER = 6755399441055744.0
 
 #: So many factors between 1 and 2 may be multiplied before a logarithm is taken.
 FACTORS = 512
 
-#: Products may be added without rounding in between, but sums keep their order: rounding by
-#: ``ROUNDER`` depends on it.
-fused = numba.njit(cache=True, nogil=True, fastmath={"contract"})
 
-
-@fused
+@fused_kernel
 def decay(t: float) -> float:
     """``exp(-|t|)`` to 1e-14, in operations that compilers run on several numbers at once."""
     x = -abs(t)
@@ -57,7 +53,7 @@ def decay(t: float) -> float:
     return p * np.int64((bits + 1023) << 52).view(np.float64)
 
 
-@fused
+@fused_kernel
 def log_odds(
     y: float, mean: float, inverse: float, common_mean: float, common_inverse: float, offset: float
 ) -> float:
@@ -67,7 +63,7 @@ def log_odds(
     return offset + 0.5 * (common_gap * common_gap - gap * gap)
 
 
-@fused
+@fused_kernel
 def probability(t: float) -> float:
     """``1 / (1 + e⁻ᵗ)``."""
     # np.divide, because the operator checks for zeros, which breaks up the loops around.
@@ -75,7 +71,7 @@ def probability(t: float) -> float:
     return likely if t >= 0.0 else 1.0 - likely
 
 
-@fused
+@fused_kernel
 def add_squared_offsets(values: Array, mean: Array, inverse: Array, out: Array) -> None:
     """Add ``-½ Σ_l ((y_l - μ_l) / σ_l)²`` to every row's entry."""
     d, n = values.shape
@@ -86,7 +82,7 @@ def add_squared_offsets(values: Array, mean: Array, inverse: Array, out: Array) 
             out[i] -= 0.5 * gap * gap
 
 
-@fused
+@fused_kernel
 def add_log_mixed(
     values: Array,
     mean: Array,
