@@ -200,10 +200,11 @@ def _where_lanczos_is_slow(
         order = np.argsort(values, kind="stable")[known.shape[1] :]
         return 2.0 - values[order], vectors[:, order]
     guess = random_state.standard_normal((n, k + GUARD_VECTORS))
+    beside = known if known.shape[1] else None  # SciPy before 1.14 stumbles over no columns
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the residual is looked at below
         values, vectors = lobpcg(
-            matrix, guess, M=multigrid, Y=known, largest=False, tol=1e-5, maxiter=200
+            matrix, guess, M=multigrid, Y=beside, largest=False, tol=1e-5, maxiter=200
         )
     order = np.argsort(values, kind="stable")[:k]
     values, vectors = values[order], vectors[:, order]
