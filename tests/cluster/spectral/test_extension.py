@@ -204,13 +204,6 @@ def test_widths_can_be_given_and_lonely_ones_are_left_out():
         SpectralClustering(2, sigma="distortion").fit(X)
 
 
-def test_a_gap_that_is_not_marked_is_told():
-    # Eigenvalues of a ring come in pairs whose distances grow like 1, 3, 5, ...
-    ring = np.roll(np.eye(60), 1, axis=1)
-    with pytest.warns(ConvergenceWarning, match="No gap"):
-        SpectralClustering("eigengap", graph="precomputed", random_state=0).fit(ring + ring.T)
-
-
 # --- input that is not nice ----------------------------------------------------------------------
 
 

@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import check_grad
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
@@ -23,13 +22,7 @@ from sidelight.cluster import (
 from sidelight.cluster.spectral._bipartition import CRITERIA, recursive_labels, split_costs
 from sidelight.cluster.spectral._constraint_graph import constraint_graph, signed_laplacian
 from sidelight.cluster.spectral._contracted import contract
-from sidelight.cluster.spectral._labels import (
-    align,
-    aligned_number,
-    alignment_cost,
-    discretize,
-    eigengap,
-)
+from sidelight.cluster.spectral._labels import discretize
 from sidelight.cluster.spectral._learning import edit
 from sidelight.cluster.spectral._propagation import propagate
 from sidelight.constraints import known_pairs
@@ -98,43 +91,11 @@ def test_blocks_are_told_apart_exactly(blocks):
             assert model.objective_ == pytest.approx(0.0, abs=1e-9)
 
 
-def test_alignment_is_perfect_on_blocks_and_finds_their_number(blocks):
-    values, vectors = smooth_eigenvectors(blocks, 6, random_state=chance())
-    assert eigengap(values) == 3
-    k, qualities, aligned = aligned_number(vectors)
-    assert k == 3
-    assert qualities[1] == pytest.approx(1.0, abs=1e-3)
-    truth = np.repeat([0, 1, 2], [12, 9, 15])
-    assert adjusted_rand_score(truth, np.argmax(aligned**2, axis=1)) == 1
-    cost, turned = align(vectors[:, :3])
-    assert cost == pytest.approx(1.0, abs=1e-3)
-    np.testing.assert_allclose(turned @ turned.T, vectors[:, :3] @ vectors[:, :3].T, atol=1e-9)
-
-
-def test_alignment_gradient():
-    rng = np.random.default_rng(0)
-    A, R = rng.normal(size=(40, 3)), np.linalg.qr(rng.normal(size=(3, 3)))[0].ravel()
-    gap = check_grad(
-        lambda r: alignment_cost(A, r.reshape(3, 3))[0],
-        lambda r: alignment_cost(A, r.reshape(3, 3))[1].ravel(),
-        R,
-    )
-    assert gap < 1e-4
-    assert 40 <= alignment_cost(A, R.reshape(3, 3))[0] <= 120
-
-
 def test_rotation_of_one_hot_rows_is_undone():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 4, 100)
     turned = np.eye(4)[truth] @ np.linalg.qr(rng.normal(size=(4, 4)))[0]
     assert adjusted_rand_score(truth, discretize(turned, chance())[0]) == 1
-
-
-@pytest.mark.parametrize("choice", ["eigengap", "alignment"])
-def test_the_number_of_clusters_is_found(choice):
-    X, y = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
-    model = SpectralClustering(choice, graph="full", weights="gaussian", sigma=1.0, random_state=0)
-    assert adjusted_rand_score(y, model.fit(X).labels_) > 0.98
 
 
 def test_rings_and_moons_that_kmeans_cannot_part():

@@ -28,7 +28,8 @@ from sidelight.cluster.spectral._bipartition import (
     labels_of_new,
     recursive_labels,
 )
-from sidelight.cluster.spectral._labels import aligned_number, eigengap, unit_rows
+from sidelight.cluster.spectral._labels import unit_rows
+from sidelight.cluster.spectral._number import MARKED_GAP, aligned_number, eigengap
 from sidelight.cluster.spectral._nystroem import Extension, Landmarks
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
@@ -38,8 +39,8 @@ from sidelight.tags import PLAIN_TAGS, MethodTags
 #: Percentiles of the distances that are tried as σ.
 SIGMA_PERCENTILES = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 
-#: A gap of the eigenvalues that is less than this times the next largest is not marked.
-MARKED_GAP = 1.5
+#: Accuracy of eigenvalues whose ratios are looked at: the smallest are a small share of 1.
+GAP_TOL = 1e-8
 
 
 @estimator
@@ -55,7 +56,8 @@ class SpectralClustering(_SpectralBase):
     Parameters
     ----------
     n_clusters : int >= 1 or {"eigengap", "alignment"}, default=8
-        Number of clusters; or as many as there are eigenvalues before their largest gap, or as many
+        Number of clusters; or as many as there are eigenvalues before their largest relative gap,
+        those of zero, one for each connected part of the graph, first ("eigengap"); or as many
         eigenvectors as can be turned onto the axes best (Zelnik-Manor, Perona 2004).
     graph : {"neighbors", "full", "landmarks", "precomputed"}, default="neighbors"
         Edges of the graph: between nearest neighbors, between all rows (for few of them), or
@@ -159,10 +161,11 @@ class SpectralClustering(_SpectralBase):
         self.sigma_ = np.nan if self._similarity is None else self._similarity.sigma
         fixed = not isinstance(self.n_clusters, str)
         most = int(self.n_clusters) if fixed else min(int(self.max_clusters) + 1, rows.shape[0])
+        tol = GAP_TOL if self.n_clusters == "eigengap" else EIGEN_TOL
         self.spectrum_, vectors = smooth_eigenvectors(
-            W, most, random_state=rng, tol=EIGEN_TOL, normalized=self._unit
+            W, most, random_state=rng, tol=tol, normalized=self._unit
         )
-        asked = k = most if fixed else self._number(vectors)
+        asked = k = most if fixed else self._number(W, vectors)
         self._warn_of_parts(W, k, known)
         if self._similarity is not None:
             k = n_distinct(rows, k)
@@ -227,21 +230,22 @@ class SpectralClustering(_SpectralBase):
             return labels_of_new(b, self.splits_)
         return super()._assign_new(b)
 
-    def _number(self, vectors: Array) -> int:
+    def _number(self, W: sparse.csr_array, vectors: Array) -> int:
         """Number of clusters that the eigenvalues or eigenvectors speak for."""
         if self.n_clusters != "eigengap":
             k, quality, _ = aligned_number(vectors[:, : int(self.max_clusters)])
             self.search_ = {"n_clusters": np.arange(2, len(quality) + 2), "quality": quality}
             return k
-        gaps = np.sort(np.diff(self.spectrum_))[::-1]
-        if len(gaps) > 1 and gaps[0] < MARKED_GAP * gaps[1]:
+        k, gap = eigengap(self.spectrum_, 1.0 if self._unit else float(degrees(W).max()))
+        if gap < MARKED_GAP:
             warnings.warn(
-                f"No gap between the eigenvalues is marked: the largest is {gaps[0]:.2g}, the next "
-                f"{gaps[1]:.2g}. Look at spectrum_ before you trust the number of clusters.",
+                f"No gap between the eigenvalues is marked: none is more than {gap:.2g} times the "
+                f"one before, and even a ring without clusters has one of 4. {k} clusters are a "
+                "guess; look at spectrum_ before you trust it.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return eigengap(self.spectrum_)
+        return k
 
     def _with_sigma(
         self, rows: Any, known: Constraints, rng: np.random.RandomState
