@@ -19,7 +19,7 @@ from sidelight.cluster.spectral._bipartition import labels_of_new, recursive_lab
 from sidelight.cluster.spectral._nystroem import Landmarks
 from sidelight.engine import as_rows, threads
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.graphs import cut_values, full_graph, neighbor_graph, similarity_graph
+from sidelight.graphs import cut_values, degrees, full_graph, neighbor_graph, similarity_graph
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +81,20 @@ def directions(vectors):
 def test_old_rows_are_extended_to_where_they_are(wine, graph, objective):
     X, _ = wine
     W = similarity_graph(X, 10 if graph == "neighbors" else None, weights="local")[0]
-    model = SpectralClustering(3, graph=graph, objective=objective, random_state=0).fit(X)
+    rounding = "plain" if objective == "ratio-cut" else "unit"
+    model = SpectralClustering(
+        3, graph=graph, objective=objective, rounding=rounding, refine=False, random_state=0
+    ).fit(X)
     np.testing.assert_allclose(model._extension.place(W), model.embedding_, atol=1e-7)
+    np.testing.assert_array_equal(model._assign_new(W), model.labels_)
+
+
+def test_old_rows_are_extended_to_their_place_in_the_relaxed_cut(wine):
+    X, _ = wine
+    W = similarity_graph(X, 10, weights="local")[0]
+    model = SpectralClustering(3, rounding="plain", refine=False, random_state=0).fit(X)
+    places = model.embedding_ / np.sqrt(degrees(W))[:, None]
+    np.testing.assert_allclose(model._extension.place(W), places, atol=1e-7)
     np.testing.assert_array_equal(model._assign_new(W), model.labels_)
 
 

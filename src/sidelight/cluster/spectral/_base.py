@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,10 +20,11 @@ from sidelight.base import Clusterer
 from sidelight.cluster.kmeans._kmeans import KMeans
 from sidelight.cluster.spectral._labels import discretize, unit_rows
 from sidelight.cluster.spectral._nystroem import Extension
+from sidelight.cluster.spectral._rounding import mean_places, refine_cut
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import Similarity, cut_values, degrees, similarity_graph
-from sidelight.graphs._laplacian import check_graph
+from sidelight.graphs._laplacian import check_graph, inverse_root
 
 #: Accuracy of eigenvalues that is enough for labels.
 EIGEN_TOL = 1e-4
@@ -56,12 +57,43 @@ class Embedding:
         Gives new rows their places.
     unit : bool
         Whether places are brought to length 1 before they are clustered.
+    graph : csr_array or None
+        Graph whose cut the vectors relax, if its cut is all that is asked for.
     """
 
     eigenvalues: Array
     vectors: Array
     extension: Extension | None
     unit: bool = True
+    graph: sparse.csr_array | None = None
+
+    @property
+    def places(self) -> Array:
+        """Places as they are clustered."""
+        return unit_rows(self.vectors) if self.unit else self.vectors
+
+    @property
+    def placed(self) -> Array:
+        """Rows that have a place."""
+        lengths = np.linalg.norm(self.vectors, axis=1)
+        return np.flatnonzero(lengths > NO_PLACE * lengths.max(initial=0.0))
+
+    def roundings(self, which: str) -> list[Embedding]:
+        """The places brought to length 1, and those of the relaxed cut as they are.
+
+        These are ``D^{-1/2} u`` for eigenvectors ``u`` of the normalized Laplacian.
+        """
+        assert self.extension is not None
+        found = []
+        if which != "plain":
+            found.append(replace(self, unit=True))
+        if which != "unit":
+            vectors, extension = self.vectors, self.extension
+            if extension.eigenvalues is None:
+                vectors = inverse_root(degrees(self.graph))[:, None] * vectors
+                extension = replace(extension, walk=True)
+            found.append(replace(self, vectors=vectors, extension=extension, unit=False))
+        return found
 
 
 @estimator
@@ -84,6 +116,9 @@ class _SpectralBase(Clusterer):
 
     mutual = False
     assign = "kmeans"
+    rounding = "best"
+    refine = True
+    objective = "normalized-cut"
 
     #: Criterion that ``objective_`` reports, a name of :class:`sidelight.graphs.Cuts`.
     _criterion = "normalized_cut"
@@ -132,13 +167,11 @@ class _SpectralBase(Clusterer):
 
     def _label(self, found: Embedding, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
         """Labels of embedded rows, -1 for rows without a place, and the centers."""
-        vectors = found.vectors
-        lengths = np.linalg.norm(vectors, axis=1)
-        placed = np.flatnonzero(lengths > NO_PLACE * lengths.max(initial=0.0))
-        labels = np.full(len(vectors), -1, dtype=np.int32)
+        labels = np.full(len(found.vectors), -1, dtype=np.int32)
+        placed = found.placed
         if not len(placed):
-            return np.zeros_like(labels), np.zeros((1, vectors.shape[1]))
-        rows = unit_rows(vectors[placed]) if found.unit else vectors[placed]
+            return np.zeros_like(labels), np.zeros((1, found.vectors.shape[1]))
+        rows = found.places[placed]
         if self.assign == "rotation":
             labels[placed], centers = discretize(rows, rng, self.n_init)
             return labels, centers
@@ -147,6 +180,28 @@ class _SpectralBase(Clusterer):
             model = KMeans(min(k, len(rows)), n_init=self.n_init, random_state=rng).fit(rows)
         labels[placed] = model.labels_
         return labels, model.cluster_centers_
+
+    def _label_by_cut(self, found: Embedding, k: int, rng: np.random.RandomState) -> Array:
+        """Labels of least cost in the graph of both roundings, refined; what ``predict`` needs."""
+        graph = found.graph
+        assert graph is not None
+        best = (0, np.inf)
+        for rounded in found.roundings(self.rounding):
+            labels = self._attach(self._label(rounded, k, rng)[0], self._similarity)
+            if self.refine:
+                labels = refine_cut(graph, labels, self.objective)
+            cost = float(getattr(cut_values(graph, labels), self._criterion))
+            value = (-len(np.unique(labels)), cost)
+            if value < best:
+                best, kept, chosen = value, labels, rounded
+        placed = chosen.placed
+        if len(placed):
+            self._centers = mean_places(chosen.places[placed], kept[placed])
+        else:
+            self._centers = np.zeros((1, chosen.vectors.shape[1]))
+        assert chosen.extension is not None
+        self._extension, self._unit = chosen.extension, chosen.unit
+        return kept
 
     def _attach(self, labels: Array, similarity: Similarity | None) -> Array:
         """Give rows without a place the cluster of the nearest row that has one.

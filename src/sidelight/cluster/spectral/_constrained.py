@@ -79,9 +79,13 @@ class _ConstrainedSpectral(_SpectralBase):
         found = self._embed(W, known, distinct, rng)
         self.eigenvalues_ = found.eigenvalues
         self.embedding_ = found.vectors.astype(rows.dtype, copy=False)
-        self._extension, self._unit = found.extension, found.unit
-        labels, self._centers = self._label_constrained(found, distinct, known, rng)
-        return self._set_fitted_attributes(W, self._attach(labels, self._similarity), known, k)
+        if found.graph is not None:
+            labels = self._label_by_cut(found, found.vectors.shape[1], rng)
+        else:
+            self._extension, self._unit = found.extension, found.unit
+            labels, self._centers = self._label_constrained(found, distinct, known, rng)
+            labels = self._attach(labels, self._similarity)
+        return self._set_fitted_attributes(W, labels, known, k)
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
@@ -99,4 +103,5 @@ class _ConstrainedSpectral(_SpectralBase):
 def plain_embedding(W: sparse.csr_array, k: int, rng: np.random.RandomState) -> Embedding:
     """The graph as it is: the smoothest vectors of its normalized Laplacian."""
     values, vectors = smooth_eigenvectors(W, k, random_state=rng, tol=EIGEN_TOL)
-    return Embedding(values, vectors, Extension.normalized(vectors, 1.0 - values, degrees(W)))
+    extension = Extension.normalized(vectors, 1.0 - values, degrees(W))
+    return Embedding(values, vectors, extension, graph=W)

@@ -48,10 +48,10 @@ class SpectralClustering(_SpectralBase):
     """Clusters of a similarity graph by the eigenvectors of its Laplacian.
 
     The relaxed normalized cut ``Σ_g Cut(A_g, rest)/Vol(A_g)``: the eigenvectors of the ``k``
-    smallest eigenvalues of ``I - D^{-1/2} W D^{-1/2}``, their rows brought to length 1, and k-means
-    or a rotation for the labels (Ng, Jordan, Weiss 2001; Hamad, part 1). The graph is sparse
-    throughout. Constraints are not used, only counted; see :class:`SignedSpectralClustering`.
-    Read more in the :doc:`user guide </cluster/spectral>`.
+    smallest eigenvalues of ``I - D^{-1/2} W D^{-1/2}``, k-means or a rotation of their rows for the
+    labels (Ng, Jordan, Weiss 2001; Hamad, part 1), and an exchange of single rows while the cut
+    falls. The graph is sparse throughout. Constraints are not used, only counted; see
+    :class:`SignedSpectralClustering`. Read more in the :doc:`user guide </cluster/spectral>`.
 
     Parameters
     ----------
@@ -83,6 +83,14 @@ class SpectralClustering(_SpectralBase):
         unbounded by default.
     assign : {"kmeans", "rotation"}, default="kmeans"
         Way from the embedding to labels: k-means, or the rotation that brings rows to the axes.
+    rounding : {"best", "unit", "plain"}, default="best"
+        Rows of the embedding are brought to length 1 before they are clustered, as Ng, Jordan and
+        Weiss do, or are those of the relaxed cut, ``D^{-1/2} u``; or both, and what has the lower
+        cost is kept. Landmarks have no graph to measure it in, and "best" is "unit".
+    refine : bool, default=True
+        Whether single rows then go to clusters of their neighbors while the cost falls. A plain
+        cut, which would end with clusters of one row, a recursive partition and that by landmarks
+        stay as they are.
     max_clusters : int >= 1, default=10
         Largest number of clusters that "eigengap" and "alignment" may find.
     n_init : int >= 1, default=10
@@ -131,6 +139,8 @@ class SpectralClustering(_SpectralBase):
     partition: Literal["direct", "recursive"] = "direct"
     max_cost: NonNegative | None = None
     assign: Literal["kmeans", "rotation"] = "kmeans"
+    rounding: Literal["best", "unit", "plain"] = "best"
+    refine: bool = True
     max_clusters: Count = 10
 
     def __sidelight_tags__(self) -> MethodTags:
@@ -147,8 +157,8 @@ class SpectralClustering(_SpectralBase):
         return CRITERIA[self.objective]
 
     @property
-    def _unit(self) -> bool:
-        """Whether rows of the embedding are brought to length 1; those of a ratio cut are not."""
+    def _normalized(self) -> bool:
+        """Whether eigenvectors are those of the normalized Laplacian."""
         return self.objective not in UNNORMALIZED
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
@@ -163,7 +173,7 @@ class SpectralClustering(_SpectralBase):
         most = int(self.n_clusters) if fixed else min(int(self.max_clusters) + 1, rows.shape[0])
         tol = GAP_TOL if self.n_clusters == "eigengap" else EIGEN_TOL
         self.spectrum_, vectors = smooth_eigenvectors(
-            W, most, random_state=rng, tol=tol, normalized=self._unit
+            W, most, random_state=rng, tol=tol, normalized=self._normalized
         )
         asked = k = most if fixed else self._number(W, vectors)
         self._warn_of_parts(W, k, known)
@@ -177,15 +187,14 @@ class SpectralClustering(_SpectralBase):
             asked = asked if self.max_cost is None else min(asked, len(self.splits_) + 1)
         else:
             found = self._embedding(W, self.eigenvalues_, vectors)
-            labels, self._centers = self._label(found, k, rng)
-            labels = self._attach(labels, self._similarity)
-            self._extension = found.extension
+            labels = self._label_by_cut(found, k, rng)
         return self._set_fitted_attributes(W, labels, known, asked)
 
     def _embedding(self, W: sparse.csr_array, values: Array, vectors: Array) -> Embedding:
-        if not self._unit:
-            return Embedding(values, vectors, Extension(vectors, values), unit=False)
-        return Embedding(values, vectors, Extension.normalized(vectors, 1 - values, degrees(W)))
+        if not self._normalized:
+            return Embedding(values, vectors, Extension(vectors, values), unit=False, graph=W)
+        extension = Extension.normalized(vectors, 1 - values, degrees(W))
+        return Embedding(values, vectors, extension, graph=W)
 
     def _fit_landmarks(self, rows: Any, known: Constraints, rng: np.random.RandomState) -> Self:
         """Embed all rows by their similarities to some of them."""
@@ -194,11 +203,13 @@ class SpectralClustering(_SpectralBase):
             raise ValueError(
                 "graph='landmarks' needs a number of clusters, and a direct partition."
             )
-        if not self._unit:
+        if not self._normalized:
             raise ValueError(
                 f"graph='landmarks' approximates the normalized Laplacian; objective="
                 f"{self.objective!r} needs graph='neighbors'."
             )
+        if self.rounding == "plain":
+            raise ValueError("graph='landmarks' needs rounding='unit' or 'best'.")
         if self.sigma is not None and not isinstance(self.sigma, Real):
             raise ValueError(f"graph='landmarks' needs one sigma, got {self.sigma!r}.")
         k = int(self.n_clusters)
@@ -236,7 +247,7 @@ class SpectralClustering(_SpectralBase):
             k, quality, _ = aligned_number(vectors[:, : int(self.max_clusters)])
             self.search_ = {"n_clusters": np.arange(2, len(quality) + 2), "quality": quality}
             return k
-        k, gap = eigengap(self.spectrum_, 1.0 if self._unit else float(degrees(W).max()))
+        k, gap = eigengap(self.spectrum_, 1.0 if self._normalized else float(degrees(W).max()))
         if gap < MARKED_GAP:
             warnings.warn(
                 f"No gap between the eigenvalues is marked: none is more than {gap:.2g} times the "
