@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
+from sidelight.constraints.algebra._plain import plain
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning
 
@@ -54,7 +55,7 @@ def partial_labels(y: Any, n_samples: int) -> Array | None:
     """Read ``y`` as partial labels; scikit-learn hands anything at all to a clusterer's ``y``."""
     if y is None:
         return None
-    values = np.asarray(y)
+    values = plain(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != (n_samples,):

@@ -8,7 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sidelight.constraints.algebra._canonical import as_codes, plain
+from sidelight.constraints.algebra._classes import as_codes
+from sidelight.constraints.algebra._plain import plain
 from sidelight.exceptions import SidelightError
 
 

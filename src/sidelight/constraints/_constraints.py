@@ -12,8 +12,10 @@ from sidelight._words import counted
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra import _operations as algebra
 from sidelight.constraints.algebra._canonical import RowIndex, StatedPairs, Statements
+from sidelight.constraints.algebra._classes import as_codes
 from sidelight.constraints.algebra._closure import Closure, close
 from sidelight.constraints.algebra._contraction import Contraction, contract_array
+from sidelight.constraints.algebra._plain import plain
 from sidelight.constraints.algebra._violations import Violations, find_violations
 from sidelight.constraints.algebra._witness import explain, find_witness
 from sidelight.constraints.exchange import _describe as words
@@ -43,8 +45,11 @@ class Constraints:
     must_link_weight, cannot_link_weight : array-like of shape (m,) or float, optional
         Confidence in each pair, positive; 1 by default.
     labels : array-like of shape (n_samples,), optional
-        Known classes; -1, None, NaN or an empty word where the class is not known. Rows of one
-        class belong together, rows of two classes must be apart.
+        Known classes, of any type that has a text (numbers, words, bytes, dates, tuples ...);
+        -1, None, NaN, NaT, NA or an empty word where the class is not known. Rows of one class
+        belong together, rows of two classes must be apart. Classes are compared by their text.
+        The word "nan" is what NumPy makes of a missing value among words: it is taken for unknown,
+        with a warning.
     groups : array-like of shape (n_samples,), optional
         Known groups (chunklets), with the same words for unknown. Rows of one group belong
         together; two groups may or may not.
@@ -115,16 +120,16 @@ class Constraints:
         if ids is not None:
             index = RowIndex(canonical.frozen(np.array(canonical.as_ids(ids))))
             canonical.check_unique(index)
-        label_values = None if labels is None else canonical.plain(labels)
-        group_values = None if groups is None else canonical.plain(groups)
+        label_values = None if labels is None else plain(labels)
+        group_values = None if groups is None else plain(groups)
         n = canonical.number_of_rows(n_samples, index, label_values, group_values)
         stated = Statements(
             StatedPairs(canonical.as_positions(must_link, "must_link", index, n), must_link_weight),
             StatedPairs(
                 canonical.as_positions(cannot_link, "cannot_link", index, n), cannot_link_weight
             ),
-            canonical.as_codes(label_values, n, "labels"),
-            canonical.as_codes(group_values, n, "groups"),
+            as_codes(label_values, n, "labels"),
+            as_codes(group_values, n, "groups"),
         )
         self._set(**values.canonical_fields(n, index, stated, report=True))
 
@@ -249,8 +254,8 @@ class Constraints:
         """
         from sidelight.constraints import _sampling as sampling
 
-        blank = cls(n_samples=len(canonical.plain(y)), ids=ids)
-        classes = canonical.as_codes(canonical.plain(y), blank.n_samples, "y")
+        blank = cls(n_samples=len(plain(y)), ids=ids)
+        classes = as_codes(plain(y), blank.n_samples, "y")
         if classes is None:
             raise SidelightError("y knows no class, so that nothing can be drawn from it.")
         if protocol == "chunklets":

@@ -19,7 +19,8 @@ from sklearn.utils import check_random_state
 
 from sidelight._typing import IntArray
 from sidelight.assignment._graph import connected_parts
-from sidelight.constraints.algebra._canonical import Classes, StatedPairs, Statements
+from sidelight.constraints.algebra._canonical import StatedPairs, Statements
+from sidelight.constraints.algebra._classes import Classes
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:

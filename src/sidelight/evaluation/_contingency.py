@@ -7,7 +7,7 @@ means ``-1``, ``NaN``, ``None`` or the empty string, as everywhere in Sidelight.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import IntArray
+from sidelight.constraints.algebra._classes import read_classes
+from sidelight.constraints.algebra._plain import plain
 from sidelight.exceptions import SidelightError
 
 
@@ -127,11 +129,13 @@ def _total_by(group: IntArray, count: IntArray, n_groups: int) -> IntArray:
 
 
 def encode_labels(labels: Any, name: str = "labels") -> IntArray:
-    """Number the distinct labels from 0; unknown ones get -1. Any dtype, also mixed objects."""
-    try:
-        values = np.asarray(labels)
-    except ValueError as error:
-        raise SidelightError(f"{name} must hold one label per row: {error}") from None
+    """Number the distinct labels from 0; unknown ones get -1. Any type, also mixed.
+
+    Labels are read as constraints read them, except that the word "-1" is a class.
+    """
+    # Truth values and unsigned numbers are numbers here, also 255 of uint8 is a class.
+    counts = isinstance(labels, np.ndarray) and labels.dtype.kind in "biu"
+    values = labels if counts else plain(labels)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -140,11 +144,7 @@ def encode_labels(labels: Any, name: str = "labels") -> IntArray:
         )
     if values.dtype.kind in "biu":
         return _encode_integers(values)
-    if values.dtype.kind == "f":
-        return _encode_floats(values)
-    # NumPy turns the list ["a", nan] into two strings: the elements of a list are taken as given.
-    elements = list(labels) if isinstance(labels, list | tuple) else values.tolist()
-    return _encode_objects(elements, name)
+    return read_classes(values, name).codes
 
 
 def _encode_integers(values: npt.NDArray[Any]) -> IntArray:
@@ -165,32 +165,3 @@ def _encode_integers(values: npt.NDArray[Any]) -> IntArray:
         return code[offset]
     codes = np.unique(values, return_inverse=True)[1].astype(np.int64, copy=False)
     return codes if unknown is None else np.where(unknown, -1, codes)
-
-
-def _encode_floats(values: npt.NDArray[Any]) -> IntArray:
-    unknown = np.isnan(values) | (values == -1)
-    codes = np.full(len(values), -1, dtype=np.int64)
-    codes[~unknown] = np.unique(values[~unknown], return_inverse=True)[1]
-    return codes
-
-
-def _encode_objects(elements: Iterable[Any], name: str) -> IntArray:
-    elements = list(elements)
-    try:
-        distinct: dict[Hashable, int] = dict.fromkeys(elements, -1)
-    except TypeError as error:
-        raise SidelightError(f"{name} must hold plain values (numbers or text): {error}.") from None
-    known = (label for label in distinct if not is_unknown(label))
-    distinct.update({label: code for code, label in enumerate(known)})
-    return np.fromiter(map(distinct.__getitem__, elements), dtype=np.int64, count=len(elements))
-
-
-def is_unknown(label: Any) -> bool:
-    """Whether a single label says "not known": None, NaN, a missing-value marker, -1 or ''."""
-    if label is None or type(label).__name__ in ("NAType", "NaTType"):
-        return True
-    if isinstance(label, str):
-        return label == ""
-    if isinstance(label, bool):
-        return False
-    return bool(label != label or label == -1)

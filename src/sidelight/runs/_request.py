@@ -18,6 +18,8 @@ from sidelight._fit.parameters import declared
 from sidelight._words import listed
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints
+from sidelight.constraints.algebra._classes import read_classes
+from sidelight.constraints.algebra._plain import plain, text_of
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table, read_pairs, read_table
 from sidelight.runs._run import Prepared, Run
@@ -241,12 +243,13 @@ def _in_memory(X: Any) -> Table:
 
 def _classes(values: Any, n_rows: int, name: str) -> Any:
     """Classes as a table holds them: whole numbers with -1, or text with "", where unknown."""
-    given = np.asarray(values)
+    given = plain(values)
     if given.shape != (n_rows,):
         raise InvalidRequest(f"{name} must hold one value per row, {n_rows}, got {given.shape}.")
-    if given.dtype.kind in "iu":
-        return given.astype(np.int64)
-    return np.array(["" if v is None or v != v else str(v) for v in given.tolist()])
+    if given.dtype.kind == "i":
+        return given
+    codes, names = read_classes(given, name)
+    return np.append([text_of(class_name) for class_name in names.tolist()], "")[codes]
 
 
 def read_knowledge(data: Table, request: Request) -> Constraints:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
-from collections.abc import Sequence
 from functools import cached_property
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight.constraints.algebra._classes import Classes
+from sidelight.constraints.algebra._plain import as_words, is_missing, plain, row_key
 from sidelight.exceptions import InconsistentConstraints, SidelightError, UnknownIds
 
 # A pair is sorted as the one number i * n + j, which must fit into 64 bits.
 MOST_ROWS = 3_037_000_499
-
-# Longer words are kept as Python objects: a NumPy array pads every word to the longest.
-LONGEST_WORD = 64
 
 
 class StatementKind(NamedTuple):
@@ -69,13 +64,6 @@ class StatedPairs(NamedTuple):
     weight: Any = None
 
 
-class Classes(NamedTuple):
-    """Codes of the rows (-1 = none) and the names of the codes."""
-
-    codes: IntArray
-    names: Array
-
-
 class Statements(NamedTuple):
     """Everything that a set of constraints states, and notes on how it came about."""
 
@@ -100,7 +88,7 @@ class RowIndex:
 
     @cached_property
     def _places(self) -> dict[Any, int]:
-        return {value: place for place, value in enumerate(self.ids)}
+        return {row_key(value): place for place, value in enumerate(self.ids)}
 
     @cached_property
     def _sorted(self) -> tuple[Array, IntArray | None]:
@@ -115,7 +103,8 @@ class RowIndex:
         if self.ids.dtype == object:
             if len(self._places) == len(self.ids):
                 return None
-            return next(v for place, v in enumerate(self.ids) if self._places[v] != place)
+            places = self._places
+            return next(v for place, v in enumerate(self.ids) if places[row_key(v)] != place)
         ids, _ = self._sorted
         twice = np.flatnonzero(ids[1:] == ids[:-1])
         return ids[twice[0]].item() if len(twice) else None
@@ -123,7 +112,7 @@ class RowIndex:
     def positions(self, values: Array) -> IntArray:
         """Position of every value, -1 where there is no such id."""
         if self.ids.dtype == object or values.dtype == object:
-            flat = (self._places.get(value, -1) for value in values.ravel())
+            flat = (self._places.get(row_key(value), -1) for value in values.ravel())
             return np.fromiter(flat, np.int64, values.size).reshape(values.shape)
         if values.dtype.kind != self.ids.dtype.kind or not len(self.ids):
             return np.full(values.shape, -1, np.int64)
@@ -137,7 +126,10 @@ def as_ids(ids: Any) -> Array:
     """Ids of the rows as integers, words, or (anything else hashable) objects."""
     values = plain(ids)
     if values.ndim != 1:
-        raise SidelightError(f"ids must be one id per row, got an array of shape {values.shape}.")
+        raise SidelightError(
+            "ids must be numbers, words or the like, one id per row, got an array of shape "
+            f"{values.shape}."
+        )
     if values.dtype == object:
         values = as_words(values)
     elif values.dtype.kind == "f":
@@ -158,7 +150,8 @@ def check_unique(index: RowIndex) -> None:
     except TypeError as error:
         raise SidelightError(f"ids must be numbers, words or the like: {error}.") from error
     if repeated is not None:
-        rows = [place for place, value in enumerate(index.ids.tolist()) if value == repeated]
+        named = enumerate(index.ids.tolist())
+        rows = [place for place, value in named if row_key(value) == row_key(repeated)]
         raise SidelightError(
             f"ids must be unique, but {repeated!r} names {len(rows)} rows (positions {rows[0]} "
             f"and {rows[1]}); give each row its own id."
@@ -239,45 +232,6 @@ def merge_pairs(
     return StatedPairs(np.column_stack(np.divmod(key, n_samples)), weights), notes
 
 
-def as_codes(given: Array | None, n_samples: int, what: str) -> Classes | None:
-    """Classes of the rows as codes (-1 = unknown) and the sorted names of the classes.
-
-    Unknown is -1, None, NaN or an empty word. Names are compared by their text and are whole
-    numbers when all of them look like it, because a text file cannot tell ``1`` from ``"1"``.
-    """
-    if given is None:
-        return None
-    if given.shape != (n_samples,):
-        raise SidelightError(
-            f"{what} must hold one entry per row, shape ({n_samples},), got {given.shape}."
-        )
-    rows = np.flatnonzero(_known(given, what))
-    found = given[rows]
-    if found.dtype == object:
-        found = np.array([_text(value) for value in found], dtype=str)
-    names, code = np.unique(found, return_inverse=True)
-    if names.dtype.kind == "U":
-        names = np.char.strip(names)
-        code = np.where(np.isin(names, ["", "-1"])[code], -1, code)
-    codes = np.full(n_samples, -1, np.int64)
-    codes[rows] = code
-    return recode(Classes(codes, names))
-
-
-def recode(classes: Classes | None) -> Classes | None:
-    """Classes in canonical form: only names that occur, sorted; None if there are none."""
-    if classes is None:
-        return None
-    codes, names = classes
-    used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(names)))
-    if not len(used):
-        return None
-    ordered, rank = _name_classes(names[used])
-    new_code = np.full(len(names) + 1, -1, np.int64)
-    new_code[used] = rank
-    return Classes(new_code[codes], ordered)
-
-
 def whole_numbers(values: Array, what: str) -> IntArray:
     """Values as int64, with an error that shows the first that is not a whole number."""
     if values.dtype.kind in "iu":
@@ -293,39 +247,6 @@ def whole_numbers(values: Array, what: str) -> IntArray:
     raise SidelightError(f"{what}, but {getattr(first, 'item', lambda: first)()!r} is not one.")
 
 
-def plain(values: Any) -> Array:
-    """An array of numbers, of words, or of objects; a list of tuples is one-dimensional."""
-    if isinstance(values, np.ndarray):
-        array = values
-    elif hasattr(values, "__array__"):
-        array = np.asarray(values)
-    elif isinstance(values, Sequence) and not isinstance(values, str):
-        array = np.fromiter(values, dtype=object, count=len(values))
-    else:
-        array = np.fromiter(values, dtype=object)
-    if array.dtype.kind in "fU":
-        return array
-    if array.dtype != bool and np.can_cast(array.dtype, np.int64):
-        return array.astype(np.int64, copy=False)
-    array = array.astype(object, copy=False)
-    kinds = set(map(type, array.flat))
-    for kind, dtype in ((Integral, np.int64), (float, np.float64)):
-        if kinds and all(issubclass(k, kind) and k is not bool for k in kinds):
-            with contextlib.suppress(OverflowError):  # larger numbers stay as they are
-                return array.astype(dtype)
-    return array
-
-
-def as_words(values: Array | list[str]) -> Array:
-    """Objects that are all words as an array of words, unless one is very long."""
-    objects = values if isinstance(values, np.ndarray) else np.fromiter(values, object)
-    flat = objects.ravel()
-    only_words = set(map(type, flat)) <= {str, np.str_}
-    if only_words and max(map(len, flat), default=0) <= LONGEST_WORD:
-        return objects.astype(str)
-    return objects
-
-
 def _whole_or_object(values: Array) -> Array:
     """Numbers such as 3.0 are the ids 3; fractions stay what they are."""
     if np.all(values == np.round(values)):
@@ -337,7 +258,7 @@ def _missing_ids(ids: Array) -> IntArray:
     if ids.dtype.kind == "U":
         return np.flatnonzero(ids == "")
     if ids.dtype == object:
-        missing = (v is None or (isinstance(v, (str, float)) and (v == "" or v != v)) for v in ids)
+        missing = (is_missing(v) or (isinstance(v, str) and v == "") for v in ids)
         return np.flatnonzero(np.fromiter(missing, bool, len(ids)))
     return np.empty(0, np.int64)
 
@@ -353,7 +274,9 @@ def _pair_array(pairs: Any, what: str, *, as_objects: bool) -> Array:
             flat = [end for first, second in pairs for end in (first, second)]
             values = np.fromiter(flat, object, len(flat)).reshape(-1, 2)
         else:
-            values = np.asarray(pairs, dtype=object if as_objects else None)
+            values = np.asarray(pairs)
+            if as_objects or values.dtype.kind in "mM":
+                values = plain(values).astype(object)
     except (ValueError, TypeError) as error:
         raise SidelightError(f"{what} must be pairs, one of two entries per row.") from error
     if values.size == 0:
@@ -419,49 +342,6 @@ def _weights(pairs: StatedPairs, what: str, ids: Array | None) -> FloatArray:
 def _count(number: int, what: str, of: str, done: str) -> str:
     words = " ".join(filter(None, [what if number == 1 else f"{what}s", of]))
     return f"{number} {words} {'was' if number == 1 else 'were'} {done}."
-
-
-def _known(given: Array, what: str) -> npt.NDArray[np.bool_]:
-    """Which entries name a class."""
-    if given.dtype.kind == "i":
-        return given != -1
-    if given.dtype.kind == "f":
-        if np.isinf(given).any():
-            raise SidelightError(f"{what} holds an infinite number; use -1 for unknown.")
-        return ~np.isnan(given) & (given != -1)
-    if given.dtype.kind == "U":
-        return (given != "") & (given != "-1")
-    # None and the missing values of data frames are neither words nor numbers.
-    known = (
-        isinstance(v, (str, Real, np.bool_)) and v == v and v not in (-1, "", "-1") for v in given
-    )
-    return np.fromiter(known, bool, len(given))
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, Real) and not isinstance(value, bool):
-        number = float(value)
-        return str(int(number)) if number.is_integer() else repr(number)
-    return str(value)
-
-
-def _name_classes(names: Array) -> tuple[Array, IntArray]:
-    """Sorted class names, as whole numbers when all look like it, and the rank of each name."""
-    if names.dtype.kind == "f" and np.all(names == np.round(names)):
-        names = names.astype(np.int64)
-    elif names.dtype.kind == "f":
-        names = np.array([_text(value) for value in names.tolist()])
-    if names.dtype.kind == "U":
-        try:
-            numbers = names.astype(np.int64)
-        except (ValueError, OverflowError):
-            numbers = None
-        if numbers is not None and np.array_equal(numbers.astype(str), names):
-            names = numbers
-    ordered, rank = np.unique(names, return_inverse=True)
-    return ordered, rank.astype(np.int64)
 
 
 def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Array | None) -> int:

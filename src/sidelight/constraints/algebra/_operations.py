@@ -12,10 +12,10 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra._canonical import (
     CLASS_KINDS,
     PAIR_KINDS,
-    Classes,
     StatedPairs,
     Statements,
 )
+from sidelight.constraints.algebra._classes import Classes
 from sidelight.constraints.algebra._closure import components, first_appearances
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 

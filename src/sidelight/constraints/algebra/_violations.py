@@ -12,6 +12,8 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra._canonical import frozen
+from sidelight.constraints.algebra._classes import read_classes
+from sidelight.constraints.algebra._plain import is_unknown, plain
 from sidelight.exceptions import SidelightError
 
 
@@ -19,7 +21,7 @@ from sidelight.exceptions import SidelightError
 class Violations:
     """Stated things that a clustering does not keep; true when there are any.
 
-    A row with the cluster -1 (noise) is in no cluster: it is together with nothing.
+    A row with the cluster -1 (noise), None or NaN is in no cluster: it is together with nothing.
 
     Attributes
     ----------
@@ -114,7 +116,7 @@ class Violations:
 
     def _cannot_link_sentence(self, pair: IntArray) -> str:
         (text,) = self._known.describe_pairs([pair])
-        cluster = self._clusters[pair[0]].item()
+        cluster = self._clusters[pair].tolist()[0]
         return f"cannot-link {text} is violated: both are in cluster {cluster}."
 
     def _label_sentence(self, row: int) -> str:
@@ -138,15 +140,15 @@ class Violations:
     def _where(self, row: int) -> str:
         if self._is_noise(row):
             return "is in no cluster"
-        return f"is in cluster {self._clusters[row].item()}"
+        return f"is in cluster {self._clusters[[row]].tolist()[0]}"
 
     def _is_noise(self, row: int) -> bool:
-        return self._clusters.dtype.kind in "if" and bool(self._clusters[row] == -1)
+        return is_unknown(self._clusters[row])
 
 
 def find_violations(known: Any, clusters: Any) -> Violations:
     """Compare a clustering with what is known (the arrays of a constraints object)."""
-    given = np.asarray(clusters)
+    given = plain(clusters)
     if given.shape != (known.n_samples,):
         raise SidelightError(
             f"labels must hold one cluster per row, shape ({known.n_samples},), got shape "
@@ -183,11 +185,7 @@ def _codes(clusters: Array) -> tuple[IntArray, Array]:
         lowest, highest = int(clusters.min()), int(clusters.max())
         if lowest >= -1 and highest < 2 * len(clusters):  # clusters are numbered already
             return clusters.astype(np.int64, copy=False), np.arange(highest + 1)
-    names, code = np.unique(clusters, return_inverse=True)
-    code = code.reshape(-1).astype(np.int64)
-    if clusters.dtype.kind in "if" and len(names) and names[0] == -1:
-        return code - 1, names[1:]
-    return code, names
+    return read_classes(clusters, "labels")
 
 
 def _together(cluster: IntArray, pairs: IntArray) -> Array:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sidelight._typing import Array
-from sidelight.constraints.algebra._canonical import as_words, plain
+from sidelight.constraints.algebra._plain import as_words, plain
 from sidelight.constraints.exchange._tables import (
     Trouble,
     from_columns,

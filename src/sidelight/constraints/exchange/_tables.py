@@ -12,12 +12,18 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra._canonical import (
     CLASS_KINDS,
     PAIR_KINDS,
-    Classes,
     RowIndex,
     StatedPairs,
     Statements,
+)
+from sidelight.constraints.algebra._classes import Classes
+from sidelight.constraints.algebra._plain import (
+    MISSING_WORDS,
     as_words,
+    check_nameable,
+    is_missing,
     plain,
+    text_of,
 )
 from sidelight.exceptions import SidelightError, UnknownIds
 
@@ -109,7 +115,7 @@ class _Reader:
             return None
         rows = self._positions(self.i[records], records)
         names, code = np.unique(_texts(self.j[records]), return_inverse=True)
-        empty = np.flatnonzero(names[code] == "")
+        empty = np.flatnonzero(np.isin(names, ("", *MISSING_WORDS))[code])
         if len(empty):
             raise self.trouble(int(records[empty[0]]), f"the {kind} of this row is missing in j.")
         codes = np.full(self.n, -1, np.int64)
@@ -190,7 +196,7 @@ def _arrow(values: list[Any]) -> pyarrow.Array:
 
     if set(map(type, values)) <= {int}:
         return pa.array(values, pa.int64())
-    return pa.array([str(value) for value in values], pa.string())
+    return pa.array([text_of(value) for value in values], pa.string())
 
 
 def _row_names(known: Any) -> Array:
@@ -200,7 +206,7 @@ def _row_names(known: Any) -> Array:
     if known.ids.dtype != object:
         ids: Array = known.ids
         return ids
-    texts = np.array([str(value) for value in known.ids], dtype=object)
+    texts = np.array([text_of(value) for value in known.ids], dtype=object)
     if len(set(texts)) < len(texts):
         raise SidelightError(
             "Some ids look the same when written as text, so a file could not tell them apart; "
@@ -265,11 +271,10 @@ def _texts(values: Array) -> Array:
 
 
 def _text(value: Any) -> str:
-    if value is None or value != value:
+    if is_missing(value):
         return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).strip()
+    check_nameable(value, "a table of constraints")
+    return text_of(value).strip()
 
 
 def _numbers(values: Array) -> tuple[IntArray, npt.NDArray[np.bool_]]:
@@ -299,11 +304,12 @@ def _find(values: Array, index: RowIndex) -> IntArray:
     if index.ids.dtype.kind == "U":
         return _find_words(values, index)
     positions = index.positions(values.astype(object))
-    lost = np.flatnonzero(positions < 0)
-    if len(lost):
-        by_text = RowIndex(as_words([str(value) for value in index.ids]))
-        if by_text.repeated() is None:
-            positions[lost] = _find_words(values[lost], by_text)
+    for text in (text_of, str):  # a day, and a day with its time
+        lost = np.flatnonzero(positions < 0)
+        if len(lost):
+            by_text = RowIndex(as_words([text(value) for value in index.ids]))
+            if by_text.repeated() is None:
+                positions[lost] = _find_words(values[lost], by_text)
     return positions
 
 

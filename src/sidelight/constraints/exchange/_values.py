@@ -13,8 +13,8 @@ from sidelight.constraints.algebra._canonical import (
     Statements,
     frozen,
     merge_pairs,
-    recode,
 )
+from sidelight.constraints.algebra._classes import recode
 from sidelight.exceptions import SidelightError
 
 # What makes two sets equal; the notes on how one was read do not.
