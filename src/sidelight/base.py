@@ -31,6 +31,7 @@ from sidelight._fit.restarts import Result, Run, best_restart
 from sidelight._fit.summary import summarize
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
+from sidelight.constraints.algebra._alignment import align, check_one_index, warn_of_positions
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.tags import SOFT_TAGS, MethodTags
@@ -89,7 +90,9 @@ class ConstrainedEstimator(BaseEstimator):
         y : array of shape (n_samples,), default=None
             Known classes, -1 where unknown.
         constraints : Constraints, default=None
-            Side information about the rows: pairs, labels, groups.
+            Side information about the rows: pairs, labels, groups. Where both the constraints have
+            ids and ``X`` has an index, rows are found by it, whatever their order; otherwise by
+            position.
         sample_weight : array of shape (n_samples,), default=None
             Weights of the rows, for methods that take them.
 
@@ -124,7 +127,7 @@ class ConstrainedEstimator(BaseEstimator):
         if hasattr(self, "search_"):
             del self.search_  # another fit, which may search nothing
         source = self._validate_rows(X, reset=True)
-        return source, self._validate_knowledge(constraints, y, source.n_rows)
+        return source, self._validate_knowledge(constraints, y, source.n_rows, X)
 
     def _validate_fit_in_memory(
         self, X: Any, y: Any, constraints: Constraints | None, *, reset: bool = True
@@ -132,16 +135,16 @@ class ConstrainedEstimator(BaseEstimator):
         """Like :meth:`_validate_fit`, for methods that need the array or CSR matrix itself."""
         check_parameters(self)
         rows: Any = self._check_rows(X, reset=reset)
-        return rows, self._validate_knowledge(constraints, y, rows.shape[0])
+        return rows, self._validate_knowledge(constraints, y, rows.shape[0], X)
 
     def _validate_knowledge(
-        self, constraints: Constraints | None, y: Any, n_samples: int
+        self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
     ) -> Constraints:
-        """Check the number of clusters and the knowledge against the number of rows."""
+        """Check the number of clusters and the knowledge against the rows."""
         for name in ("n_clusters", "n_components"):
             if self._is_clusterer and isinstance(getattr(self, name, None), Integral):
                 check_n_clusters(getattr(self, name), n_samples, name=name)
-        known = self._check_constraints(constraints, y, n_samples)
+        known = self._check_constraints(constraints, y, n_samples, X)
         tags = self.__sidelight_tags__()
         soft = tags.enforcement in ("soft", "start")
         if soft and tags.kind != "selector":  # scores average over all pairs
@@ -201,9 +204,9 @@ class ConstrainedEstimator(BaseEstimator):
         return X
 
     def _check_constraints(
-        self, constraints: Constraints | None, y: Any, n_samples: int
+        self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
     ) -> Constraints:
-        """Put everything that is known about the rows into one object.
+        """Put everything that is known about the rows into one object, in their order.
 
         A clusterer takes a ``y`` that labels every row for the truth, and ignores it; what makes
         features learns from it.
@@ -211,7 +214,9 @@ class ConstrainedEstimator(BaseEstimator):
         if constraints is None:
             known = Constraints(n_samples=n_samples)
         elif isinstance(constraints, Constraints):
-            known = constraints
+            known = align(constraints, X)
+            if known.ids is None:
+                warn_of_positions(known, X)
         else:
             raise TypeError(
                 f"constraints must be a sidelight.Constraints object, not "
@@ -223,6 +228,7 @@ class ConstrainedEstimator(BaseEstimator):
                 f"The constraints are about {known.n_samples} rows but X has {n_samples}; "
                 "make them with the ids or n_samples of this X, or restrict them to its rows."
             )
+        check_one_index(y, X, "y")
         labels = partial_labels(y, n_samples)
         if labels is None:
             return known

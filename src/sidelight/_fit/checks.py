@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
+from sidelight.constraints.algebra._alignment import check_one_index
 from sidelight.constraints.algebra._plain import plain
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning
@@ -29,10 +30,11 @@ def check_n_clusters(n_clusters: Any, n_samples: int, *, name: str = "n_clusters
     return int(n_clusters)
 
 
-def check_weights(sample_weight: Any, source: RowSource) -> Array | None:
-    """Check the weights of the rows: one each, not negative, not all zero."""
+def check_weights(sample_weight: Any, source: RowSource, X: Any) -> Array | None:
+    """Check the weights of the rows of X: one each, not negative, not all zero."""
     if sample_weight is None:
         return None
+    check_one_index(sample_weight, X, "sample_weight")
     weights = np.asarray(sample_weight, dtype=source.dtype)
     if weights.ndim == 0:
         weights = np.full(source.n_rows, weights, dtype=source.dtype)

@@ -18,6 +18,7 @@ from sidelight.active._answers import Answers
 from sidelight.active._oracles import CallableOracle, Oracle
 from sidelight.active._strategies import Strategy, make_strategy
 from sidelight.constraints import Constraints
+from sidelight.constraints.algebra._alignment import align
 from sidelight.exceptions import SidelightError
 
 # The clustering is looked at so many times on the way.
@@ -108,7 +109,8 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         check_parameters(self)
         asked = _as_oracle(oracle)
         X = X if hasattr(X, "shape") else np.asarray(X)
-        self.answers_ = Answers(X.shape[0], known=constraints)
+        known = None if constraints is None else align(constraints, X)
+        self.answers_ = Answers(X.shape[0], known=known)
         self.strategy_ = make_strategy(self.strategy, self.estimator)
         k = self.estimator.get_params(deep=False).get("n_clusters")
         self.strategy_.start(X, self.answers_, k, check_random_state(self.random_state))

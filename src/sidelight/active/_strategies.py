@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from sidelight._fit.parameters import check_parameters
 from sidelight._typing import Array, FloatArray
 from sidelight.active._answers import Answers
+from sidelight.constraints.algebra._alignment import align
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 
@@ -82,6 +83,11 @@ class Strategy(BaseEstimator, ABC):
         if rows.n_rows != answers.n_samples:
             raise SidelightError(
                 f"The answers are about {answers.n_samples} rows but X has {rows.n_rows}."
+            )
+        if align(answers.known, X) is not answers.known:
+            raise SidelightError(
+                "The answers name the rows of X in another order than its index; make them for "
+                "these rows: Answers(ids=X.index)."
             )
         self._answers, self._k = answers, k
         self._begin(X, rows, check_random_state(random_state))

@@ -9,6 +9,7 @@ import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
+from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra import _operations as algebra
 from sidelight.constraints.algebra._canonical import RowIndex, StatedPairs, Statements
@@ -53,8 +54,12 @@ class Constraints:
     groups : array-like of shape (n_samples,), optional
         Known groups (chunklets), with the same words for unknown. Rows of one group belong
         together; two groups may or may not.
+        Labels and groups may also be a mapping from ids to classes, or a pandas Series whose index
+        holds the ids; rows that they leave out are unknown.
     ids : array-like of shape (n_samples,), optional
-        Your own names of the rows, all different.
+        Your own names of the rows, all different; by default the index of labels or groups that
+        are a pandas Series with an index of its own. A data frame is put in their order by its
+        index, see :meth:`align`.
 
     Attributes
     ----------
@@ -116,13 +121,19 @@ class Constraints:
         groups: Any = None,
         ids: Any = None,
     ) -> None:
+        labels, groups = map(alignment.with_rows, (labels, groups))
+        names = ids
+        if ids is None:
+            names = alignment.adopted_ids((must_link, cannot_link), labels=labels, groups=groups)
         index = None
-        if ids is not None:
-            index = RowIndex(canonical.frozen(np.array(canonical.as_ids(ids))))
+        if names is not None:
+            index = RowIndex(canonical.frozen(np.array(canonical.as_ids(names))))
             canonical.check_unique(index)
-        label_values = None if labels is None else plain(labels)
-        group_values = None if groups is None else plain(groups)
-        n = canonical.number_of_rows(n_samples, index, label_values, group_values)
+        n = canonical.number_of_rows(n_samples, index, labels, groups)
+        label_values, group_values = (
+            None if given is None else alignment.by_id(given, index, n, what, ids)
+            for given, what in ((labels, "labels"), (groups, "groups"))
+        )
         stated = Statements(
             StatedPairs(canonical.as_positions(must_link, "must_link", index, n), must_link_weight),
             StatedPairs(
@@ -254,6 +265,7 @@ class Constraints:
         """
         from sidelight.constraints import _sampling as sampling
 
+        ids = alignment.own_ids(y) if ids is None else ids
         blank = cls(n_samples=len(plain(y)), ids=ids)
         classes = as_codes(plain(y), blank.n_samples, "y")
         if classes is None:
@@ -293,6 +305,12 @@ class Constraints:
     def shape(self) -> tuple[int]:
         """``(n_samples,)``: scikit-learn's metadata routing slices what has one entry per row."""
         return (self.n_samples,)
+
+    @property
+    def row_index(self) -> RowIndex | None:
+        """Where each id is; None where there are no ids."""
+        index: RowIndex | None = self._cache["index"]
+        return index
 
     @property
     def n_pairs(self) -> int:
@@ -440,6 +458,35 @@ class Constraints:
         kept = algebra.as_rows(rows, self.n_samples)
         return self._derive(algebra.restrict(self, kept), rows=kept)
 
+    def align(self, rows: Any) -> Constraints:
+        """Bring the constraints into the order of the rows of a data frame, by its index.
+
+        Every ``fit`` does so with the rows it is given. Do it yourself where a step in between
+        forgets the index: in a pipeline, or before comparing with ``labels_``.
+
+        Parameters
+        ----------
+        rows : DataFrame, Series or array
+            Rows whose index names every id once, in whatever order. What has no index, or only the
+            numbers 0, 1, 2 ... of pandas, is in the order of the ids already.
+
+        Returns
+        -------
+        Constraints
+            The same statements, about the same ids.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sidelight import Constraints
+        >>> known = Constraints([("ann", "bob")], ids=["ann", "bob", "cid"])
+        >>> rows = pd.DataFrame({"age": [40, 31, 30]}, index=["cid", "bob", "ann"])
+        >>> known.align(rows).must_link
+        array([[1, 2]])
+        """
+        aligned: Constraints = alignment.align(self, rows, "rows", hint=False)
+        return aligned
+
     def __getitem__(self, key: Any) -> Constraints:
         """Restrict to some rows: positions, a mask or a slice, or what scikit-learn asks for."""
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
@@ -484,7 +531,9 @@ class Constraints:
 
     def reduce(self, X: Any, sample_weight: Any = None) -> Contraction:
         """Contract the rows of X to one weighted mean per must-link component."""
-        return contract_array(X, self.closure(on_contradiction="keep"), sample_weight)
+        known: Constraints = alignment.align(self, X)
+        alignment.check_one_index(sample_weight, X, "sample_weight")
+        return contract_array(X, known.closure(on_contradiction="keep"), sample_weight)
 
     def violations(self, labels: Any) -> Violations:
         """Find what a clustering does not keep.
@@ -492,9 +541,11 @@ class Constraints:
         Parameters
         ----------
         labels : array-like of shape (n_samples,)
-            Cluster of each row; -1 is noise, together with nothing.
+            Cluster of each row; -1 is noise, together with nothing. A pandas Series is taken by
+            its index, anything else in the order of the ids.
         """
-        return find_violations(self, labels)
+        given = alignment.by_row(labels, self.row_index, self.n_samples, "labels")
+        return find_violations(self, given)
 
     def feasibility(self, k: int, *, time_limit: float = 10.0) -> Feasibility:
         """Tell whether ``k`` clusters can satisfy the cannot-links: yes, no or unknown.
@@ -537,4 +588,5 @@ class Constraints:
         """Measure how informative and how coherent the constraints are on the data."""
         from sidelight.constraints._quality import measure_quality
 
-        return measure_quality(self, X, labels=labels)
+        alignment.check_one_index(labels, X, "labels")
+        return measure_quality(alignment.align(self, X), X, labels=labels)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sidelight._typing import IntArray
+from sidelight.constraints.algebra._alignment import by_row
 from sidelight.evaluation._contingency import count_codes, encode_labels
 from sidelight.evaluation._pairs import count_pairs
 from sidelight.exceptions import SidelightError
@@ -117,7 +118,8 @@ def constraint_satisfaction(
 
 def satisfaction(constraints: Constraints, labels: Any) -> Satisfaction:
     """Count the known pairs of each kind and those that a partition respects."""
-    clusters = own_cluster_for_unknown(encode_labels(labels))
+    given = by_row(labels, constraints.row_index, constraints.n_samples, "labels")
+    clusters = own_cluster_for_unknown(encode_labels(given))
     if len(clusters) != constraints.n_samples:
         raise SidelightError(
             f"There are {len(clusters)} labels, but the constraints are about "

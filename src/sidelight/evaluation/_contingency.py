@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import IntArray
+from sidelight.constraints.algebra._alignment import check_one_index
 from sidelight.constraints.algebra._classes import read_classes
 from sidelight.constraints.algebra._plain import plain
 from sidelight.exceptions import SidelightError
@@ -45,6 +46,7 @@ class Contingency:
 
 def contingency(labels_true: Any, labels_pred: Any) -> Contingency:
     """Count the objects of each class in each cluster, in time and memory linear in the rows."""
+    check_one_index(labels_pred, labels_true, "labels_pred", "labels_true")
     classes = encode_labels(labels_true, "labels_true")
     clusters = encode_labels(labels_pred, "labels_pred")
     if len(classes) != len(clusters):

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.constraints import Constraints
+from sidelight.constraints.algebra._alignment import align, check_one_index
 from sidelight.evaluation._contingency import contingency, encode_labels
 from sidelight.evaluation._information import (
     NORMALIZATIONS,
@@ -70,6 +71,7 @@ def partition_scores(
     >>> partition_scores(["a", "a", "b", "b", None], [0, 0, 0, 1, 1], rows=[0, 1, 3])["rand_index"]
     1.0
     """
+    check_one_index(labels_pred, labels_true, "labels_pred", "labels_true")
     if rows is not None:
         labels_true, labels_pred = _take(labels_true, rows), _take(labels_pred, rows)
     table = contingency(labels_true, labels_pred)
@@ -113,6 +115,8 @@ def constrained_scores(
     >>> {rows: score["n_rows"] for rows, score in scores.items()}
     {'all': 5.0, 'unconstrained': 3.0}
     """
+    check_one_index(labels_pred, labels_true, "labels_pred", "labels_true")
+    constraints = align(constraints, labels_true, "labels_true")
     classes = encode_labels(labels_true, "labels_true")
     clusters = encode_labels(labels_pred, "labels_pred")
     scores = {"all": partition_scores(classes, clusters)}

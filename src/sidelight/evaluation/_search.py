@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, Interval, Seed, Verbosity, check_parameters, estimator
 from sidelight._progress import FitProgress, fit_progress, progress
+from sidelight.constraints.algebra._alignment import align, check_one_index
+from sidelight.constraints.algebra._plain import plain
 from sidelight.evaluation._candidates import (
     fit_with,
     labels_of,
@@ -160,7 +162,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted search.
         """
         check_parameters(self)
-        known = _everything_known(constraints, y)
+        known = _everything_known(constraints, y, X)
         candidates = list(ParameterGrid(self.param_grid))
         estimators = [clone(self.estimator).set_params(**clone_values(p)) for p in candidates]
         uses_constraints = any(takes_constraints(estimator) for estimator in estimators)
@@ -271,17 +273,19 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         return hasattr(self, "cv_results_")
 
 
-def _everything_known(constraints: Constraints | None, y: Any) -> Constraints:
+def _everything_known(constraints: Constraints | None, y: Any, X: Any) -> Constraints:
+    """Constraints and labels in the order of the rows."""
     from sidelight.constraints import Constraints
 
     if constraints is not None and not isinstance(constraints, Constraints):
         raise TypeError(
             f"constraints must be a sidelight.Constraints object, not {type(constraints).__name__}."
         )
-    known = constraints
+    known: Constraints | None = None if constraints is None else align(constraints, X)
     if y is not None:
+        check_one_index(y, X, "y")
         ids = None if known is None else known.ids
-        labels = Constraints(labels=y, ids=ids)
+        labels = Constraints(labels=plain(y), ids=ids)
         known = labels if known is None else known | labels
     if known is None or known.is_empty:
         raise SidelightError(

@@ -88,7 +88,8 @@ def render_report(
     labels_true : array-like of shape (n_samples,), default=None
         True classes to compare with; -1, None, NaN and "" are unknown.
     ids : sequence of length n_samples, default=None
-        The user's names of the rows; by default those of ``constraints``, else positions.
+        The user's names of the rows; by default those of ``constraints``, else the index of a data
+        frame, else positions.
     feature_names : sequence of str, default=None
         Names of the columns; by default those of ``X`` or the estimator.
     title : str, default=None

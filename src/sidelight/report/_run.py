@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.constraints import Constraints, Violations
+from sidelight.constraints.algebra._alignment import align, check_one_index, own_ids
+from sidelight.constraints.algebra._plain import plain
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 
@@ -124,20 +126,27 @@ def make_given(
     if constraints is None:
         constraints = Constraints(n_samples=n_rows)
     _check_length("The constraints are about", constraints.n_samples, n_rows)
+    constraints = align(constraints, X)
     if ids is not None:
         _check_length("ids names", len(ids), n_rows)
         ids = ids if isinstance(ids, list | tuple | np.ndarray) else list(ids)  # a pandas Series
     if labels_true is not None:
         _check_length("labels_true covers", len(labels_true), n_rows)
+        check_one_index(labels_true, X, "labels_true")
     return Given(
         estimator=estimator,
         rows=rows,
         source=source,
         truth=None if labels_true is None else _classes(labels_true),
         constraints=constraints,
-        ids=constraints.ids if ids is None else ids,
+        ids=_ids(constraints, X) if ids is None else ids,
         feature_names=_feature_names(feature_names, X, estimator, source.n_features),
     )
+
+
+def _ids(constraints: Constraints, X: Any) -> npt.NDArray[Any] | None:
+    """Names of the rows: those of the constraints, else the index of a data frame."""
+    return own_ids(X) if constraints.ids is None else constraints.ids
 
 
 def _filled(source: RowSource, estimator: Any) -> RowSource:
@@ -193,7 +202,7 @@ def _clusters(labels: npt.NDArray[Any]) -> Partition:
 
 def _classes(labels_true: Any) -> Partition:
     """Read true classes the way constraints do: -1, None, NaN and "" are unknown."""
-    coded = Constraints.from_labels(labels_true)
+    coded = Constraints.from_labels(plain(labels_true))
     names = () if coded.label_names is None else tuple(str(name) for name in coded.label_names)
     codes = np.full(len(labels_true), -1) if coded.labels is None else coded.labels
     return Partition(np.asarray(codes, dtype=np.int64), names)

@@ -18,7 +18,14 @@ from sidelight._fit.parameters import declared
 from sidelight._words import listed
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints
+from sidelight.constraints.algebra._alignment import (
+    align,
+    align_to_ids,
+    check_one_index,
+    own_ids,
+)
 from sidelight.constraints.algebra._classes import read_classes
+from sidelight.constraints.algebra._operations import statements_of
 from sidelight.constraints.algebra._plain import plain, text_of
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table, read_pairs, read_table
@@ -225,6 +232,13 @@ def read_rows(request: Request, *, allow_missing: bool = False) -> Table:
         raise InvalidRequest("columns are chosen by name only where the data is a file.")
     else:
         data = request.data if isinstance(request.data, Table) else _in_memory(request.data)
+    known = request.constraints
+    if data.ids is None and isinstance(known, Constraints) and known.ids is not None:
+        known = align(known, request.data, "data")
+        if known.n_samples == data.n_rows:  # rows without names get those of the constraints
+            data = dataclasses.replace(data, ids=known.ids)
+    for kind, value in beside.items():
+        check_one_index(value, request.data, kind, "data")
     values = {
         kind: _classes(value, data.n_rows, kind)
         for kind, value in beside.items()
@@ -238,7 +252,7 @@ def _in_memory(X: Any) -> Table:
     names = getattr(X, "columns", None)
     if names is None:
         names = [f"x{feature}" for feature in range(rows.shape[1])]
-    return Table(rows, None, tuple(map(str, names)), IN_MEMORY)
+    return Table(rows, own_ids(X), tuple(map(str, names)), IN_MEMORY)
 
 
 def _classes(values: Any, n_rows: int, name: str) -> Any:
@@ -257,7 +271,7 @@ def read_knowledge(data: Table, request: Request) -> Constraints:
     place: dict[str, Any] = {"n_samples": data.n_rows, "ids": data.ids}
     knowledge = Constraints(**place)
     if isinstance(request.constraints, Constraints):
-        knowledge |= request.constraints
+        knowledge |= _about(request.constraints, data, request.data)
     elif request.constraints is not None:
         knowledge |= Constraints.read(request.constraints, **place)
     files = {"must_link": request.must_link, "cannot_link": request.cannot_link}
@@ -271,6 +285,21 @@ def read_knowledge(data: Table, request: Request) -> Constraints:
     if data.labels is not None:
         knowledge |= Constraints(labels=data.labels, **place)
     return knowledge
+
+
+def _about(known: Constraints, data: Table, rows: Any) -> Constraints:
+    """Constraints made elsewhere, in the order of the rows and under their ids.
+
+    Constraints without ids are about positions.
+    """
+    known = align(known, rows, "data")
+    if known.ids is not None and data.ids is not None:
+        known = align_to_ids(known, data.ids, "data")
+    if known.n_samples != data.n_rows:
+        raise InvalidRequest(
+            f"the constraints are about {known.n_samples} rows, the data has {data.n_rows}."
+        )
+    return Constraints(n_samples=data.n_rows, ids=data.ids)._derive(statements_of(known))
 
 
 def _ignored(knowledge: Constraints, method: Method) -> list[str]:

@@ -458,7 +458,7 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
         """
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
-        weights = check_weights(sample_weight, source)
+        weights = check_weights(sample_weight, source, X)
         costs = self._predicted_costs(source)
         return -float(np.sum(costs if weights is None else costs * weights))
 
@@ -504,7 +504,7 @@ class _WeightedRowsMixin(Clusterer):
     ) -> Self:
         uses_labels = "labels" in self.__sidelight_tags__().knowledge
         source, known = self._validate_fit(X, y if uses_labels else None, constraints)
-        return self._fit_weighted(source, known, check_weights(sample_weight, source))
+        return self._fit_weighted(source, known, check_weights(sample_weight, source, X))
 
     @abstractmethod
     def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:

@@ -30,6 +30,7 @@ from sidelight.cluster.feedback._statements import (
 )
 from sidelight.cluster.feedback._term_weights import Documents, Pull, average, normalize, warp
 from sidelight.constraints import Constraints
+from sidelight.constraints.algebra._alignment import own_ids
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture._core import EMResult, Parameters, em, log_joint_blocks
@@ -185,6 +186,8 @@ class FeedbackClustering(Clusterer):
         self : object
             The fitted estimator.
         """
+        if constraints is None and (ids := own_ids(X)) is not None:
+            constraints = Constraints(ids=ids)
         source, known = self._validate_fit(X, None, constraints)
         rows = source.to_memory()
         check_counts(rows, known)
@@ -216,7 +219,8 @@ class FeedbackClustering(Clusterer):
             These rows belong together; every two of them belong apart; they belong to ``cluster``;
             the cluster should be taken apart; the cluster is good and should be kept.
         rows : sequence
-            Rows, by position or by the ids of the constraints given to ``fit``.
+            Rows, by position, or by the ids of the constraints or the index of the data frame that
+            ``fit`` was given.
         cluster : int, default=None
             Cluster, as in ``labels_``.
 

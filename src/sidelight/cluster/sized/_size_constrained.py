@@ -105,7 +105,7 @@ class _SizeConstrained(_KMeansBase):
             If the constraints contradict themselves, or cannot be met with so few clusters.
         """
         source, known = self._validate_fit(X, y, constraints)
-        weights = check_weights(sample_weight, source)
+        weights = check_weights(sample_weight, source, X)
         closure = known.closure()
         known.check_feasible(self.n_clusters)
         sizes = _row_sizes(row_sizes, weights, source)
@@ -164,7 +164,7 @@ class _SizeConstrained(_KMeansBase):
         """
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
-        weights = check_weights(sample_weight, source)
+        weights = check_weights(sample_weight, source, X)
         if min_size is None and max_size is None:
             min_size, max_size = self.min_size, self.max_size
         sizes = _row_sizes(None, weights, source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -344,11 +345,11 @@ def _count(number: int, what: str, of: str, done: str) -> str:
     return f"{number} {words} {'was' if number == 1 else 'were'} {done}."
 
 
-def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Array | None) -> int:
+def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Any) -> int:
     """Number of rows, as far as anything tells it; all that tell must agree on the shape later."""
     if n_samples is None:
         lengths = [] if index is None else [len(index.ids)]
-        lengths += [value.shape[0] for value in values if value is not None and value.ndim]
+        lengths += [len(value) for value in values if _has_rows(value)]
         if not lengths:
             raise SidelightError(
                 "The number of rows is needed: pass n_samples=len(X), or ids= to use your own ids."
@@ -363,6 +364,11 @@ def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Array | None
     if index is not None and len(index.ids) != n:
         raise SidelightError(f"There are {len(index.ids)} ids for n_samples={n} rows.")
     return n
+
+
+def _has_rows(values: Any) -> bool:
+    """Whether there is one value per row, and not one for some ids."""
+    return values is not None and not isinstance(values, Mapping) and values.ndim > 0
 
 
 def as_row(position: Any, n_samples: int) -> int:

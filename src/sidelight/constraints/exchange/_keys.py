@@ -62,10 +62,9 @@ def cannot_links_from_keys(
     first = np.searchsorted(before, chosen, side="right") - 1
     second = behind[first] + chosen - before[first]
     pairs = np.column_stack([rows[first], rows[second]])
-    if ids is None:
+    if coded.ids is None:
         return Constraints(cannot_link=pairs, n_samples=len(codes))
-    named = np.asarray(coded.ids)[pairs]
-    return Constraints(cannot_link=named, ids=ids)
+    return Constraints(cannot_link=coded.ids[pairs], ids=coded.ids)
 
 
 def _draw(n_all: int, n_pairs: int, random_state: Any) -> Array:

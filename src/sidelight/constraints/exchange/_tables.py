@@ -102,7 +102,7 @@ class _Reader:
     def __init__(self, blank: Any, i: Array, j: Array, trouble: Trouble) -> None:
         self.i, self.j, self.trouble = i, j, trouble
         self.n = blank.n_samples
-        self.index = None if blank.ids is None else RowIndex(blank.ids)
+        self.index = blank.row_index
 
     def pairs(self, records: IntArray, weight: FloatArray) -> StatedPairs:
         """Stated pairs as positions."""

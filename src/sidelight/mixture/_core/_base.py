@@ -24,6 +24,7 @@ from sidelight._typing import Array
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster import KMeans, SeededKMeans
 from sidelight.constraints import Constraints
+from sidelight.constraints.algebra._alignment import check_one_index
 from sidelight.engine import Maximum, RowSource, as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import _criteria as criteria
@@ -89,7 +90,7 @@ class MixtureBase(
         sample_weight: Any = None,
     ) -> Self:
         source, known = self._validate_fit(X, y, constraints)
-        weights = check_weights(sample_weight, source)
+        weights = check_weights(sample_weight, source, X)
         best = self._fit_em(source, known, weights)
         return self._set_fitted_attributes(best, source, known)
 
@@ -260,6 +261,7 @@ class MixtureBase(
         score : float
             The larger the better.
         """
+        check_one_index(sample_weight, X, "sample_weight")
         return float(np.average(self.score_samples(X), weights=sample_weight))
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:

@@ -159,7 +159,7 @@ class ChunkletMixture(GaussianEMBase):
         """
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
-        known = self._check_constraints(constraints, None, source.n_rows)
+        known = self._check_constraints(constraints, None, source.n_rows, X)
         if known.has_labels:
             raise SidelightError(
                 "Labels of new rows are what predict_jointly finds; give it must-links, "
