@@ -10,6 +10,7 @@ import numpy as np
 from sidelight._words import counted
 from sidelight.cli._screen import Screen, score_table, violation_lines
 from sidelight.constraints import Constraints
+from sidelight.constraints.exchange._files import rows_named_in
 from sidelight.evaluation import constrained_scores
 from sidelight.exceptions import SidelightError, UnknownIds
 from sidelight.io import Table, read_labels, read_table
@@ -26,7 +27,13 @@ def run(
     screen: Screen,
 ) -> None:
     """Join, score, show."""
-    data = read_table(truth, id_column=id_column, truth_column=label_column, columns=[])
+    data = read_table(
+        truth,
+        id_column=id_column,
+        truth_column=label_column,
+        columns=[],
+        named=lambda: _named_rows(labels_path, constraints),
+    )
     screen.note(*data.notes)
     rows, clusters = _join(labels_path, data, screen)
     classes = data.truth_codes[rows]
@@ -53,6 +60,12 @@ def run(
             "violations": violations,
         }
     )
+
+
+def _named_rows(labels: Path, constraints: Path | None) -> set[str]:
+    """Everything that the labels and the constraints name rows by."""
+    names = {str(name) for name in read_labels(labels)[0].tolist()}
+    return names if constraints is None else names | rows_named_in(constraints)
 
 
 def _join(path: Path, data: Table, screen: Screen) -> tuple[Any, Any]:

@@ -53,8 +53,9 @@ IdColumn = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Column that names the rows. By default a column called id, or a first column of "
-        "text without repetition; otherwise rows are numbered from 0.",
+        help="Column that names the rows. By default a column called id, a first column of text "
+        "without repetition, or one whose name says so (customer_id, OrderNo) and that repeats "
+        "nothing; otherwise rows are numbered from 0.",
     ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")]

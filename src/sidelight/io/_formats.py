@@ -22,6 +22,7 @@ from sidelight.io._columns import (
     quoted,
     row_name,
 )
+from sidelight.io._id_column import sounds_like_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,6 +53,10 @@ class Raw(Protocol):
     @property
     def own_label(self) -> str | None:
         """Name of a column that is a label by the format itself."""
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the file names its columns."""
 
     @property
     def zero_based(self) -> bool | None:
@@ -99,6 +104,9 @@ class ArrowRaw:
     table: pa.Table
     own_label: None = None
     zero_based: None = None
+    has_names: bool = True
+    as_written: frozenset[str] = frozenset()
+    """Columns of which numbers were left as text, since they may be ids such as 007."""
 
     @property
     def names(self) -> list[str]:
@@ -118,7 +126,7 @@ class ArrowRaw:
         self, features: Sequence[str], ids: npt.NDArray[Any] | None, path: Path
     ) -> npt.NDArray[Any]:
         """The feature columns side by side; float32 only if all of them are."""
-        values = {name: number_column(self.table.column(name)) for name in features}
+        values = {name: number_column(self._numbers(name)) for name in features}
         text = [name for name in features if values[name] is None]
         if text:
             self._raise_text(text, ids, path)
@@ -127,6 +135,10 @@ class ArrowRaw:
         for position, name in enumerate(features):
             X[:, position] = values.pop(name)
         return X
+
+    def _numbers(self, name: str) -> pa.ChunkedArray:
+        column = self.table.column(name)
+        return _numbers_or_text(column) if name in self.as_written else column
 
     def _raise_text(self, names: list[str], ids: npt.NDArray[Any] | None, path: Path) -> None:
         position, value = first_not_a_number(self.table.column(names[0]))
@@ -163,8 +175,8 @@ def read_csv(path: Path, *, text_columns: Sequence[str] = ()) -> ArrowRaw:
     header, delimiter = _read_header(path)
     names = [name.strip() for name in header]
     _check_header(names, path)
-    kept = {name for name in header if name.strip() in text_columns or name.strip().lower() == "id"}
-    kept |= {name for name in header if not name.strip()}
+    kept = {name for name in header if name.strip() in text_columns or not name.strip()}
+    kept |= {name for name in header if sounds_like_ids(name)}
     parse = pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     try:
         with pacsv.open_csv(path, parse_options=parse) as reader:
@@ -178,7 +190,8 @@ def read_csv(path: Path, *, text_columns: Sequence[str] = ()) -> ArrowRaw:
         table = _read_as_text(path, parse, header, kept, error)
     if table.num_rows == 0:
         raise SidelightError(f"{path} has a header line but no rows.")
-    return ArrowRaw(table.rename_columns(names))
+    as_written = frozenset(name.strip() for name in kept)
+    return ArrowRaw(table.rename_columns(names), as_written=as_written)
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -306,6 +319,7 @@ class ArrayRaw:
     values: Any  # ndarray or csr_matrix
     labels: npt.NDArray[Any] | None = None
     zero_based: bool | None = None
+    has_names: bool = False
 
     @property
     def own_label(self) -> str | None:

@@ -69,6 +69,12 @@ def read_pairs(path: str | os.PathLike[str], ids: npt.ArrayLike) -> npt.NDArray[
     return np.asarray(rows, dtype=np.int64).reshape(-1, 2)
 
 
+def rows_named_in_pairs(path: str | os.PathLike[str]) -> set[str]:
+    """Everything that a file of pairs names rows by, as text."""
+    pairs = _pairs(check_readable(path))
+    return {name for line, pair in pairs if line > 1 or not _is_header(pair) for name in pair}
+
+
 def _is_header(pair: tuple[str, str]) -> bool:
     return (pair[0].lower(), pair[1].lower()) in HEADERS
 

@@ -14,18 +14,15 @@ from scipy import sparse
 
 from sidelight.exceptions import SidelightError
 from sidelight.io._columns import (
-    all_different,
     check_finite,
     class_values,
     close_names,
     id_values,
-    is_text,
     label_values,
     quoted,
 )
 from sidelight.io._formats import Raw, read_csv, read_libsvm, read_npy, read_parquet, table_format
-
-INDEX_NAMES = ("", "__index_level_0__")  # how pandas writes an index without a name
+from sidelight.io._id_column import Named, find_id_column, notes_on_features
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +94,7 @@ def read_table(
     drop: Sequence[str] = (),
     zero_based: bool | None = None,
     allow_missing: bool = False,
+    named: Named | None = None,
 ) -> Table:
     """Read a table from a file; its suffix says how.
 
@@ -105,9 +103,10 @@ def read_table(
     value in front of each line is the column ``label``).
 
     The ids of the rows are in ``id_column``. Without it they are taken from a column called ``id``
-    (in any case), from a first column without a name, or from a first column of text in which no
-    value occurs twice; ``notes`` of the result tells. Otherwise rows are known by their number,
-    counted from 0.
+    (in any case), from a first column without a name, from a first column of text in which no
+    value occurs twice, or from a column whose name says so (``customer_id``, ``OrderNo``, ``key``,
+    ``index``) and in which no value occurs twice; ``notes`` of the result tells. Otherwise rows are
+    known by their number, counted from 0.
 
     Parameters
     ----------
@@ -128,6 +127,10 @@ def read_table(
         For a libsvm file, whether its first feature has the number 0; found out by default.
     allow_missing : bool, default=False
         Whether to read missing values as NaN, for methods that model them, instead of raising.
+    named : callable, optional
+        Returns what constraints name rows by. If these are numbers that another column of whole
+        numbers holds, each of its numbers once, this column names the rows; where they could be
+        numbers of rows as well, an error asks for ``id_column``.
 
     Returns
     -------
@@ -176,6 +179,7 @@ def read_table(
         columns=None if columns is None else list(dict.fromkeys(columns)),
         drop=drop,
         allow_missing=allow_missing,
+        named=named,
     )
 
 
@@ -203,6 +207,7 @@ def _assign_roles(
     columns: list[str] | None,
     drop: Sequence[str],
     allow_missing: bool,
+    named: Named | None,
 ) -> Table:
     """Tell ids, labels and features apart."""
     wanted = [id_column, label_column, truth_column, *(columns or ()), *drop]
@@ -210,12 +215,13 @@ def _assign_roles(
     notes: list[str] = []
     if id_column is None:
         taken = {label_column, truth_column, *(columns or ()), *drop}
-        id_column, why = _find_id_column(raw, taken)
+        id_column, why = find_id_column(raw, taken, path, named)
         if id_column is not None:
             notes.append(f"The {why} names the rows.")
     roles = {id_column, label_column, truth_column, *drop}
     if columns is None:
         features = [name for name in raw.names if name not in roles and name != raw.own_label]
+        notes += notes_on_features(raw, features)
     else:
         features = columns
         both = [name for name in features if name in roles]
@@ -248,20 +254,3 @@ def _check_names(names: Sequence[str], wanted: Sequence[str], path: Path) -> Non
     for name in wanted:
         if name not in known:
             raise SidelightError(f"{path} has no column {name!r}; {close_names(name, names)}.")
-
-
-def _find_id_column(raw: Raw, taken: set[str | None]) -> tuple[str | None, str]:
-    """Guess which column names the rows, and say why."""
-    free = [name for name in raw.names if name not in taken]
-    for name in free:
-        if name.lower() == "id":
-            return name, f"column {name!r}"
-    first = raw.names[0]
-    if first not in free:
-        return None, ""
-    if first in INDEX_NAMES:
-        return first, "first column, which has no name,"
-    column = raw.column(first)
-    if is_text(column) and all_different(column):
-        return first, f"first column {first!r}, in which no text occurs twice,"
-    return None, ""

@@ -27,8 +27,10 @@ from sidelight.constraints.algebra._alignment import (
 from sidelight.constraints.algebra._classes import read_classes
 from sidelight.constraints.algebra._operations import statements_of
 from sidelight.constraints.algebra._plain import plain, text_of
+from sidelight.constraints.exchange._files import rows_named_in
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table, read_pairs, read_table
+from sidelight.io._pairs import rows_named_in_pairs
 from sidelight.runs._run import Prepared, Run
 from sidelight.tags import KINDS
 
@@ -227,6 +229,7 @@ def read_rows(request: Request, *, allow_missing: bool = False) -> Table:
             columns=request.columns,
             drop=request.drop,
             allow_missing=allow_missing,
+            named=lambda: _named_rows(request),
         )
     elif names or request.columns is not None or request.drop or request.id_column:
         raise InvalidRequest("columns are chosen by name only where the data is a file.")
@@ -245,6 +248,17 @@ def read_rows(request: Request, *, allow_missing: bool = False) -> Table:
         if value is not None and kind not in names
     }
     return dataclasses.replace(data, **values) if values else data
+
+
+def _named_rows(request: Request) -> set[str]:
+    """Everything that the files of knowledge name rows by."""
+    names = set()
+    if isinstance(request.constraints, str | os.PathLike):
+        names |= rows_named_in(request.constraints)
+    for file in (request.must_link, request.cannot_link):
+        if file is not None:
+            names |= rows_named_in_pairs(file)
+    return names
 
 
 def _in_memory(X: Any) -> Table:

@@ -15,7 +15,8 @@ from sidelight.cli._errors import UsageError
 from sidelight.cli._screen import Screen, plain_text
 from sidelight.cli.ask._dialogue import HELP, Dialogue
 from sidelight.cli.ask._pair_view import PairView
-from sidelight.runs import Request, prepare
+from sidelight.io import Table
+from sidelight.runs import Prepared, Request, prepare
 
 ENDINGS = {
     "quit": "",
@@ -44,14 +45,23 @@ def run(
     constraints_file = answers_file.with_suffix(".constraints.csv")
     kept = {"answers": answers_file, "constraints": constraints_file}
     _run.claim(screen, request.inputs, force=force, **kept, **outputs)
-    facts = _talk(request, strategy, budget, answers_file, constraints_file, screen.as_json)
-    request = replace(request, constraints=constraints_file)
+    prepared = prepare(replace(request, method=request.method or "pckmeans"))
+    screen.note(*prepared.data.notes)
+    facts = _talk(prepared, strategy, budget, answers_file, constraints_file, screen.as_json)
+    request = replace(_by_the_same_names(request, prepared.data), constraints=constraints_file)
     result = _run.work(request, Screen(quiet=screen.as_json), **outputs)
     screen.result({**result, "command": "ask", "answers": facts})
 
 
+def _by_the_same_names(request: Request, data: Table) -> Request:
+    """Read the rows again by the ids under which the answers were written, or by position."""
+    if data.id_column is not None:
+        return replace(request, id_column=data.id_column)
+    return replace(request, columns=list(data.feature_names))
+
+
 def _talk(
-    request: Request,
+    prepared: Prepared,
     strategy: str,
     budget: int | None,
     answers_file: Path,
@@ -63,8 +73,7 @@ def _talk(
 
     # Standard output belongs to the JSON object, if that was asked for.
     console = Console(highlight=False, stderr=as_json)
-    prepared = prepare(replace(request, method=request.method or "pckmeans"))
-    data = prepared.data
+    request, data = prepared.request, prepared.data
     with Answers.open(answers_file, known=prepared.knowledge) as answers:
         chooser = make_strategy(strategy, prepared.estimator)
         chooser.start(prepared.X, answers, request.k, request.seed)

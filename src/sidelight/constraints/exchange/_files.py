@@ -15,6 +15,7 @@ from sidelight.constraints.algebra._plain import as_words, plain
 from sidelight.constraints.exchange._tables import (
     Trouble,
     from_columns,
+    named_rows,
     table_columns,
     to_columns,
     to_table,
@@ -34,18 +35,27 @@ COLUMNS = ("i", "j", "kind", "weight")
 
 def read_file(blank: Any, path: str | os.PathLike[str]) -> Any:
     """Constraints about the rows of ``blank`` from a file."""
-    read = {"csv": _read_csv, "json": _read_json, "parquet": _read_parquet}[_format(Path(path))]
-    try:
-        file = check_readable(path)
-    except SidelightError as error:
-        raise ConstraintFileError(str(error), path=Path(path)) from error
-    columns, trouble = read(file)
+    columns, trouble = _read_columns(Path(path))
     try:
         return from_columns(blank, columns, trouble)
     except InconsistentConstraints as error:
         raise InconsistentConstraints(
-            f"{file}: {error}", pair=error.pair, chain=error.chain
+            f"{path}: {error}", pair=error.pair, chain=error.chain
         ) from error
+
+
+def rows_named_in(path: str | os.PathLike[str]) -> set[str]:
+    """Everything that a file of constraints names rows by, as text."""
+    return named_rows(_read_columns(Path(path))[0])
+
+
+def _read_columns(path: Path) -> tuple[dict[str, Array], Trouble]:
+    read = {"csv": _read_csv, "json": _read_json, "parquet": _read_parquet}[_format(path)]
+    try:
+        file = check_readable(path)
+    except SidelightError as error:
+        raise ConstraintFileError(str(error), path=path) from error
+    return read(file)
 
 
 def write_file(known: Any, path: str | os.PathLike[str]) -> None:

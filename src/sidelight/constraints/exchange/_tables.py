@@ -96,6 +96,16 @@ def from_columns(blank: Any, columns: Mapping[str, Array], trouble: Trouble) -> 
     return blank._derive(Statements(**stated, notes=notes), report=True)
 
 
+def named_rows(columns: Mapping[str, Array]) -> set[str]:
+    """Everything that columns in the long format name rows by; nothing where they are not clear."""
+    given = {name.strip().lower(): _texts(column) for name, column in columns.items()}
+    if not set(NEEDED) <= set(given):
+        return set()
+    about_two = {word for kind in PAIR_KINDS for word in (kind.word, *kind.aliases)}
+    pairs = np.isin(np.char.lower(given["kind"]), list(about_two))
+    return {*given["i"].tolist(), *given["j"][pairs].tolist()}
+
+
 class _Reader:
     """Resolves the two columns that name rows and classes."""
 

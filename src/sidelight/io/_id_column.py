@@ -1,0 +1,201 @@
+"""Which column names the rows: found by its name or its values, or asked for where both could be.
+
+A column of whole numbers that only names rows must not become a feature, and constraints by its
+numbers must not become positions. Without ``id_column`` the rows are named by
+
+1. a column called ``id``, in any case;
+2. a first column without a name, which is how pandas writes an index;
+3. a first column of text in which no value occurs twice;
+4. a column of whole numbers or text, each there once, whose name says so: ``customer_id``,
+   ``OrderNo``, ``key``, ``index``;
+5. a column of whole numbers, each there once, that holds every number by which constraints name
+   rows, where these numbers cannot be positions.
+
+Where the numbers of the constraints could be positions as well as values of such a column, nothing
+is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight.exceptions import SidelightError
+from sidelight.io._columns import all_different, is_text, number_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sidelight.io._formats import Raw
+
+INDEX_NAMES = ("", "__index_level_0__")  # how pandas writes an index without a name
+
+#: Words at the end of a name that say that the column names something.
+ID_WORDS = {"id", "key", "nr", "no", "number", "uuid", "guid"}
+#: Names of a column that counts rows.
+COUNTER_NAMES = {"index", "row", "rowid", "rownames", "unnamed: 0", "level_0"}
+#: What is often written together with "id".
+THINGS = (
+    "account|case|client|customer|device|employee|item|member|object|order|patient|person|product|"
+    "record|row|sample|session|student|subject|transaction|user"
+)
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+#: Whole numbers beyond this are not all there among floating-point numbers.
+EXACT = 2**53
+#: So many values tell most columns of measurements from ids.
+HEAD = 64
+
+Named = Callable[[], Iterable[str]]
+
+
+def sounds_like_ids(name: str) -> bool:
+    """Whether the name of a column says that it names rows."""
+    plain = name.strip().lower()
+    words = [word.lower() for word in WORD.findall(name)]
+    if plain in COUNTER_NAMES or re.fullmatch(f"(?:{THINGS})s?(?:id|nr|no)", plain):
+        return True
+    return bool(words) and (words[-1] in ID_WORDS or words[0] == "id")
+
+
+def find_id_column(
+    raw: Raw, taken: set[str | None], path: Path, named: Named | None
+) -> tuple[str | None, str]:
+    """Find the column that names the rows, and say why; None if positions do.
+
+    Parameters
+    ----------
+    raw : Raw
+        The table.
+    taken : set of str
+        Columns with another role.
+    path : Path
+        Its file.
+    named : callable or None
+        Returns what constraints name rows by.
+    """
+    free = [name for name in raw.names if name not in taken]
+    for name in free:
+        if name.lower() == "id":
+            return name, f"column {name!r}"
+    first = raw.names[0]
+    if first in free:
+        if first in INDEX_NAMES:
+            return first, "first column, which has no name,"
+        column = raw.column(first)
+        if is_text(column) and all_different(column):
+            return first, f"first column {first!r}, in which no text occurs twice,"
+    for name in free:
+        if sounds_like_ids(name) and _names_each_row(raw.column(name)):
+            return name, f"column {name!r}, in which no value occurs twice,"
+    if named is not None:
+        return _by_constraints(raw, free, path, named)
+    return None, ""
+
+
+def notes_on_features(raw: Raw, features: Sequence[str]) -> list[str]:
+    """Tell of features that look as if they only named or counted the rows."""
+    notes = []
+    for name in _columns_to_look_at(raw, features):
+        if sounds_like_ids(name):
+            names_rows = _names_each_row(raw.column(name))
+            notes.append(
+                f"The column {name!r} is used as a feature"
+                + (
+                    f"; if it only names the rows: --id-column {name}, or --drop {name}."
+                    if names_rows
+                    else f", since values occur twice or are missing; if it is none: --drop {name}."
+                )
+            )
+            continue
+        numbers = _different_numbers(raw.column(name))
+        if numbers is not None and len(numbers) > 2 and np.ptp(numbers) == len(numbers) - 1:
+            notes.append(
+                f"The column {name!r} numbers the rows ({numbers.min()} to {numbers.max()}) and is "
+                f"used as a feature; if it only names them: --id-column {name}, or --drop {name}."
+            )
+    return notes
+
+
+def _by_constraints(
+    raw: Raw, free: Sequence[str], path: Path, named: Named
+) -> tuple[str | None, str]:
+    """Find the column whose numbers the constraints name rows by; raise where it is not clear."""
+    candidates = {}
+    for name in _columns_to_look_at(raw, free):
+        numbers = _different_numbers(raw.column(name))
+        if numbers is not None and not np.array_equal(numbers, np.arange(len(numbers))):
+            candidates[name] = numbers
+    if not candidates:
+        return None, ""
+    wanted = _whole(named())
+    if wanted is None or not len(wanted):
+        return None, ""
+    holding = [name for name, values in candidates.items() if np.all(np.isin(wanted, values))]
+    if not holding:
+        return None, ""
+    positions = bool(wanted.min() >= 0 and wanted.max() < raw.n_rows)
+    if positions or len(holding) > 1:
+        could = [f"the column {name!r}" for name in holding[:3]]
+        could += ["the number of the row, counted from 0"] if positions else []
+        raise SidelightError(
+            f"The constraints name rows by numbers, which could be {' or '.join(could)} of {path}. "
+            f"Say which: --id-column {holding[0]} (in Python id_column={holding[0]!r})"
+            + (
+                f"; or leave it out with --drop {holding[0]}, or name the features with --columns, "
+                "for numbers of rows."
+                if positions
+                else "."
+            )
+        )
+    return holding[0], f"column {holding[0]!r}, which holds all the ids of the constraints,"
+
+
+def _columns_to_look_at(raw: Raw, names: Sequence[str]) -> Sequence[str]:
+    """All columns of a table; of a file without names of columns only the first."""
+    if raw.own_label is not None:
+        return ()
+    return names if raw.has_names else [name for name in names if name == raw.names[0]]
+
+
+def _names_each_row(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds whole numbers or text, each there once."""
+    if is_text(column):
+        texts = [value.strip() if value else "" for value in column.to_pylist()]
+        return "" not in texts and len(set(texts)) == len(texts)
+    return _different_numbers(column) is not None
+
+
+def _different_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
+    """Whole numbers of a column in which none is missing or there twice, else None."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(column.type):
+        return None
+    if _different_whole(column.slice(0, HEAD)) is None:
+        return None
+    return _different_whole(column)
+
+
+def _different_whole(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
+    numbers = number_column(column)
+    if numbers is None or not np.all(np.isfinite(numbers)):
+        return None
+    if np.any(numbers != np.round(numbers)) or np.abs(numbers).max(initial=0) >= EXACT:
+        return None
+    whole = numbers.astype(np.int64)
+    return whole if len(np.unique(whole)) == len(whole) else None
+
+
+def _whole(names: Iterable[Any]) -> npt.NDArray[np.int64] | None:
+    """The numbers that names of rows spell, None if one is something else."""
+    texts = {str(name).strip() for name in names}
+    try:
+        return np.array(sorted(int(re.sub(r"\.0*$", "", text)) for text in texts), dtype=np.int64)
+    except (ValueError, OverflowError):
+        return None
