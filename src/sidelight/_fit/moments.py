@@ -65,8 +65,8 @@ def moments(
 ) -> Moments:
     """Return the moments of the rows.
 
-    Dense values are taken relative to a point among the rows, so that data far from the origin
-    loses no digits; of a share ``p`` of the rows around this point, at most ``1/p`` is lost.
+    Values are taken relative to a point among the rows, so that data far from the origin loses no
+    digits; of a share ``p`` of the rows around this point, at most ``1/p`` is lost.
 
     Parameters
     ----------
@@ -89,14 +89,12 @@ def moments(
     (array([1.e+09, 0.e+00]), array([1., 0.]))
     """
     d = source.n_features
-    point = np.zeros(d)
-    if not source.is_sparse:
-        point = _mean_of_first(source) if near is None else np.asarray(near, np.float64)
+    point = point_among(source, near)
 
     def add(block: Any, *weights: Array) -> tuple[tuple[Array, Array], tuple[()]]:
         first, second = np.zeros(d), np.zeros((d, d) if full else d)
         for tile in tiles(block.shape[0]):
-            rows = block[tile].astype(np.float64) if source.is_sparse else block[tile] - point
+            rows = relative_to(block[tile], point)
             w = weights[0][tile].astype(np.float64) if weights else None
             first += _flat(rows.sum(axis=0)) if w is None else rows.T @ w
             second += _products(rows, w) if full else _squares(rows, w)
@@ -121,6 +119,33 @@ def feature_ranges(source: RowSource) -> tuple[Array, Array]:
 
     (low, high), _ = source.map_reduce(extremes)
     return low, high
+
+
+def point_among(source: RowSource, near: Array | None = None) -> FloatArray:
+    """Return a point among the rows: ``near``, or the mean of the first rows.
+
+    Of CSR rows only features without a single zero are taken relative to anything: a zero that is
+    not stored is one of the values already, and has to stay 0.
+    """
+    if not source.is_sparse:
+        return _mean_of_first(source) if near is None else np.asarray(near, np.float64)
+    first = source.take(np.arange(min(source.n_rows, FIRST_ROWS)))
+    if not np.any(_n_stored(first) == first.shape[0]):
+        return np.zeros(source.n_features)
+    (stored,), _ = source.map_reduce(lambda block: ((_n_stored(block),), ()))
+    return np.where(stored == source.n_rows, _flat(first.mean(axis=0, dtype=np.float64)), 0.0)
+
+
+def relative_to(rows: Any, point: Array) -> Any:
+    """Return ``x - point`` in float64; of CSR rows the entries that are stored."""
+    if not sparse.issparse(rows):
+        return rows - point
+    data = rows.data - point[rows.indices]
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _n_stored(rows: Any) -> Array:
+    return np.bincount(rows.indices, minlength=rows.shape[1])
 
 
 def _mean_of_first(source: RowSource) -> FloatArray:

@@ -16,7 +16,7 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.feature_selection._base import _ScoreSelector
-from sidelight.feature_selection._scores import squared_differences
+from sidelight.feature_selection._scores import ROUNDING, largest_values, squared_differences
 from sidelight.tags import own_tags
 
 #: Below this variance (of a feature with mean square 1) a feature does not vary.
@@ -183,9 +183,10 @@ class PairMoments:
                 )
             )
         # Every feature in units in which its mean square is 1: then rounding is the same for all.
-        self._unit = np.sqrt(np.where(squares > 0, squares, 1.0))
+        differs = squares > (ROUNDING * largest_values(rows)) ** 4
+        self._unit = np.sqrt(np.where(differs, squares, 1.0))
         self._mean = sums / self._unit
-        variance = np.where(squares > 0, 1.0, 0.0) - self._mean**2
+        variance = np.where(differs, 1.0 - self._mean**2, 0.0)
         self.varies = variance > LEAST_VARIANCE
         self._spread = np.sqrt(np.where(self.varies, variance, 1.0))
         share = float(self._weight[is_apart].sum())

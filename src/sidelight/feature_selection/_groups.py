@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
+from sidelight._fit.moments import moments
 from sidelight._typing import Array
+from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 
 #: Features in a group on average, as in the vocabulary of the thesis (20 words to a parent).
@@ -40,12 +41,7 @@ def hierarchical_groups(rows: Any) -> Array:
 
 
 def _correlations(rows: Any) -> Array:
-    X = rows.astype(np.float64)
-    mean = np.asarray(X.mean(axis=0)).reshape(-1)
-    products = X.T @ X
-    if sparse.issparse(products):
-        products = products.toarray()
-    covariance = np.asarray(products) / X.shape[0] - np.outer(mean, mean)
-    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    covariance = moments(as_rows(rows), full=True).covariance
+    spread = np.sqrt(np.diag(covariance))
     scale = np.where(spread > 0, spread, np.inf)
     return np.asarray(covariance / scale[:, None] / scale)

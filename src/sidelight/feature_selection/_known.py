@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
-from sidelight.constraints import Constraints
+from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import SidelightError
-from sidelight.feature_selection._scores import pair_sums, variances
+from sidelight.feature_selection._scores import class_scatters, known_rows, pair_sums
 
 
 def classes_of(known: Constraints, selector: Any) -> Array:
@@ -33,41 +33,54 @@ def classes_of(known: Constraints, selector: Any) -> Array:
 def constraint_sums(rows: Any, known: Constraints) -> tuple[Array | None, Array | None]:
     """``f'L^M f`` and ``f'L^C f`` of every feature; None when no pair of the kind is known.
 
-    Pairs of labeled rows are counted without forming them: all pairs of a class of ``n`` rows have
-    ``n²`` times its variance, all pairs of labeled rows that of all of them.
+    Pairs of labeled and of grouped rows are counted without forming them. Those of a class of
+    ``n_c`` rows with scatter ``S_c`` are ``n_c S_c``, those of two classes
+    ``n_a S_b + n_b S_a + n_a n_b (μ_a - μ_b)²``.
     """
     together = pair_sums(rows, known.must_link, known.must_link_weight)
     apart = pair_sums(rows, known.cannot_link, known.cannot_link_weight)
     joined, parted = len(known.must_link) > 0, len(known.cannot_link) > 0
-    if known.labels is not None:
-        labeled = np.flatnonzero(known.labels >= 0)
-        codes = known.labels[labeled]
-        within = np.zeros(rows.shape[1])
-        for code in np.unique(codes):
-            members = rows[labeled[codes == code]]
-            within += members.shape[0] ** 2 * variances(members)
-        joined = joined or len(np.unique(codes)) < len(codes)
-        together = together + within
-        if len(np.unique(codes)) > 1:
+    for classes, tells_apart in ((known.labels, True), (known.groups, False)):
+        if classes is None:
+            continue
+        members, codes = known_rows(rows, classes)
+        n, sizes = len(codes), np.bincount(codes)
+        joined = joined or len(sizes) < n
+        together = together + class_scatters(members, codes, sizes)[0]
+        if tells_apart and len(sizes) > 1:
             parted = True
-            every = len(labeled) ** 2 * variances(rows[labeled])
-            apart = apart + np.maximum(every - within, 0.0)
+            within, between = class_scatters(members, codes, n - sizes)
+            apart = apart + within + n * between
     return together if joined else None, apart if parted else None
 
 
 def edit_graph(W: Any, known: Constraints, *, must_link: float = 1.0) -> sparse.csr_array:
-    """Join must-linked rows, part cannot-linked ones; of pairs in both lists the latter holds."""
+    """Join rows that belong together, by the weight of the pair; part those that do not.
+
+    Of pairs that are stated both ways the latter holds. Labels and groups stand for their pairs.
+    """
     graph = sparse.csr_array(W)
-    joined, parted = (
-        _both_ways(pairs, graph.shape) for pairs in (known.must_link, known.cannot_link)
-    )
+    pairs = known_pairs(known)
+    joined = _both_ways(pairs.together, pairs.together_weight, graph.shape)
+    parted = _both_ways(pairs.apart, pairs.apart_weight, graph.shape)
+    if known.labels is not None:  # all edges between classes, whichever pairs stand for them
+        edges = graph.tocoo()
+        one, other = known.labels[edges.row], known.labels[edges.col]
+        across = (one >= 0) & (other >= 0) & (one != other)
+        crossing = (across.astype(np.float64), (edges.row, edges.col))
+        parted = parted + sparse.csr_array(crossing, shape=graph.shape)
     stated = (joined + parted) > 0
-    edited = graph - graph.multiply(stated) + must_link * (joined - joined.multiply(parted))
+    edited = graph - graph.multiply(stated) + must_link * (joined - joined.multiply(parted > 0))
     result = sparse.csr_array(edited)
     result.eliminate_zeros()
     return result
 
 
-def _both_ways(pairs: Array, shape: tuple[int, int]) -> sparse.csr_array:
-    ends = np.concatenate([pairs, pairs[:, ::-1]])
-    return sparse.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=shape)
+def _both_ways(pairs: Array, weights: Array, shape: tuple[int, int]) -> sparse.csr_array:
+    """Symmetric matrix of pairs; one that is there several times keeps its largest weight."""
+    places = np.minimum(pairs[:, 0], pairs[:, 1]) * shape[1] + np.maximum(pairs[:, 0], pairs[:, 1])
+    order = np.lexsort((-weights, places))
+    first = np.unique(places[order], return_index=True)[1]
+    (i, j), values = pairs[order[first]].T, weights[order[first]]
+    half = sparse.csr_array((values, (i, j)), shape=shape)
+    return sparse.csr_array(half + half.T)

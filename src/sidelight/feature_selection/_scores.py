@@ -10,40 +10,113 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.moments import feature_ranges, moments, point_among, relative_to
+from sidelight._fit.scatter import group_means
 from sidelight._typing import Array
+from sidelight.engine import as_rows
 from sidelight.graphs import degrees
 
 #: Pairs whose differences are taken at a time.
 PAIR_BLOCK = 4096
-#: Deviations below this share of the largest value, and variances below this share of the mean
-#: square of sparse rows, which are not centered, are rounding.
-ROUNDING = 1e-14
-SPARSE_ROUNDING = 1e-14
+#: Deviations below this share of the largest value are rounding, as in the moments of rows.
+ROUNDING = 4e-15
 
 
 def variances(rows: Any) -> Array:
-    """``(1/n) Σ_i (x_ir - μ_r)²``; large values are better."""
-    if sparse.issparse(rows):
-        mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).reshape(-1)
-        squares = rows.astype(np.float64)
-        squares = np.asarray(squares.multiply(squares).sum(axis=0)).reshape(-1)
-        return np.maximum(squares / rows.shape[0] - mean**2, 0.0)
-    return np.asarray(np.var(np.asarray(rows, dtype=np.float64), axis=0))
+    """``(1/n) Σ_i (x_ir - μ_r)²``; large values are better. That of a constant feature is 0."""
+    return moments(as_rows(rows)).variances
 
 
 def fisher_scores(rows: Any, classes: Array) -> Array:
     """``Σ_w n_w (μ_wr - μ_r)² / Σ_w n_w σ²_wr`` over labeled rows; large values are better."""
-    X, sums, sizes = _class_sums(rows, classes)
-    means = sums / sizes[:, None]
-    overall = sizes @ means / sizes.sum()
-    between = sizes @ (means - overall) ** 2
-    within = np.maximum(variances(X) * X.shape[0] - between, 0.0)
+    labeled, codes = known_rows(rows, classes)
+    within, between = class_scatters(labeled, codes)
     return ratio(between, within)
+
+
+def class_scatters(
+    rows: Any, codes: Array, class_weight: Array | None = None
+) -> tuple[Array, Array]:
+    """``Σ_c w_c Σ_{i∈c} (x_ir - μ_cr)²`` and ``Σ_c n_c (μ_cr - μ_r)²`` of every feature.
+
+    Both are sums of squares, so that nothing cancels, and what rounding leaves of either is 0.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n_samples, n_features)
+        The rows.
+    codes : ndarray of shape (n_samples,)
+        Class of every row, 0 to c - 1.
+    class_weight : ndarray of shape (c,), default=None
+        Weights ``w``; 1 by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.feature_selection._scores import class_scatters
+    >>> class_scatters(np.array([[0.1, 1.0], [0.1, 3.0], [0.1, 6.0]]), np.array([0, 0, 1]))
+    (array([0., 2.]), array([ 0.        , 10.66666667]))
+    """
+    sizes = np.bincount(codes)
+    weight = np.ones(len(sizes)) if class_weight is None else class_weight
+    source = as_rows(rows)
+    near = relative_to(source.to_memory(), point_among(source))
+    scatter = _sparse_class_scatters if sparse.issparse(near) else _dense_class_scatters
+    within, between = scatter(near, codes, sizes, weight)
+    least = (ROUNDING * largest_values(rows)) ** 2
+    total = np.asarray(weight @ sizes)
+    return _above(within, total * least), _above(between, len(codes) * least)
+
+
+def _dense_class_scatters(
+    rows: Array, codes: Array, sizes: Array, weight: Array
+) -> tuple[Array, Array]:
+    means = group_means(rows, codes)
+    between = _weighted_sums(sizes, (means - rows.mean(axis=0)) ** 2)
+    return _weighted_sums(weight[codes], (rows - means[codes]) ** 2), between
+
+
+def _sparse_class_scatters(
+    rows: sparse.csr_array, codes: Array, sizes: Array, weight: Array
+) -> tuple[Array, Array]:
+    """The same by the entries that are stored; all others are 0, and are only counted."""
+    n, d = rows.shape
+    column = rows.indices.astype(np.int64)
+    place, cell = np.unique(
+        np.repeat(codes, np.diff(rows.indptr)) * np.int64(d) + column, return_inverse=True
+    )
+    of_class, of_feature = np.divmod(place, d)
+    stored = np.bincount(cell)
+    means = np.bincount(cell, weights=rows.data) / sizes[of_class]
+    offsets = np.bincount(cell, weights=(rows.data - means[cell]) ** 2)
+    inside = offsets + (sizes[of_class] - stored) * means**2
+    within = np.bincount(of_feature, weights=weight[of_class] * inside, minlength=d)
+    overall = np.bincount(column, weights=rows.data, minlength=d) / n
+    apart = sizes[of_class] * (means - overall[of_feature]) ** 2
+    elsewhere = n - np.bincount(of_feature, weights=sizes[of_class], minlength=d)
+    between = np.bincount(of_feature, weights=apart, minlength=d) + elsewhere * overall**2
+    return within, between
+
+
+def largest_values(rows: Any) -> Array:
+    """Largest absolute value of every feature."""
+    low, high = feature_ranges(as_rows(rows))
+    return np.maximum(-low.astype(np.float64), high.astype(np.float64))
+
+
+def _above(sums: Array, least: Array) -> Array:
+    return np.where(sums > least, sums, 0.0)
+
+
+def _weighted_sums(weights: Array, values: Array) -> Array:
+    """``w'V``, with the same additions for every column: what is equal stays equal."""
+    return np.asarray((weights[:, None] * values).sum(axis=0))
 
 
 def squared_differences(rows: Any, pairs: Array) -> Any:
     """``(x_ir - x_jr)²``, a row for every pair; sparse where the rows are."""
-    differences = (rows[pairs[:, 0]] - rows[pairs[:, 1]]).astype(np.float64)
+    first, second = (rows[pairs[:, end]].astype(np.float64) for end in (0, 1))
+    differences = first - second
     return (
         differences.multiply(differences).tocsr()
         if sparse.issparse(differences)
@@ -56,48 +129,23 @@ def pair_sums(rows: Any, pairs: Array, weights: Array) -> Array:
     total = np.zeros(rows.shape[1])
     for start in range(0, len(pairs), PAIR_BLOCK):
         block = slice(start, start + PAIR_BLOCK)
-        total += np.asarray(weights[block] @ squared_differences(rows, pairs[block])).reshape(-1)
-    return total
+        squares, weight = squared_differences(rows, pairs[block]), weights[block]
+        total += squares.T @ weight if sparse.issparse(squares) else _weighted_sums(weight, squares)
+    return _above(total, weights.sum() * (ROUNDING * largest_values(rows)) ** 2)
 
 
 def graph_sums(rows: Any, W: sparse.csr_array) -> Array:
-    """``f'Lf = ½ Σ_ij W_ij (f_i - f_j)²`` of every feature."""
-    degree = degrees(W)
-    if sparse.issparse(rows):
-        X = rows.astype(np.float64)
-        own = np.asarray(degree @ X.multiply(X)).reshape(-1)
-        across = np.asarray((W @ X).multiply(X).sum(axis=0)).reshape(-1)
-    else:
-        X = _centered(rows, degree)  # L does not see a shift, rounding does
-        own, across = degree @ X**2, np.einsum("nd,nd->d", W @ X, X)
-    return np.maximum(own - across, 0.0)
+    """``f'Lf = ½ Σ_ij W_ij (f_i - f_j)²`` of every feature, edge by edge: nothing cancels."""
+    edges = sparse.triu(W, 1).tocoo()
+    return pair_sums(rows, np.column_stack([edges.row, edges.col]), edges.data)
 
 
 def laplacian_scores(rows: Any, W: sparse.csr_array) -> Array:
     """``f̃'Lf̃ / f̃'Df̃`` with ``f̃ = f - Σ d_i f_i / Σ d_i``; small values are better."""
     degree = degrees(W)
-    total = degree.sum()
-    if sparse.issparse(rows):
-        X = rows.astype(np.float64)
-        squares = np.asarray(degree @ X.multiply(X)).reshape(-1)
-        mean = np.asarray(degree @ X).reshape(-1) / total
-        spread = squares - total * mean**2
-        rounding = SPARSE_ROUNDING * squares
-    else:
-        X = _centered(rows, degree)
-        mean = degree @ X / total
-        spread = degree @ X**2 - total * mean**2
-        rounding = total * (ROUNDING * np.abs(rows).max(axis=0).astype(np.float64)) ** 2
-    # Where only rows differ that nothing joins, what is left is rounding.
-    spread = np.where(spread > rounding, spread, 0.0)
-    differences = np.where(spread > 0, graph_sums(X, W), 0.0)
-    return ratio(differences, spread)
-
-
-def _centered(rows: Array, degree: Array) -> Array:
-    """Rows around the mean of those that edges join; others do not shift them."""
-    X = np.asarray(rows, dtype=np.float64)
-    return X - degree @ X / max(float(degree.sum()), 1e-300)
+    joined = np.flatnonzero(degree > 0)  # rows that nothing joins do not shift the others
+    spread = moments(as_rows(rows[joined]), degree[joined]).scatter
+    return ratio(np.where(spread > 0, graph_sums(rows, W), 0.0), spread)
 
 
 def gini_scores(counts: Any, classes: Array) -> Array:
@@ -106,7 +154,10 @@ def gini_scores(counts: Any, classes: Array) -> Array:
     ``p_i`` is the share of class ``i`` in the word's presence ``f_i / n_i`` relative to the size
     ``n_i`` of the class.
     """
-    _, f, _ = _class_sums(counts, classes)
+    labeled, codes = known_rows(counts, classes)
+    members = sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))))
+    sums = members @ labeled
+    f = np.asarray(sums.toarray() if sparse.issparse(sums) else sums, dtype=np.float64)
     n = f.sum(axis=1)
     present = f[n > 0] / n[n > 0, None]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -120,12 +171,7 @@ def ratio(part: Array, whole: Array) -> Array:
         return part / whole
 
 
-def _class_sums(rows: Any, classes: Array) -> tuple[Any, Array, Array]:
-    """Labeled rows, the sums of those of every class, and the sizes of the classes."""
+def known_rows(rows: Any, classes: Array) -> tuple[Any, Array]:
+    """Labeled rows and their classes, numbered from 0."""
     known = np.flatnonzero(classes >= 0)
-    codes = np.unique(classes[known], return_inverse=True)[1]
-    sizes = np.bincount(codes)
-    entries = (np.ones(len(codes)), (codes, np.arange(len(codes))))
-    sums = sparse.csr_array(entries, shape=(len(sizes), len(codes))) @ rows[known]
-    dense = sums.toarray() if sparse.issparse(sums) else sums
-    return rows[known], np.asarray(dense, dtype=np.float64), sizes
+    return rows[known], np.unique(classes[known], return_inverse=True)[1].reshape(-1)

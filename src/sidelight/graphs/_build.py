@@ -10,8 +10,9 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
+from sidelight._fit.moments import point_among, relative_to
 from sidelight._typing import Array
-from sidelight.engine import get_threads
+from sidelight.engine import as_rows, get_threads
 from sidelight.exceptions import SidelightError
 
 Weights = Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"]
@@ -142,9 +143,20 @@ def similarity_graph(
 def _nearest(rows: Any, weights: str, wanted: int, new: Any = None) -> tuple[Array, Array]:
     """Distances and positions of the nearest rows; a row is not a neighbor of itself."""
     metric = "cosine" if weights == "cosine" else "euclidean"
+    if metric == "euclidean":
+        rows, new = _near_origin(rows, new)
     search = NearestNeighbors(n_neighbors=wanted, metric=metric, n_jobs=get_threads()).fit(rows)
     distances, neighbors = search.kneighbors() if new is None else search.kneighbors(new)
     return np.asarray(distances, np.float64), np.asarray(neighbors)
+
+
+def _near_origin(rows: Any, new: Any = None) -> tuple[Any, Any]:
+    """Move rows, and new ones with them, to where squared lengths do not hide their distances."""
+    source = as_rows(rows)
+    point = point_among(source)
+    if new is not None:
+        new = relative_to(as_rows(new).to_memory(), point).astype(source.dtype, copy=False)
+    return relative_to(source.to_memory(), point).astype(source.dtype, copy=False), new
 
 
 @dataclass(frozen=True)
@@ -322,7 +334,7 @@ def _all_similarities(
     if weights == "cosine":
         W = np.clip(1.0 - pairwise_distances(rows, metric="cosine"), 0.0, 1.0)
     elif weights in ("gaussian", "local"):
-        distances = pairwise_distances(rows)
+        distances = pairwise_distances(_near_origin(rows)[0])
         if weights == "local":
             ascending = np.sort(distances, axis=1)[:, 1:]
             scales = local_scales(ascending, scale_neighbor) if n > 1 else scales
@@ -361,7 +373,7 @@ def percentile_distance(X: Any, percent: float = 5.0, *, max_rows: int = 2000) -
     n = rows.shape[0]
     if n > max_rows:
         rows = rows[np.linspace(0, n - 1, max_rows).astype(np.intp)]
-    return _percentile(pairwise_distances(rows), percent)
+    return _percentile(pairwise_distances(_near_origin(rows)[0]), percent)
 
 
 def _percentile(distances: Array, percent: float) -> float:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._fit.moments import moments
 from sidelight.cli._screen import plain_text
+from sidelight.engine import as_rows
 from sidelight.io import Table
 
 # Of many features those are shown in which the two rows differ most.
@@ -29,7 +31,7 @@ class PairView:
 
     def __init__(self, data: Table) -> None:
         self._data = data
-        self._deviation = _standard_deviations(data.X)
+        self._deviation = np.sqrt(moments(as_rows(data.X)).variances)
         self._others = _other_columns(data)
 
     def table(self, i: int, j: int) -> Any:
@@ -83,15 +85,6 @@ def _cells(name: str, one: str, other: str, how: str) -> list[str]:
 def _text(value: Any) -> str:
     text = "" if value is None else str(value)
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
-
-
-def _standard_deviations(X: Any) -> npt.NDArray[Any]:
-    if not hasattr(X, "toarray"):
-        deviations: npt.NDArray[Any] = X.std(axis=0, dtype=np.float64)
-        return deviations
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-    return np.sqrt(np.maximum(square - mean**2, 0))
 
 
 def _other_columns(data: Table) -> dict[str, Any]:
