@@ -9,8 +9,8 @@ judged by the same function:
 - MMC: ``Σ_CL ‖v‖_A`` at ``Σ_ML ‖v‖²_A = 1``, to be maximised, for both forms. metric-learn runs
   as many iterations as it is allowed; ``ridge=0`` gives us the published problem.
 - ITML: ``LogDet(A, I) + Σ LogDet(ξ, ξ₀)`` at the best ``ξ`` for the matrix, to be minimised, and
-  the share of the pairs within their bounds. Its stopping rules differ, so that there are two
-  cases: the same number of rounds, and each with its own rule at the same tolerance.
+  the share of the pairs within their bounds. metric-learn projects on one pair after the other,
+  for as many rounds as it is allowed; ours goes to the optimum.
 """
 
 from __future__ import annotations
@@ -53,12 +53,10 @@ def run(quick: bool) -> list[Row]:
                 ours, theirs = MMC(diagonal=diagonal, ridge=0), {"diagonal": diagonal}
                 repeats = 3 if diagonal or quick else 1
                 rows.append(case.beside(peer, ours, name, theirs, case.mmc, repeats=repeats))
-            for rounds in (20, 1000):
-                ours = ITML(bounds=tuple(case.bounds), max_iter=rounds, tol=1e-3)
-                name = f"ITML, at most {rounds} rounds"
-                theirs = {"max_iter": rounds, "tol": 1e-3}
-                repeats = 3 if rounds == 20 else 1
-                rows.append(case.beside(peer, ours, name, theirs, case.itml, repeats=repeats))
+            # Ours goes to the optimum; theirs slows down before it, the more so with more rounds.
+            ours, theirs = ITML(bounds=tuple(case.bounds)), {"max_iter": 1000, "tol": 1e-3}
+            name = "ITML, beside at most 1000 rounds"
+            rows.append(case.beside(peer, ours, name, theirs, case.itml, repeats=1))
     return rows
 
 

@@ -7,6 +7,7 @@ import pytest
 from scipy import linalg
 from scipy.optimize import approx_fprime
 from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import Constraints
 from sidelight._fit.scatter import pair_differences
@@ -62,6 +63,89 @@ def test_dca_variants_agree_where_cannot_links_span_everything(iris):
     better = DCA(1, variant="generalized").fit(X, constraints=few)
     worse = DCA(1, variant="published").fit(X, constraints=few)
     assert better.ratios_[0] >= worse.ratios_[0] - 1e-9
+
+
+def test_dca_without_knowledge_keeps_as_many_columns_as_asked_for(iris):
+    X, _, _ = iris
+    for kept in (1, 2, 4):
+        with pytest.warns(ConstraintWarning, match="Euclidean"):
+            model = DCA(kept).fit(X, constraints=Constraints(n_samples=150))
+        assert model.transform(X).shape == (150, kept)
+        assert model.ratios_.shape == (kept,)
+
+
+@pytest.mark.parametrize("variant", ["generalized", "published"])
+def test_units_of_a_feature_change_no_ratio(iris, variant):
+    X, _, known = iris
+    units = np.array([1.0, 1e7, 1.0, 1e-5])
+    plain = DCA(variant=variant, shrinkage=0).fit(X, constraints=known).ratios_
+    other = DCA(variant=variant, shrinkage=0).fit(X * units, constraints=known).ratios_
+    np.testing.assert_allclose(other, plain, rtol=1e-6)
+
+
+def test_units_of_a_feature_change_nothing_in_mmc_as_published(iris):
+    X, _, known = iris
+    units = np.array([1.0, 1e7, 1.0, 1e-5])
+    for diagonal in (False, True):
+        plain = MMC(ridge=0, diagonal=diagonal).fit(X, constraints=known)
+        other = MMC(ridge=0, diagonal=diagonal).fit(X * units, constraints=known)
+        assert other.objective_ == pytest.approx(plain.objective_, rel=1e-4)
+
+
+def test_weights_of_links_are_in_both_matrices_of_dca():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    must, cannot = np.arange(12).reshape(6, 2), np.array([(0, 2), (1, 3), (4, 6), (8, 20)])
+    must_weight, cannot_weight = np.array([1, 3, 1, 1, 2, 1.0]), np.array([1, 3, 5, 0.5])
+    known = Constraints(
+        must,
+        cannot,
+        must_link_weight=must_weight,
+        cannot_link_weight=cannot_weight,
+        n_samples=30,
+    )
+    means = X[must].mean(axis=1)
+    apart = np.array([means[0] - means[1], means[2] - means[3], means[4] - X[20]])
+    # Two links of 1 and 3 part the first two chunklets: together they weigh 2.
+    between = np.einsum("n,ni,nj->ij", [2, 5, 0.5], apart, apart) / 7.5
+    offsets = X[must] - means[:, None]
+    within = np.einsum("n,nki,nkj->ij", must_weight / 2, offsets, offsets) / must_weight.sum()
+    model = DCA(shrinkage=0).fit(X, constraints=known)
+    expected = linalg.eigh(between, within, eigvals_only=True)[::-1]
+    np.testing.assert_allclose(model.ratios_, expected, rtol=1e-5)
+
+
+def test_weights_of_pairs_are_factors_of_their_lengths_in_mmc(iris):
+    X, _, known = iris
+    rng = np.random.default_rng(0)
+    weights = [rng.uniform(0.5, 3, len(p)) for p in (known.must_link, known.cannot_link)]
+    heavy = Constraints(
+        known.must_link,
+        known.cannot_link,
+        must_link_weight=weights[0],
+        cannot_link_weight=weights[1],
+        n_samples=150,
+    )
+    near, far = (pair_differences(X, p) for p in (known.must_link, known.cannot_link))
+    S = (near * weights[0][:, None]).T @ near
+    for diagonal in (False, True):
+        model = MMC(ridge=0, tol=1e-7, diagonal=diagonal, max_iter=5000).fit(X, constraints=heavy)
+        A = model.get_mahalanobis_matrix()
+        assert np.trace(A @ S) == pytest.approx(1.0, rel=1e-4)
+        assert objective(A, far * weights[1][:, None]) == pytest.approx(-model.objective_)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_mmc_that_stops_early_says_how_far_it_is(diagonal):
+    X, y = load_wine(return_X_y=True)
+    X = X / X.std(axis=0)
+    known = Constraints.sample(y, 400, random_state=0)
+    best = MMC(diagonal=diagonal, tol=1e-6, max_iter=20_000).fit(X, constraints=known)
+    with pytest.warns(ConvergenceWarning, match=r"after 1 steps \(max_iter=1\).*more is possible"):
+        model = MMC(diagonal=diagonal, max_iter=1).fit(X, constraints=known)
+    assert not model.converged_
+    assert model.duality_gap_ > 1e-4 * -model.objective_
+    assert model.objective_ > best.objective_ >= model.objective_ - model.duality_gap_
 
 
 def test_dca_needs_cannot_links(iris):

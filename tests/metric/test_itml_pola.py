@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from sidelight import Constraints
 from sidelight._fit.scatter import pair_differences, root
-from sidelight._kernels.metric.pair_metric import itml_sweep, pola_epoch
+from sidelight._kernels.metric.pair_metric import pola_epoch
 from sidelight.exceptions import ConstraintWarning
 from sidelight.metric import ITML, POLA
 from sidelight.metric._itml import log_det
@@ -22,25 +23,85 @@ def iris():
     return X, y, Constraints.sample(y, 60, random_state=0)
 
 
-@pytest.mark.parametrize("gamma", [0.3, 1.0, 3.0, 1e9])
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_one_step_meets_its_bound(gamma, sign):
+def project(A, v, sign, xi, dual, gamma):
+    """One Bregman projection of the paper, with the step that holds for every ``γ``; in place."""
+    for n in range(len(v)):
+        p = v[n] @ A @ v[n]
+        alpha = min(dual[n], sign[n] * gamma / (gamma + 1) * (1 / p - 1 / xi[n]))
+        beta = sign[n] * alpha / (1 - sign[n] * alpha * p)
+        A += beta * np.outer(A @ v[n], A @ v[n])
+        xi[n] = gamma * xi[n] / (gamma + sign[n] * alpha * xi[n])
+        dual[n] -= alpha
+
+
+@pytest.mark.parametrize("gamma", [0.3, 1.0, 3.0, 1e4])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_single_pair_meets_its_bound_as_one_published_projection_does(gamma, sign):
     rng = np.random.default_rng(0)
-    B = rng.normal(size=(4, 4))
-    A = B @ B.T + np.eye(4)
-    v = rng.normal(size=(1, 4))
-    bound = 0.5 * float(v[0] @ A @ v[0]) if sign > 0 else 2.0 * float(v[0] @ A @ v[0])
-    target, dual = np.array([bound]), np.zeros(1)
-    itml_sweep(A, v, np.array([sign]), target, dual, gamma, False, np.empty(4))
-    assert v[0] @ A @ v[0] == pytest.approx(target[0], rel=1e-9)
-    assert np.linalg.eigvalsh(A).min() > 0
-    if gamma > 1e6:
-        assert target[0] == pytest.approx(bound, rel=1e-6)
+    prior = rng.normal(size=(4, 4))
+    prior = prior @ prior.T + np.eye(4)
+    X = rng.normal(size=(2, 4))
+    v = X[:1] - X[1:]
+    here = float(v[0] @ prior @ v[0])
+    bounds = (0.5 * here, 4 * here) if sign > 0 else (0.25 * here, 2 * here)
+    pair = {"must_link" if sign > 0 else "cannot_link": [(0, 1)]}
+    model = ITML(penalty=gamma, prior=prior, bounds=bounds, tol=1e-12)
+    model.fit(X, constraints=Constraints(**pair, n_samples=2))
+    A, xi, dual = prior.copy(), np.array([bounds[0 if sign > 0 else 1]]), np.zeros(1)
+    project(A, v, [sign], xi, dual, gamma)
+    assert v[0] @ A @ v[0] == pytest.approx(xi[0], rel=1e-9)
+    np.testing.assert_allclose(model.get_mahalanobis_matrix(), A, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(model.multipliers_, dual, rtol=1e-4)
+
+
+@pytest.mark.parametrize("penalty", [0.2, 1.0, 5.0])
+def test_many_rounds_of_the_published_projections_lead_to_the_same_metric(penalty):
+    X, y = load_iris(return_X_y=True)
+    X = X / X.std(axis=0)
+    known = Constraints.sample(y, 25, random_state=1)
+    model = ITML(penalty=penalty, tol=1e-10).fit(X, constraints=known)
+    v = pair_differences(X, np.concatenate([known.must_link, known.cannot_link]))
+    sign = np.repeat([1.0, -1.0], [len(known.must_link), len(known.cannot_link)])
+    A, xi, dual = np.eye(4), np.where(sign > 0, *model.bounds_), np.zeros(len(sign))
+    for _ in range(1500):
+        project(A, v, sign, xi, dual, penalty)
+    np.testing.assert_allclose(model.get_mahalanobis_matrix(), A, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+def test_itml_converges_at_its_defaults_with_thousands_of_pairs(load, scaled):
+    X, y = load(return_X_y=True)
+    X = X / X.std(axis=0) if scaled else X
+    known = Constraints.sample(y, 4000, random_state=0)
+    model = ITML(random_state=0).fit(X, constraints=known)
+    assert model.converged_
+    assert 0 <= model.duality_gap_ <= 1e-6 * model.objective_
+    assert model.n_iter_ < 200
+    # The dual value of the multipliers, by its definition, bounds every metric from below.
+    v = pair_differences(X, np.concatenate([known.must_link, known.cannot_link]))
+    sign = np.repeat([1.0, -1.0], [len(known.must_link), len(known.cannot_link)])
+    differs = np.any(v != 0, axis=1)
+    v, sign = v[differs], sign[differs]
+    lam, start = model.multipliers_, np.where(sign > 0, *model.bounds_)
+    M = np.eye(X.shape[1]) + (v * (sign * lam)[:, None]).T @ v
+    dual = np.linalg.slogdet(M)[1] + np.log(start * (1 / start - sign * lam)).sum()
+    assert dual == pytest.approx(model.objective_, rel=2e-6)
+
+
+def test_itml_that_stops_early_says_how_far_it_is():
+    X, y = load_wine(return_X_y=True)
+    known = Constraints.sample(y, 500, random_state=0)
+    best = ITML(random_state=0).fit(X, constraints=known).objective_
+    with pytest.warns(ConvergenceWarning, match=r"3 steps.*objective is .*the least possible"):
+        model = ITML(max_iter=3, random_state=0).fit(X, constraints=known)
+    assert not model.converged_
+    assert model.objective_ - model.duality_gap_ <= best < model.objective_
 
 
 def test_itml_fulfils_its_optimality_conditions(iris):
     X, _, known = iris
-    model = ITML(tol=1e-9, max_iter=100_000).fit(X, constraints=known)
+    model = ITML(tol=1e-13).fit(X, constraints=known)
     assert model.converged_
     A = model.get_mahalanobis_matrix()
     assert np.linalg.eigvalsh(A).min() > 0
@@ -107,7 +168,9 @@ def test_a_pola_step_is_the_nearest_point_without_loss():
         before, start = A.copy(), b.copy()
         loss = 1 - sign * (b[0] - v[0] @ A @ v[0])
         assert loss > 0
-        pola_epoch(A, b, v, np.array([sign]), np.arange(1), np.zeros((3, 3)))
+        pola_epoch(
+            A, b, v, np.array([sign]), np.ones(1), np.arange(1), np.zeros((3, 3)), np.zeros(1)
+        )
         alpha = loss / (np.dot(v[0], v[0]) ** 2 + 1)
         expected = before - sign * alpha * np.outer(v[0], v[0])
         values, vectors = np.linalg.eigh(expected)
@@ -144,6 +207,49 @@ def test_a_stream_in_parts_is_the_stream():
     np.testing.assert_allclose(
         parts.get_mahalanobis_matrix(), whole.get_mahalanobis_matrix(), atol=1e-12
     )
+
+
+def test_pola_averages_the_threshold_with_the_metric(iris):
+    """The averages are those of all states of the last epoch, shown pair by pair."""
+    X, _, known = iris
+    X = X / 3
+    model = POLA(average=True).partial_fit(X, constraints=known).partial_fit(X, constraints=known)
+    parts = POLA(average=False)
+    for _ in range(2):
+        matrices, thresholds = [], []
+        for kind in ("must_link", "cannot_link"):
+            for pair in getattr(known, kind):
+                if np.any(X[pair[0]] != X[pair[1]]):
+                    parts.partial_fit(X, constraints=Constraints(**{kind: [pair]}, n_samples=150))
+                    matrices.append(parts._A.copy())
+                    thresholds.append(parts.threshold_)
+    assert model.threshold_ == pytest.approx(np.mean(thresholds))
+    assert model.threshold_ != pytest.approx(thresholds[-1], rel=1e-3)
+    np.testing.assert_allclose(model.get_mahalanobis_matrix(), np.mean(matrices, axis=0), atol=1e-9)
+
+
+def test_a_weight_is_a_pair_given_as_often_for_itml_and_a_share_of_the_step_for_pola():
+    rng = np.random.default_rng(2)
+    X = np.vstack([rng.normal(size=(12, 3))] * 2)  # the same pair can be given with other rows
+    must, cannot = np.array([(0, 1), (2, 3), (4, 5)]), np.array([(6, 7), (8, 9), (0, 10)])
+    heavy = Constraints(
+        must, cannot, must_link_weight=[1, 2, 1], cannot_link_weight=[2, 1, 1], n_samples=24
+    )
+    twice = Constraints(
+        np.vstack([must, must[1] + 12]), np.vstack([cannot, cannot[0] + 12]), n_samples=24
+    )
+    one, other = (ITML(tol=1e-12).fit(X, constraints=k) for k in (heavy, twice))
+    assert one.objective_ == pytest.approx(other.objective_)
+    np.testing.assert_allclose(
+        one.get_mahalanobis_matrix(), other.get_mahalanobis_matrix(), rtol=1e-5, atol=1e-7
+    )
+    A, b = np.eye(3), np.array([1.0])
+    half, b_half = A.copy(), b.copy()
+    pair = (X[:1] - X[1:2], np.ones(1))
+    for matrix, threshold, share in ((A, b, 1.0), (half, b_half, 0.5)):
+        totals = np.zeros((3, 3)), np.zeros(1)
+        pola_epoch(matrix, threshold, *pair, np.array([share]), np.arange(1), *totals)
+    assert b_half[0] - 1 == pytest.approx((b[0] - 1) / 2)
 
 
 def test_roots_of_metrics():

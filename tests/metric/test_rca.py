@@ -106,3 +106,33 @@ def test_too_few_chunklets():
     with pytest.warns(ConstraintWarning, match="Euclidean"):
         model = RCA().fit(X, constraints=Constraints(n_samples=20))
     np.testing.assert_array_equal(model.components_, np.eye(6))
+
+
+@pytest.mark.parametrize("kept", [None, 4])
+@pytest.mark.parametrize("scale", [1e7, 1e-7, 1e10])
+def test_units_of_a_feature_change_no_distance(wine, kept, scale):
+    X, _, known = wine
+    units = np.where(np.arange(13) == 5, scale, 1.0)
+    pairs = np.random.default_rng(1).integers(0, len(X), size=(200, 2))
+    plain = RCA(kept, shrinkage=0).fit(X, constraints=known).pair_distance(pairs, X)
+    other = RCA(kept, shrinkage=0).fit(X * units, constraints=known)
+    np.testing.assert_allclose(other.pair_distance(pairs, X * units), plain, rtol=1e-5)
+
+
+def test_features_that_say_the_same_are_refused_in_any_units(wine):
+    X, _, known = wine
+    twice = np.column_stack([X, 1e7 * X[:, 2] + 1e7 * X[:, 3]])
+    with pytest.raises(SidelightError, match="span 13 of 14 directions"):
+        RCA(shrinkage=0).fit(twice, constraints=known)
+
+
+def test_the_weight_of_a_must_link_is_its_chunklet_given_as_often(wine):
+    X, _, _ = wine
+    links = np.arange(80).reshape(40, 2)
+    weight = np.where(np.arange(40) < 10, 2.0, 1.0)
+    heavy = Constraints(links, must_link_weight=weight, n_samples=len(X))
+    again = Constraints(np.vstack([links, links[:10] + len(X)]), n_samples=len(X) + 20)
+    one = RCA().fit(X, constraints=heavy).get_mahalanobis_matrix()
+    doubled = np.vstack([X, X[:20]])
+    other = RCA().fit(doubled, constraints=again).get_mahalanobis_matrix()
+    np.testing.assert_allclose(one, other, rtol=1e-7)

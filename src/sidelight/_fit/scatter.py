@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
+from sidelight.constraints import Constraints
 
 #: Pairs whose differences are formed at a time.
 PAIR_BLOCK = 4096
@@ -16,28 +17,63 @@ PAIR_BLOCK = 4096
 RANK_TOLERANCE = 1e-12
 
 
-def chunklet_scatter(rows: Array, component: Array) -> tuple[Array, int, int]:
-    """``Σ_j Σ_{i∈j} (x_i - m_j)(x_i - m_j)ᵀ`` over must-link components with at least two rows.
+def chunklet_scatter(
+    rows: Array, component: Array, weight: Array | None = None
+) -> tuple[Array, float, int]:
+    """``Σ_j w_j Σ_{i∈j} (x_i - m_j)(x_i - m_j)ᵀ`` over must-link components of two rows or more.
 
-    Also returns the number of rows in such components, and of the components.
+    Also returns the weight of the rows in such components, and the number of the components.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sidelight._fit.scatter import chunklet_scatter
     >>> chunklet_scatter(np.array([[0.0], [2.0], [9.0]]), np.array([0, 0, 1]))
-    (array([[2.]]), 2, 1)
+    (array([[2.]]), 2.0, 1)
     """
     sizes = np.bincount(component)
     inside = np.flatnonzero(sizes[component] >= 2)
     d = rows.shape[1]
     if not len(inside):
-        return np.zeros((d, d)), 0, 0
+        return np.zeros((d, d)), 0.0, 0
     members = np.asarray(rows[inside], dtype=np.float64)
     members = members - members.mean(axis=0)  # differences within chunklets do not change
     chunklet = np.unique(component[inside], return_inverse=True)[1]
     offsets = members - group_means(members, chunklet)[chunklet]
-    return offsets.T @ offsets, len(inside), int(chunklet.max()) + 1
+    w = np.ones(len(inside)) if weight is None else weight[component[inside]]
+    scatter = (offsets * w[:, None]).T @ offsets
+    return (scatter + scatter.T) / 2, float(w.sum()), int(chunklet.max()) + 1
+
+
+def chunklet_weights(known: Constraints, component: Array) -> Array:
+    """Mean weight of what makes every component: must-links by theirs, labels and groups by 1."""
+    home = component[known.must_link[:, 0]]
+    n = int(component.max()) + 1
+    total, count = np.zeros(n), np.zeros(n)
+    np.add.at(total, home, known.must_link_weight)
+    np.add.at(count, home, 1.0)
+    for codes in (known.labels, known.groups):
+        if codes is not None:
+            rows = np.flatnonzero(codes >= 0)
+            shared = rows[np.bincount(codes[rows])[codes[rows]] >= 2]
+            total[np.unique(component[shared])] += 1.0
+            count[np.unique(component[shared])] += 1.0
+    return np.where(count > 0, total / np.maximum(count, 1.0), 1.0)
+
+
+def conflict_weights(known: Constraints) -> Array:
+    """Mean weight of what keeps the components of each conflict apart: links, or classes by 1."""
+    total = known.closure(on_contradiction="keep").conflict_weight
+    if np.all(known.cannot_link_weight == 1):
+        return np.ones(len(total))
+    plain = Constraints(
+        known.must_link,
+        known.cannot_link,
+        labels=known.labels,
+        groups=known.groups,
+        n_samples=known.n_samples,
+    )
+    return np.asarray(total / plain.closure(on_contradiction="keep").conflict_weight)
 
 
 def group_means(rows: Array, group: Array) -> Array:
@@ -97,9 +133,41 @@ def shrunk(matrix: Array, shrinkage: float) -> Array:
     return np.asarray((1 - shrinkage) * matrix + shrinkage * target)
 
 
+def regularized(matrix: Array, shrinkage: float, least: float = 1e-9) -> Array:
+    """Shrunk matrix that has an inverse, whatever the units of the features.
+
+    Every feature gets at least this share of its own spread on top; one without any, that of the
+    mean.
+    """
+    spread = np.diagonal(matrix)
+    spread = np.where(spread > 0, spread, mean_diagonal(matrix) or 1.0)
+    return shrunk(matrix, shrinkage) + np.diag(least * spread)
+
+
 def n_positive(eigenvalues: Array, tolerance: float = RANK_TOLERANCE) -> int:
     """Number of eigenvalues above 0, up to this share of the largest."""
     return int(np.count_nonzero(eigenvalues > tolerance * max(float(eigenvalues.max()), 1e-300)))
+
+
+def scale_free_rank(scatter: Array, tolerance: float = RANK_TOLERANCE) -> int:
+    """Number of directions that a scatter spans, whatever the units of the features.
+
+    Eigenvalues are those of the correlations: a feature in other units has other eigenvalues in
+    the scatter, but spans the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight._fit.scatter import scale_free_rank
+    >>> scale_free_rank(np.diag([1.0, 1e16])), scale_free_rank(np.ones((2, 2)))
+    (2, 1)
+    """
+    deviation = np.sqrt(np.diagonal(scatter))
+    varies = deviation > 0
+    if not varies.any():
+        return 0
+    kept = scatter[np.ix_(varies, varies)] / deviation[varies, None] / deviation[varies]
+    return n_positive(np.linalg.eigvalsh(kept), tolerance)
 
 
 def root(A: Array) -> Array:

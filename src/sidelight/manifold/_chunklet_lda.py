@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from sidelight._fit.parameters import Interval, estimator
-from sidelight._fit.scatter import chunklet_scatter, shrunk
+from sidelight._fit.scatter import chunklet_scatter, chunklet_weights, regularized
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
@@ -27,9 +27,9 @@ class ChunkletLDA(_LinearProjection):
 
     Maximizes ``|F'S_t F| / |F'C F|`` with ``S_t`` the covariance of all rows and ``C`` that within
     chunklets, the must-link components (constraint-based Fisher discriminant, Bar-Hillel et al.
-    2005). With a chunklet per class it spans what LDA spans; directions are scaled so that the
-    covariance within chunklets becomes the identity. Read more in the
-    :doc:`user guide </manifold/index>`.
+    2005), each by the mean weight of its must-links (1 for labels and groups).
+    With a chunklet per class it spans what LDA spans; directions are scaled so that the covariance
+    within chunklets becomes the identity. Read more in the :doc:`user guide </manifold/index>`.
 
     Parameters
     ----------
@@ -70,13 +70,14 @@ class ChunkletLDA(_LinearProjection):
     def _learn(self, rows: Any, known: Constraints) -> None:
         centered = Centered(rows)
         kept = self._n_kept(centered)
-        component = known.closure(on_contradiction="keep").component
-        values, directions = self._solve(centered.coordinates, component)
+        values, directions = self._solve(centered.coordinates, known)
         self._set_directions(values[:kept], directions[:, :kept], centered, rows.dtype)
 
-    def _solve(self, Z: Array, component: Array) -> tuple[Array, Array]:
-        scatter, n_rows, self.n_chunklets_ = chunklet_scatter(Z, component)
-        within = scatter / max(n_rows, 1)
+    def _solve(self, Z: Array, known: Constraints) -> tuple[Array, Array]:
+        component = known.closure(on_contradiction="keep").component
+        weights = chunklet_weights(known, component)
+        scatter, mass, self.n_chunklets_ = chunklet_scatter(Z, component, weights)
+        within = scatter / (mass or 1.0)
         total = Z.T @ Z / len(Z)
         if np.trace(within) <= len(within) * NO_SPREAD * np.trace(total):
             warnings.warn(
@@ -87,5 +88,5 @@ class ChunkletLDA(_LinearProjection):
             )
             within = np.eye(len(within))
         # Directions that no chunklet spans stay finite.
-        values, directions = linalg.eigh(total, shrunk(within, max(self.shrinkage, 1e-9)))
+        values, directions = linalg.eigh(total, regularized(within, self.shrinkage))
         return values[::-1], directions[:, ::-1]

@@ -74,14 +74,15 @@ class _MetricBase(LinearTransformer):
                 f"{first} and {second}; no distance can part them. Give pairs of rows that differ."
             )
 
-    def _signed_differences(self, rows: Array, known: Constraints) -> tuple[Array, Array]:
-        """``x_i - x_j`` of all pairs that differ, with 1 for must-links and -1 for cannot-links."""
+    def _signed_differences(self, rows: Array, known: Constraints) -> tuple[Array, Array, Array]:
+        """``x_i - x_j`` of all pairs that differ, 1 for must-links and -1 for others, weights."""
         pairs: Pairs = known_pairs(known)
         differences = pair_differences(rows, np.concatenate([pairs.together, pairs.apart]))
         sign = np.repeat([1.0, -1.0], [pairs.n_together, pairs.n_apart])
+        weights = np.concatenate([pairs.together_weight, pairs.apart_weight])
         differs = np.any(differences != 0, axis=1)
         self._warn_of_equal_rows(known, pairs.apart, differs[pairs.n_together :], needed=False)
-        return np.ascontiguousarray(differences[differs]), sign[differs]
+        return np.ascontiguousarray(differences[differs]), sign[differs], weights[differs]
 
     def get_mahalanobis_matrix(self) -> Array:
         """Return ``A = WᵀW``: the squared distance is ``(x - z)ᵀ A (x - z)``.

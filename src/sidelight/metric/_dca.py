@@ -9,7 +9,15 @@ import numpy as np
 from scipy import linalg
 
 from sidelight._fit.parameters import Count, Interval, estimator
-from sidelight._fit.scatter import group_means, n_positive, shrunk
+from sidelight._fit.scatter import (
+    chunklet_weights,
+    conflict_weights,
+    group_means,
+    n_positive,
+    pair_scatter,
+    regularized,
+    scale_free_rank,
+)
 from sidelight._typing import Array
 from sidelight.constraints import Closure, Constraints
 from sidelight.exceptions import SidelightError
@@ -24,7 +32,9 @@ class DCA(_MetricBase):
     Maximizes ``|F'C_b F| / |F'C_w F|``, with ``C_b = (1/n_b) Σ (m_j - m_i)(m_j - m_i)'`` over the
     ``n_b`` pairs of chunklets that a cannot-link parts, and ``C_w`` the average covariance within
     chunklets (Hoi, Liu, Lyu, Ma 2006). Rows that only cannot-links mention are chunklets of one
-    row: they count in ``C_b`` alone. Read more in the :doc:`user guide </metric/index>`.
+    row: they count in ``C_b`` alone. Parted chunklets, and chunklets in ``C_w``, count by the mean
+    weight of the links behind them (1 for labels and groups). Read more in the
+    :doc:`user guide </metric/index>`.
 
     Parameters
     ----------
@@ -80,33 +90,35 @@ class DCA(_MetricBase):
                     "No rows are known to be apart (n_samples=1 class at most): DCA needs "
                     "cannot-links or labels of two classes; use RCA with must-links alone."
                 )
-            self.n_chunklets_, self.ratios_ = 0, np.ones(d, rows.dtype)
             self._set_euclidean_map("Nothing is known about the rows", d, rows.dtype)
+            self.n_chunklets_, self.ratios_ = 0, np.ones(len(self.components_), rows.dtype)
             return
-        between, within = self._matrices(np.asarray(rows, np.float64), closure)
+        between, within = self._matrices(np.asarray(rows, np.float64), known, closure)
         solve = _generalized if self.variant == "generalized" else _published
         ratios, directions = solve(between, within)
         self._warn_of_rank(len(ratios), "the cannot-links span only")
         self.ratios_ = ratios[: self.n_components].astype(rows.dtype)
         self._set_map(directions[:, : self.n_components].T, rows.dtype)
 
-    def _matrices(self, rows: Array, closure: Closure) -> tuple[Array, Array]:
+    def _matrices(self, rows: Array, known: Constraints, closure: Closure) -> tuple[Array, Array]:
         """``C_b`` and ``C_w``."""
         sizes = np.bincount(closure.component)
         used = sizes >= 2
-        n_within = int(np.count_nonzero(used))
         used[closure.conflicts.ravel()] = True
         self.n_chunklets_ = int(used.sum())
+        rows = rows - rows.mean(axis=0)  # differences do not change, and keep their digits
         means = group_means(rows, closure.component)
-        differences = means[closure.conflicts[:, 0]] - means[closure.conflicts[:, 1]]
-        between = differences.T @ differences / len(differences)
-        # Every chunklet counts alike, whatever its size.
-        weight = 1.0 / np.sqrt(sizes[closure.component])
-        offsets = (rows - means[closure.component]) * weight[:, None]
-        within = offsets.T @ offsets / max(n_within, 1)
+        between = pair_scatter(means, closure.conflicts, conflict_weights(known))
+        between = between / conflict_weights(known).sum()
+        # Every chunklet counts alike but for its weight, whatever its size.
+        weights = chunklet_weights(known, closure.component)
+        share = weights / sizes
+        offsets = rows - means[closure.component]
+        within = (offsets * share[closure.component][:, None]).T @ offsets
+        within = within / max(float(weights[sizes >= 2].sum()), 1e-300)
         if not within.any():
             return between, np.eye(len(within))
-        return between, shrunk(within, max(self.shrinkage, 1e-9))
+        return between, regularized(within, self.shrinkage)
 
 
 def _generalized(between: Array, within: Array) -> tuple[Array, Array]:
@@ -118,8 +130,10 @@ def _generalized(between: Array, within: Array) -> tuple[Array, Array]:
 
 def _published(between: Array, within: Array) -> tuple[Array, Array]:
     """Whiten the span of ``C_b``, then take the directions of smallest ``C_w`` there."""
-    values, vectors = np.linalg.eigh(between)
-    kept = slice(len(values) - n_positive(values, 1e-10), None)
-    Z = vectors[:, kept] / np.sqrt(values[kept])
+    rank, d = scale_free_rank(between, 1e-10), len(between)
+    # Where all directions are spanned, units do not matter: those of the features' own are safest.
+    unit = np.sqrt(np.diagonal(between)) if rank == d else np.ones(d)
+    values, vectors = np.linalg.eigh(between / unit[:, None] / unit)
+    Z = (vectors[:, d - rank :] / np.sqrt(values[d - rank :])) / unit[:, None]
     spread, turned = np.linalg.eigh(Z.T @ within @ Z)
     return 1.0 / spread, Z @ turned / np.sqrt(spread)

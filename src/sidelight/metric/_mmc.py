@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from dataclasses import KW_ONLY
 from typing import Annotated, Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.parameters import Count, Interval, NonNegative, Verbosity, estimator
-from sidelight._fit.scatter import mean_diagonal, pair_differences, shrunk
+from sidelight._fit.scatter import pair_differences, pair_scatter, regularized, scale_free_rank
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
-from sidelight.constraints import Constraints, known_pairs
+from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase
-from sidelight.metric._mmc_solvers import MetricSolution, solve_diagonal, solve_full
+from sidelight.metric._mmc_solvers import search_diagonal, search_full
 from sidelight.tags import own_tags
 
 #: Directions in which no must-linked rows differ would be unbounded without any.
@@ -26,9 +28,10 @@ SMALLEST_RIDGE = 1e-6
 class MMC(_MetricBase):
     """The metric in which must-links are short and cannot-links long (Xing et al. 2002).
 
-    Maximizes ``Σ_CL ‖x_i - x_j‖_A`` subject to ``Σ_ML ‖x_i - x_j‖²_A ≤ 1`` over positive
-    semi-definite ``A``, or over diagonal ones. Full matrices: with the scatter ``S = LL'`` of the
-    must-links and ``B = L'AL`` the constraint becomes ``tr B ≤ 1``, whose projection is exact, and
+    Maximizes ``Σ_CL w ‖x_i - x_j‖_A`` subject to ``Σ_ML w ‖x_i - x_j‖²_A ≤ 1`` over positive
+    semi-definite ``A``, or over diagonal ones, with the weights ``w`` of the pairs.
+    Full matrices: with the scatter ``S = LL'`` of the must-links and ``B = L'AL`` the constraint
+    becomes ``tr B ≤ 1``, whose projection is exact, and
     ``λ_max(G) - ⟨G, B⟩`` bounds the distance of the objective to the optimum. Diagonal ones:
     Newton's method on ``s·a - log Σ_CL sqrt(D² a)``, ``a ≥ 0``. The published optimum may keep very
     few directions; ``ridge`` pulls it back to the Euclidean distance.
@@ -50,12 +53,11 @@ class MMC(_MetricBase):
     components_ : ndarray of shape (n_components, n_features)
         The map ``W``, ``A = W'W``; directions without weight are left out.
     objective_ : float
-        Minus ``Σ_CL ‖x_i - x_j‖_A``; it was minimized.
+        Minus ``Σ_CL w ‖x_i - x_j‖_A``; it was minimized.
     history_ : ndarray
         Objective at every iteration; it never rises.
     duality_gap_ : float
-        Bound on the distance of the objective to the optimum (0 for a diagonal ``A``, where
-        Newton's method converged).
+        Bound on the distance of the objective to the optimum.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -99,23 +101,46 @@ class MMC(_MetricBase):
                     "more than 1 class. RCA learns from must-links alone."
                 )
             self._set_euclidean_map("Nothing is known about the rows", d, rows.dtype)
-            self._set_solution(MetricSolution(self.components_, [0.0], 0.0, True), rows.dtype)
+            self.history_, self.objective_, self.duality_gap_ = np.zeros(1), 0.0, 0.0
+            self.n_iter_, self.converged_ = 0, True
             return
         values = np.asarray(rows, dtype=np.float64)
-        scatter = self._scatter(values, pairs.together)
+        scatter = self._scatter(values, pairs)
         far = pair_differences(values, pairs.apart)
         differs = np.any(far != 0, axis=1)
         self._warn_of_equal_rows(known, pairs.apart, differs, needed=True)
-        solve = solve_diagonal if self.diagonal else solve_full
-        with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
-            found = solve(scatter, far[differs], self.max_iter, self.tol, progress.step)
-        self._set_solution(found, rows.dtype)
+        # A weight is a factor of the length.
+        self._search(scatter, (pairs.apart_weight[:, None] * far)[differs], rows.dtype)
 
-    def _scatter(self, rows: Array, together: Array) -> Array:
+    def _search(self, scatter: Array, far: Array, dtype: np.dtype[Any]) -> None:
+        """Search until the gap is small; where it is not, say what that means."""
+        search = (search_diagonal if self.diagonal else search_full)(scatter, far, self.tol)
+        found = next(search)
+        history = [found.objective]
+        with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
+            for found in itertools.islice(search, self.max_iter):
+                history.append(found.objective)
+                progress.step(found.objective)
+        self.history_ = np.array(history)
+        self.objective_, self.duality_gap_ = found.objective, found.duality_gap
+        self.n_iter_ = len(history) - 1
+        self.converged_ = found.is_within(self.tol)
+        self._set_map(found.components(), dtype)
+        if not self.converged_ and not progress.interrupted:
+            warnings.warn(
+                f"MMC stopped after {self.n_iter_} steps (max_iter={self.max_iter}) before the "
+                f"optimum: the lengths of the cannot-links sum up to {-self.objective_:.6g}, and "
+                f"at most {self.duality_gap_:.3g} more is possible ("
+                f"{self.duality_gap_ / -self.objective_:.2g} of it, tol={self.tol}). Allow more "
+                "steps, or a larger tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _scatter(self, rows: Array, pairs: Pairs) -> Array:
         """Scatter of the must-links, pulled towards a multiple of the identity."""
         d = rows.shape[1]
-        near = pair_differences(rows, together)
-        scatter = near.T @ near
+        scatter = pair_scatter(rows, pairs.together, pairs.together_weight)
         if not scatter.any():
             warnings.warn(
                 "No must-linked rows differ, so nothing bounds the distance: all directions are "
@@ -124,25 +149,14 @@ class MMC(_MetricBase):
                 stacklevel=4,
             )
             return np.eye(d)
-        ridge = max(self.ridge, SMALLEST_RIDGE)
-        if self.ridge < ridge:
-            least = 1e-12 * mean_diagonal(scatter)
-            spanned = int(np.count_nonzero(np.linalg.eigvalsh(scatter) > least))
+        if self.ridge < SMALLEST_RIDGE:
+            spanned = scale_free_rank(scatter)
             if spanned < d:
                 warnings.warn(
                     f"The must-links span {spanned} of {d} directions, and nothing bounds the "
-                    f"distance in the others; ridge={ridge} does. Give more must-links or a "
-                    "larger ridge.",
+                    f"distance in the others; ridge={SMALLEST_RIDGE} does. Give more must-links "
+                    "or a larger ridge.",
                     ConstraintWarning,
                     stacklevel=4,
                 )
-        return shrunk(scatter, ridge)
-
-    def _set_solution(self, found: MetricSolution, dtype: np.dtype[Any]) -> None:
-        """Set the fitted attributes."""
-        self.history_ = np.array(found.history)
-        self.objective_ = float(self.history_[-1])
-        self.duality_gap_ = found.duality_gap
-        self.n_iter_ = len(found.history) - 1
-        self.converged_ = found.converged
-        self._set_map(found.components, dtype)
+        return regularized(scatter, self.ridge, SMALLEST_RIDGE)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,48 +13,48 @@ from sidelight._typing import Array
 
 
 @dataclass(frozen=True)
-class MetricSolution:
-    """Where a solver ended."""
+class MetricStep:
+    """Where a solver is: its objective, a bound on the distance to the optimum, and the map."""
 
-    components: Array
-    history: list[float]
+    objective: float
     duality_gap: float
-    converged: bool
+    components: Callable[[], Array]
+
+    def is_within(self, share: float) -> bool:
+        """Whether the objective is within this share of the optimum."""
+        return self.duality_gap <= share * abs(self.objective)
 
 
-def solve_full(
-    scatter: Array, far: Array, max_iter: int, tol: float, step_done: Callable[[float], None]
-) -> MetricSolution:
+def search_full(scatter: Array, far: Array, tol: float) -> Iterator[MetricStep]:
     """Maximize ``Σ ‖z‖_B`` over ``B`` positive semi-definite with ``tr B ≤ 1``, ``z = L⁻¹ v``.
 
     ``G = Σ zz' / (2 ‖z‖_B)`` is the gradient; as the problem is concave, ``λ_max(G) - ⟨G, B⟩``
-    bounds how far the optimum can be.
+    bounds how far the optimum can be. Yields the start and every step, until the bound is at most
+    ``tol`` times the objective or nothing is gained any more.
     """
     root = np.linalg.cholesky(scatter)
     z = linalg.solve_triangular(root, far.T, lower=True).T
     d = len(scatter)
-    B = np.eye(d) / d
-    value, gradient = _full_value(B, z)
-    history, rate = [-value], 1.0 / max(float(np.linalg.norm(gradient)), 1e-300)
-    gap = _duality_gap(gradient, B)
-    for _ in range(max_iter):
-        if gap <= tol * value:
-            break
-        moved, new_value, rate = _ascend(B, z, value, gradient, rate)
-        if moved is None:
-            break
-        B, value = moved, new_value
+    B: Array | None = np.eye(d) / d
+    value, gradient = _full_value(np.eye(d) / d, z)
+    rate = 1.0 / max(float(np.linalg.norm(gradient)), 1e-300)
+    most = np.inf  # a bound stays one
+    while B is not None:
         gradient = _full_value(B, z)[1]
-        gap = _duality_gap(gradient, B)
-        history.append(-value)
-        step_done(-value)
+        most = min(most, value + _duality_gap(gradient, B))
+        step = MetricStep(-value, max(most - value, 0.0), functools.partial(_full_map, root, B))
+        yield step
+        if step.is_within(tol):
+            return
+        B, value, rate = _ascend(B, z, value, gradient, rate)
+
+
+def _full_map(root: Array, B: Array) -> Array:
+    """``A = L⁻ᵀ B L⁻¹``, so its map is ``B^{1/2} L⁻¹``."""
     values, vectors = np.linalg.eigh(B)
     kept = values > 1e-12 * values.max()
-    # A = L⁻ᵀ B L⁻¹, so its map is B^{1/2} L⁻¹.
-    components = linalg.solve_triangular(
-        root, (vectors[:, kept] * np.sqrt(values[kept])), lower=True, trans="T"
-    ).T
-    return MetricSolution(components[::-1], history, float(gap), bool(gap <= tol * value))
+    directions = vectors[:, kept] * np.sqrt(values[kept])
+    return np.asarray(linalg.solve_triangular(root, directions, lower=True, trans="T").T[::-1])
 
 
 def _ascend(
@@ -91,39 +92,32 @@ def project_spectahedron(matrix: Array) -> Array:
     return np.asarray((vectors * clipped) @ vectors.T)
 
 
-def solve_diagonal(
-    scatter: Array, far: Array, max_iter: int, tol: float, step_done: Callable[[float], None]
-) -> MetricSolution:
-    """Minimize ``g(a) = s·a - log Σ sqrt(D² a)`` over ``a ≥ 0`` by projected Newton steps."""
+def search_diagonal(scatter: Array, far: Array, tol: float) -> Iterator[MetricStep]:
+    """Minimize ``g(a) = s·a - log Σ sqrt(D² a)`` over ``a ≥ 0`` by projected Newton steps.
+
+    Stationary points use half of the budget ``s·a ≤ 1``, and so does every step; the metric is
+    scaled to use it all. With the gradient ``u`` of the lengths ``R``, ``max u/s (s·a) - u·a``
+    bounds how far the optimum can be. Yields as :func:`search_full` does.
+    """
     s, squares = np.diagonal(scatter).copy(), far**2
-    a = 0.5 / (len(s) * s)
-    value = diagonal_value(a, s, squares)
-    history, converged = [value], False
-    for _ in range(max_iter):
-        gradient, hessian = diagonal_slopes(a, s, squares)
-        free = ~((a <= 0) & (gradient > 0))
-        residual = np.abs(gradient[free] * np.maximum(a[free], 1e-12)).sum()
-        if residual <= 1e-3 * tol or not free.any():
-            converged = True
-            break
-        direction = np.zeros_like(a)
-        inner = hessian[np.ix_(free, free)]
-        damped = inner + 1e-12 * max(float(np.trace(inner)), 1e-300) * np.eye(len(inner))
-        direction[free] = -np.linalg.solve(damped, gradient[free])
-        moved = _newton_step(a, value, gradient, direction, s, squares)
-        if moved is None:
-            converged = True
-            break
-        a, value = moved
-        history.append(value)
-        step_done(value)
-    # Stationary points use half of the budget Σ_ML ‖v‖² = 1; the metric is scaled to use it all.
-    a = a / max(float(s @ a), 1e-300)
-    kept = a > 1e-12 * a.max()
-    components = np.diag(np.sqrt(a))[kept]
-    lengths = -float(np.sqrt(squares @ a).sum())
-    shift = lengths - history[-1]
-    return MetricSolution(components, [h + shift for h in history], 0.0, converged)
+    a: Array | None = 0.5 / (len(s) * s)
+    while a is not None:
+        a = a / (2.0 * float(s @ a))
+        lengths = _lengths(a, squares)
+        pull = 0.5 * (1.0 / lengths) @ squares
+        scale = np.sqrt(2.0)  # lengths at twice the weights
+        gap = scale * max(float((pull / s).max() / 2 - pull @ a), 0.0)
+        step = MetricStep(
+            -scale * float(lengths.sum()), gap, functools.partial(_weights_map, 2 * a)
+        )
+        yield step
+        if step.is_within(tol):
+            return
+        a = _newton_step(a, s, squares)
+
+
+def _weights_map(a: Array) -> Array:
+    return np.diag(np.sqrt(a))[a > 1e-12 * a.max()]
 
 
 def diagonal_value(a: Array, s: Array, squares: Array) -> float:
@@ -146,16 +140,21 @@ def _lengths(a: Array, squares: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(found, max(1e-12 * float(found.max()), 1e-300))))
 
 
-def _newton_step(
-    a: Array, value: float, gradient: Array, direction: Array, s: Array, squares: Array
-) -> tuple[Array, float] | None:
+def _newton_step(a: Array, s: Array, squares: Array) -> Array | None:
     """Back-track along the projected direction; None where nothing is gained any more."""
+    value = diagonal_value(a, s, squares)
+    gradient, hessian = diagonal_slopes(a, s, squares)
+    free = ~((a <= 0) & (gradient > 0))
+    direction = np.zeros_like(a)
+    inner = hessian[np.ix_(free, free)]
+    damped = inner + 1e-12 * max(float(np.trace(inner)), 1e-300) * np.eye(len(inner))
+    direction[free] = -np.linalg.solve(damped, gradient[free])
     step = 1.0
     for _ in range(50):
         moved = np.maximum(a + step * direction, 0.0)
         if moved.any():
             new_value = diagonal_value(moved, s, squares)
             if new_value <= value + 1e-4 * float(gradient @ (moved - a)) and new_value < value:
-                return moved, new_value
+                return moved
         step /= 2.0
     return None

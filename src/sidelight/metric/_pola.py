@@ -27,8 +27,9 @@ class POLA(PairStream, _MetricBase):
     ``max(0, 1 - y (b - v'Av))``. Each pair moves ``(A, b)`` to the nearest point without a loss on
     it, ``α = loss / (‖v‖⁴ + 1)``, ``A -= y α vv'``, ``b += y α``, then to the nearest with ``A``
     positive semi-definite (a rank-one change leaves at most one negative eigenvalue) and ``b ≥ 1``
-    (Shalev-Shwartz, Singer, Ng 2004). Streams of pairs go through :meth:`partial_fit`, each pair
-    once in the order in which it is stated.
+    (Shalev-Shwartz, Singer, Ng 2004). A pair goes this way by its weight, as a share of the largest
+    weight shown so far. Streams of pairs go through :meth:`partial_fit`, each pair once in the
+    order in which it is stated.
     Read more in the :doc:`user guide </metric/index>`.
 
     Parameters
@@ -36,8 +37,8 @@ class POLA(PairStream, _MetricBase):
     n_epochs : int >= 1, default=5
         Number of passes of ``fit`` over all pairs, each in random order.
     average : bool, default=True
-        Whether to use the average of ``A`` over the last epoch, which is steadier than its last
-        value.
+        Whether to use the averages of ``A`` and ``b`` over the last epoch, which are steadier than
+        their last values.
     random_state : int or RandomState or None, default=None
         Seed or generator for the order of the pairs; pass an int for reproducible results.
 
@@ -76,10 +77,10 @@ class POLA(PairStream, _MetricBase):
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         self._reset(rows.shape[1])
-        differences, sign = self._signed_differences(np.asarray(rows, np.float64), known)
+        shown = self._signed_differences(np.asarray(rows, np.float64), known)
         rng = check_random_state(self.random_state)
-        for _ in range(self.n_epochs if len(differences) else 0):
-            self._run_epoch(differences, sign, rng.permutation(len(differences)))
+        for _ in range(self.n_epochs if len(shown[0]) else 0):
+            self._run_epoch(*shown, rng.permutation(len(shown[0])))
         self._set_learned(rows.dtype)
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
@@ -87,27 +88,30 @@ class POLA(PairStream, _MetricBase):
         rows, known = self._validate_fit_in_memory(X, y, constraints, reset=first)
         if first:
             self._reset(rows.shape[1])
-        differences, sign = self._signed_differences(np.asarray(rows, np.float64), known)
-        if len(differences):
-            self._run_epoch(differences, sign, np.arange(len(differences)))
+        shown = self._signed_differences(np.asarray(rows, np.float64), known)
+        if len(shown[0]):
+            self._run_epoch(*shown, np.arange(len(shown[0])))
         return self._set_learned(rows.dtype)
 
     def _reset(self, d: int) -> None:
         self._A = np.zeros((d, d))
         self._b = np.ones(1)
-        self._mean = np.zeros((d, d))
+        self._mean, self._mean_b = self._A, self._b
+        self._heaviest = 0.0
         self.n_updates_ = 0
 
-    def _run_epoch(self, differences: Array, sign: Array, order: Array) -> None:
-        total = np.zeros_like(self._A)
-        self.n_updates_ += int(pola_epoch(self._A, self._b, differences, sign, order, total))
-        self._mean = total / len(order)
+    def _run_epoch(self, differences: Array, sign: Array, weights: Array, order: Array) -> None:
+        self._heaviest = max(self._heaviest, float(weights.max()))
+        totals = np.zeros_like(self._A), np.zeros(1)
+        stream = (differences, sign, weights / self._heaviest, order)
+        self.n_updates_ += int(pola_epoch(self._A, self._b, *stream, *totals))
+        self._mean, self._mean_b = (total / len(order) for total in totals)
 
     def _set_learned(self, dtype: np.dtype[Any]) -> Self:
-        learned = self._mean if self.average else self._A
+        learned, threshold = (self._mean, self._mean_b) if self.average else (self._A, self._b)
         if not learned.any():  # no pair, or none that asks for a distance
             learned = np.eye(len(learned))
-        self.threshold_ = float(self._b[0])
+        self.threshold_ = float(threshold[0])
         self._set_map(root(learned), dtype)
         return self
 

@@ -10,7 +10,14 @@ import numpy as np
 from scipy import linalg
 
 from sidelight._fit.parameters import Count, Interval, estimator
-from sidelight._fit.scatter import chunklet_scatter, n_positive, shrunk, total_covariance
+from sidelight._fit.scatter import (
+    chunklet_scatter,
+    chunklet_weights,
+    n_positive,
+    scale_free_rank,
+    shrunk,
+    total_covariance,
+)
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -23,10 +30,12 @@ class RCA(_MetricBase):
     """Relevant component analysis: directions in which rows known to belong together differ shrink.
 
     Chunklets are the must-link components with at least two rows (rows of one known class are one
-    chunklet). With their scatter ``C = (1/p) Σ_j Σ_{i∈j} (x_i - m_j)(x_i - m_j)ᵀ`` over ``p`` rows
-    the map is ``W = C^{-1/2}``: the within-chunklet covariance becomes the identity. Among all
-    ``A`` with ``det(A)`` fixed it gives the smallest distances within chunklets, and it is the
-    maximum likelihood estimate of a covariance common to them (Bar-Hillel et al. 2005). With
+    chunklet). With their scatter ``C = (1/p) Σ_j w_j Σ_{i∈j} (x_i - m_j)(x_i - m_j)ᵀ`` over rows of
+    total weight ``p``, where ``w_j`` is the mean weight of the must-links of a chunklet (1 for
+    labels and groups), the map is ``W = C^{-1/2}``: the within-chunklet covariance becomes the
+    identity. Among all ``A`` with ``det(A)`` fixed it gives the smallest distances within
+    chunklets, and it is the maximum likelihood estimate of a covariance common to them (Bar-Hillel
+    et al. 2005). With
     ``n_components`` the directions ``F`` of largest ``|Fᵀ S_t F| / |Fᵀ C F|`` are kept, ``S_t`` the
     covariance of all rows. Cannot-links are not used. Read more in the
     :doc:`user guide </metric/index>`.
@@ -74,20 +83,27 @@ class RCA(_MetricBase):
         d = rows.shape[1]
         kept = self._check_n_components(d)
         component = known.closure(on_contradiction="keep").component
-        scatter, n_rows, self.n_chunklets_ = chunklet_scatter(rows, component)
+        weights = chunklet_weights(known, component)
+        scatter, mass, self.n_chunklets_ = chunklet_scatter(rows, component, weights)
         if not self.n_chunklets_:
             reason = "No rows are known to belong together, so there is nothing to learn from"
             self._set_euclidean_map(reason, d, rows.dtype)
             return
-        within = self._regularize(scatter / n_rows, n_rows - self.n_chunklets_)
+        sizes = np.bincount(component)
+        within = self._regularize(scatter / mass, int(np.sum(sizes[sizes >= 2] - 1)))
+        # In units of their own deviations features of any scale keep all their digits.
+        unit = np.sqrt(np.diagonal(within))
+        within = within / unit[:, None] / unit
         if kept == d:  # the map that turns the rows least
             own, vectors = np.linalg.eigh(within)
-            self._set_map((vectors / np.sqrt(own)) @ vectors.T, rows.dtype)
+            _, scale, turned = np.linalg.svd((vectors / np.sqrt(own)).T / unit)
+            self._set_map((turned.T * scale) @ turned, rows.dtype)
         else:  # directions are orthonormal within chunklets already
-            values, directions = linalg.eigh(total_covariance(rows), within)
+            total = total_covariance(rows) / unit[:, None] / unit
+            values, directions = linalg.eigh(total, within)
             self._warn_of_rank(n_positive(values), "the rows vary in only")
             best = np.argsort(-values, kind="stable")[:kept]
-            self._set_map(directions[:, best].T, rows.dtype)
+            self._set_map(directions[:, best].T / unit, rows.dtype)
 
     def _regularize(self, within: Array, rank: int) -> Array:
         """Shrink towards a multiple of the identity; refuse a matrix that stays singular."""
@@ -101,7 +117,7 @@ class RCA(_MetricBase):
             )
             return np.eye(d)
         if self.shrinkage == 0:
-            spanned = n_positive(np.linalg.eigvalsh(within))
+            spanned = scale_free_rank(within)
             if spanned < d:
                 raise SidelightError(
                     f"The chunklets span {spanned} of {d} directions, so their scatter has no "

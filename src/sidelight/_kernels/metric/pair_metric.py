@@ -1,4 +1,4 @@
-"""Loops over pairs that change a metric one pair at a time: ITML and POLA."""
+"""The loop over pairs that changes a metric one pair at a time: POLA."""
 
 from __future__ import annotations
 
@@ -33,46 +33,20 @@ def add_outer(matrix: Array, scale: float, vector: Array) -> None:
 
 
 @kernel
-def itml_sweep(
+def pola_epoch(
     A: Array,
+    threshold: Array,
     differences: Array,
     sign: Array,
-    target: Array,
-    dual: Array,
-    gamma: float,
-    active_only: bool,
-    scratch: Array,
-) -> float:
-    """One round of Bregman projections over the pairs; return ``Σ |Δλ|``.
-
-    Between full rounds pairs without a multiplier are left out: they were satisfied.
-    """
-    moved = 0.0
-    for n in range(len(differences)):
-        if active_only and dual[n] == 0.0:
-            continue
-        p = times_vector(A, differences[n], scratch)
-        if p <= 0.0:
-            continue
-        step = sign[n] * gamma / (gamma + 1.0) * (1.0 / p - 1.0 / target[n])
-        alpha = min(dual[n], step)
-        if alpha == 0.0:
-            continue
-        beta = sign[n] * alpha / (1.0 - sign[n] * alpha * p)
-        target[n] = gamma * target[n] / (gamma + sign[n] * alpha * target[n])
-        dual[n] -= alpha
-        moved += abs(alpha)
-        add_outer(A, beta, scratch)
-    return moved
-
-
-@kernel
-def pola_epoch(
-    A: Array, threshold: Array, differences: Array, sign: Array, order: Array, total: Array
+    shares: Array,
+    order: Array,
+    total: Array,
+    total_threshold: Array,
 ) -> int:
     """Update ``A`` by every pair once; return the number of pairs with a loss.
 
-    ``threshold`` of shape (1,) is changed in place like ``A``; every state is added to ``total``.
+    A pair moves ``A`` and ``threshold`` (of shape (1,)), both in place, by its share of the way to
+    the nearest point without a loss. Every state of both is added to its total.
     """
     scratch = np.empty(A.shape[0])
     n_updates = 0
@@ -85,12 +59,13 @@ def pola_epoch(
             length = 0.0
             for j in range(len(v)):
                 length += v[j] * v[j]
-            alpha = loss / (length * length + 1.0)
+            alpha = shares[n] * loss / (length * length + 1.0)
             add_outer(A, -sign[n] * alpha, v)
             threshold[0] = max(threshold[0] + sign[n] * alpha, 1.0)
             if sign[n] > 0.0:
                 remove_negative(A)
         total += A
+        total_threshold += threshold
     return n_updates
 
 
