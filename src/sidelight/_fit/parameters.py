@@ -135,7 +135,7 @@ class Parameter:
     def check(self, value: Any) -> None:
         """Raise :class:`InvalidParameter` unless the declaration allows the value."""
         if not self.admits(value):
-            raise InvalidParameter(f"{self.name} must be {self.words}, got {value!r}.")
+            raise InvalidParameter(f"{self.name} must be {self.words}, got {_shown(value)}.")
 
     def parse(self, text: str) -> Any:
         """Read a value from text, as ``--set name=value`` gives it.
@@ -151,7 +151,7 @@ class Parameter:
             else:
                 try:
                     value = ast.literal_eval(text)
-                except (ValueError, SyntaxError):
+                except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
                     value = text
         self.check(value)
         return value
@@ -284,18 +284,48 @@ def _fits(value: Any, hint: Any) -> bool:
         number = Integral if origin is int else Real
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, number):
             return False
+        if _takes_too_many_bits(value):
+            return False
         return not math.isnan(value) and (interval is None or float(value) in interval)
-    if origin is np.ndarray:
-        return hasattr(value, "__array__") or isinstance(value, (list, tuple))
+    if origin in (np.ndarray, list):
+        return _is_array_of_numbers(value)
     if origin is Callable:
         return callable(value)
     if origin is tuple:
-        return isinstance(value, tuple)
+        parts = typing.get_args(kind)
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(parts)
+            and all(_fits(one, part) for one, part in zip(value, parts, strict=True))
+        )
     if origin is Sequence:
-        if not isinstance(value, Sequence) or isinstance(value, str) or len(value) == 0:
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) == 0:
             return False
         return all(_fits(one, element) for one in value for element in typing.get_args(kind))
     return isinstance(value, origin)
+
+
+def _is_array_of_numbers(value: Any) -> bool:
+    """Whether a value is an array, or lists that make one, without NaN."""
+    if not (hasattr(value, "__array__") or isinstance(value, (list, tuple))):
+        return False
+    try:
+        numbers = np.asarray(value)
+    except (ValueError, TypeError, OverflowError):  # lists of different lengths
+        return False
+    return numbers.dtype.kind in "biuf" and numbers.size > 0 and not np.isnan(numbers).any()
+
+
+def _shown(value: Any) -> str:
+    """A value as an error message has it: not longer than needed to know it again."""
+    text = " ".join(repr(value).split())
+    text = text if len(text) <= 80 else f"{text[:77]}..."
+    return f"{text}, which takes more than 64 bits" if _takes_too_many_bits(value) else text
+
+
+def _takes_too_many_bits(value: Any) -> bool:
+    """Whether a whole number is larger than loops and arrays can count."""
+    return isinstance(value, Integral) and int(value).bit_length() > 63
 
 
 NOUNS = {
@@ -335,6 +365,9 @@ def _words(hint: Any) -> str:
         return "None"
     if origin in (int, float):
         return (interval or Interval()).words(NOUNS[origin][1])
+    if origin is tuple:
+        parts = typing.get_args(kind)
+        return f"a tuple of {len(parts)} values that are each {_words(parts[0])}"
     if origin is Sequence and typing.get_args(kind):
         return f"a sequence of values that are each {_words(typing.get_args(kind)[0])}"
     return NOUNS[origin][1] if origin in NOUNS else f"a {getattr(origin, '__name__', origin)}"

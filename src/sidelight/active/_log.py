@@ -34,6 +34,8 @@ class AnswerLog:
     def __init__(self, path: str | os.PathLike[str], header: dict[str, Any]) -> None:
         self.path = check_writable(path)
         is_new = not self.path.exists()
+        if not (is_new or self.path.is_file()):
+            raise SidelightError(f"{self.path} is a pipe or a device; answers are kept in a file.")
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
             self._lock()

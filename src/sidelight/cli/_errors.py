@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TextIO
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -45,7 +45,7 @@ class Commands(TyperGroup):
             )
 
         with warnings.catch_warnings():
-            warnings.showwarning = _say_warning
+            warnings.showwarning = _sayer()
             code = _run(command, as_json="--json" in arguments)
         sys.exit(code)
 
@@ -116,12 +116,19 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _say_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    print(f"Warning: {_one_line(str(message))}", file=sys.stderr)
+def _sayer() -> Callable[..., None]:
+    """Make what shows warnings: each sentence once."""
+    said: set[str] = set()
+
+    def say(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        sentence = _one_line(str(message))
+        if issubclass(category, RuntimeWarning) and " encountered in " in sentence:  # of NumPy
+            sentence = (
+                "Numbers became too large or too small on the way, so look at the result with "
+                "care; bring the features to similar scales, and settings near to their defaults."
+            )
+        if sentence not in said:
+            said.add(sentence)
+            print(f"Warning: {sentence}", file=sys.stderr)
+
+    return say

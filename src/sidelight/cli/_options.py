@@ -58,7 +58,9 @@ IdColumn = Annotated[
         "nothing; otherwise rows are numbered from 0.",
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Seed of the random numbers.")
+]
 LabelsOutput = Annotated[
     Path | None,
     file_option("--output", "-o", text="Where to write id and cluster (.csv, .parquet)."),
@@ -208,6 +210,8 @@ def requests(size: Any, *, without: Sequence[str] = ()) -> Decorator:
         asked = {name: given.pop(name) for name in options}
         asked["command"] = command if command in RUNS else "cluster"
         asked["columns"] = _split_names(asked["columns"])
+        if asked["columns"] == []:
+            raise UsageError("--columns names no column; name at least one, or leave it out.")
         asked["drop"] = _split_names(asked["drop"]) or ()
         asked["settings"] = _split_settings(asked.get("settings") or ())
         return {"request": Request(**asked), "screen": screen}

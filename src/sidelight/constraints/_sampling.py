@@ -89,7 +89,7 @@ def sample_pairs(
             rng,
         )
     if protocol == "level":
-        n = round(_needed(level, "level", protocol) * len(classes))
+        n = _pairs_at(_needed(level, "level", protocol), len(classes))
     wanted = _whole(_needed(n, "n", protocol), "n", 0)
     if protocol == "balanced":
         return _balanced(classes, wanted, rng)
@@ -350,8 +350,14 @@ def _needed(value: Any, name: str, protocol: str) -> Any:
     return value
 
 
+def _pairs_at(level: float, n_rows: int) -> int:
+    if not 0 <= level * n_rows < np.inf:
+        raise SidelightError(f"level must be a finite share of the rows, at least 0, got {level}.")
+    return round(level * n_rows)
+
+
 def _whole(value: Any, name: str, least: int) -> int:
-    if int(value) != value or value < least:
+    if not np.isfinite(float(value)) or int(value) != value or value < least:
         raise SidelightError(f"{name} must be a whole number of at least {least}, got {value}.")
     return int(value)
 

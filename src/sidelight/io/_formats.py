@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, Protocol
@@ -36,6 +37,8 @@ SUFFIXES = {
     ".svm": "libsvm",
     ".svmlight": "libsvm",
 }
+MAX_FEATURES = 1 << 24  # each has a name, also where it occurs in no row
+MAX_FIELD = csv.field_size_limit()
 OWN_LABEL = "label"  # what the value in front of a libsvm line is called
 
 
@@ -159,8 +162,10 @@ def read_parquet(path: Path) -> ArrowRaw:
 
     try:
         table = pq.read_table(path)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise SidelightError(f"{path} is not a readable Parquet file: {_plain(error)}.") from error
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the disk, not of the file
+            raise
+        raise SidelightError(f"{path} is not a readable Parquet file, or damaged.") from error
     if table.num_rows == 0:
         raise SidelightError(f"{path} has no rows.")
     _check_header(list(table.column_names), path)
@@ -188,6 +193,10 @@ def read_csv(path: Path, *, text_columns: Sequence[str] = ()) -> ArrowRaw:
         table = _read_as(path, parse, types)
     except pa.ArrowInvalid as error:
         table = _read_as_text(path, parse, header, kept, error)
+    except OSError as error:
+        if path.suffix.lower() != ".gz" or error.errno is not None:
+            raise
+        raise _not_gzip(path) from error
     if table.num_rows == 0:
         raise SidelightError(f"{path} has a header line but no rows.")
     as_written = frozenset(name.strip() for name in kept)
@@ -250,7 +259,8 @@ def _read_header(path: Path) -> tuple[list[str], str]:
         line = next(text_lines(file, path), "")
     found = [mark for mark in (",", "\t", ";") if mark in line]
     delimiter = "\t" if path.suffix.lower() == ".tsv" else (found or [","])[0]
-    return next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter), []), delimiter
+    records = csv_records([line.rstrip("\r\n")], path, delimiter)
+    return next((values for _, values in records), []), delimiter
 
 
 def _check_header(names: list[str], path: Path) -> None:
@@ -276,13 +286,12 @@ def _check_header(names: list[str], path: Path) -> None:
 def _raise_ragged_line(path: Path, expected: int, delimiter: str) -> None:
     """Name the first line that has more or fewer values than the header has names."""
     with open_text(path) as file:
-        reader = csv.reader(text_lines(file, path), delimiter=delimiter)
-        for values in reader:
+        for number, values in csv_records(text_lines(file, path), path, delimiter):
             if values and len(values) != expected:
                 text = delimiter.join(values)
                 shown = text if len(text) <= 60 else f"{text[:57]}..."
                 raise SidelightError(
-                    f"Line {reader.line_num} of {path} has {len(values)} values where the header "
+                    f"Line {number} of {path} has {len(values)} values where the header "
                     f"names {expected} columns: {shown}"
                 )
 
@@ -301,8 +310,27 @@ def text_lines(file: IO[str], path: Path) -> Iterator[str]:
         yield from file
     except UnicodeDecodeError as error:
         raise SidelightError(f"{path} is not UTF-8 text; save it in UTF-8.") from error
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise SidelightError(f"{path} is not a complete gzip file.") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise _not_gzip(path) from error
+
+
+def _not_gzip(path: Path) -> SidelightError:
+    return SidelightError(f"{path} is not a complete gzip file.")
+
+
+def csv_records(
+    lines: Iterable[str], path: Path, delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Records of a CSV file, each with the number of the line on which it ends."""
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        for values in reader:
+            yield reader.line_num, values
+    except csv.Error as error:
+        raise SidelightError(
+            f"Line {reader.line_num} of {path} cannot be read: one of its values has more than "
+            f"{MAX_FIELD:,} characters; perhaps a quotation mark is not closed."
+        ) from error
 
 
 def _plain(error: Exception) -> str:
@@ -346,7 +374,7 @@ class ArrayRaw:
         column = self.values[:, int(name[1:])]
         if sparse.issparse(column):
             column = column.toarray().ravel()
-        return pa.chunked_array([np.ascontiguousarray(column)])
+        return pa.chunked_array([_native(column)])
 
     def matrix(
         self, features: Sequence[str], ids: npt.NDArray[Any] | None, path: Path
@@ -357,16 +385,26 @@ class ArrayRaw:
         if positions != list(range(X.shape[1])):
             X = X[:, positions]
         if X.dtype not in (np.float32, np.float64):
-            X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
+            X = _native(X).astype(np.float32 if X.dtype == np.float16 else np.float64, copy=False)
         return X
+
+
+def _native(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Numbers in the order of bytes and the width that Arrow knows."""
+    kind = np.dtype(np.float64) if values.dtype.itemsize > 8 else values.dtype.newbyteorder("=")
+    with np.errstate(over="ignore"):  # what is infinite then is found later, with its place
+        return np.ascontiguousarray(values, dtype=kind)
 
 
 def read_npy(path: Path) -> ArrayRaw:
     """Map a NumPy file into memory."""
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise SidelightError(f"{path} is not a NumPy .npy file of numbers.") from error
+    except Exception as error:  # its header is Python text, and goes wrong in as many ways
+        raise _not_npy(path) from error
+    if not isinstance(values, np.ndarray):  # a zip file of several arrays
+        values.close()
+        raise _not_npy(path)
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise SidelightError(
             f"{path} must hold a table of numbers (rows, columns), but holds shape {values.shape} "
@@ -377,23 +415,38 @@ def read_npy(path: Path) -> ArrayRaw:
     return ArrayRaw(values)
 
 
+def _not_npy(path: Path) -> SidelightError:
+    return SidelightError(f"{path} is not a NumPy .npy file of numbers, or it is damaged.")
+
+
 def read_libsvm(path: Path, *, zero_based: bool | None = None) -> ArrayRaw:
     """Read a libsvm file as a sparse matrix; features count from 1 unless feature 0 occurs."""
     from sklearn.datasets import load_svmlight_file
 
     try:
         X, labels = load_svmlight_file(str(path), zero_based=True)
-    except (ValueError, IndexError, OverflowError, UnicodeDecodeError) as error:
+    except OverflowError as error:
+        raise _too_many_features(path) from error
+    except (ValueError, IndexError, UnicodeDecodeError) as error:
         _raise_bad_libsvm_line(path)
         raise SidelightError(f"{path} cannot be read as libsvm: {_plain(error)}.") from error
     if 0 in X.shape:
         raise SidelightError(f"{path} has no rows or no features.")
+    if X.shape[1] > MAX_FEATURES:
+        raise _too_many_features(path)
     has_zero = bool(len(X.indices)) and int(X.indices.min()) == 0
     if zero_based is None:
         zero_based = has_zero
     elif has_zero and not zero_based:
         raise SidelightError(f"{path} counts its features from 0, but from 1 was expected.")
     return ArrayRaw(X if zero_based else X[:, 1:], labels=labels, zero_based=zero_based)
+
+
+def _too_many_features(path: Path) -> SidelightError:
+    return SidelightError(
+        f"{path} names a feature beyond number {MAX_FEATURES:,}, and so many cannot be told apart "
+        "here; number them from 1, without gaps."
+    )
 
 
 def _raise_bad_libsvm_line(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.exceptions import ConstraintFileError, UnknownIds
-from sidelight.io._formats import open_text, read_parquet, table_format, text_lines
+from sidelight.io._formats import csv_records, open_text, read_parquet, table_format, text_lines
 from sidelight.io._table import check_readable
 
 HEADERS = {("i", "j"), ("a", "b"), ("id1", "id2"), ("id_1", "id_2"), ("from", "to"), ("id", "id")}
@@ -91,19 +90,18 @@ def _pairs(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
         )
     with open_text(path) as file:
         delimiter = "\t" if ".tsv" in path.suffixes else ","
-        reader = csv.reader(text_lines(file, path), delimiter=delimiter)
-        for fields in reader:
+        for line, fields in csv_records(text_lines(file, path), path, delimiter):
             values = [field.strip() for field in fields]
             if not any(values):
                 continue
             if len(values) != 2 or not all(values):
                 raise ConstraintFileError(
-                    f"Line {reader.line_num} of {path} should hold two ids, but holds "
+                    f"Line {line} of {path} should hold two ids, but holds "
                     f"{delimiter.join(fields)!r}.",
                     path=path,
-                    line=reader.line_num,
+                    line=line,
                 )
-            yield reader.line_num, (values[0], values[1])
+            yield line, (values[0], values[1])
 
 
 def _parquet_pairs(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:

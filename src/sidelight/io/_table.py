@@ -192,7 +192,11 @@ def check_readable(path: str | os.PathLike[str]) -> Path:
         raise SidelightError(f"There is no file {file}.")
     if not os.access(file, os.R_OK):
         raise SidelightError(f"Cannot read {file}: permission denied.")
-    if file.is_file() and file.stat().st_size == 0:
+    if not file.is_file():  # read more than once, and to an end that a device does not have
+        raise SidelightError(
+            f"{file} is a pipe or a device; save what it gives, and name the file."
+        )
+    if file.stat().st_size == 0:
         raise SidelightError(f"{file} is empty.")
     return file
 

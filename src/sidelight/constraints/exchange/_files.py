@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,7 @@ def _read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
         raise ConstraintFileError(f"{path}, line {line}: {error}.", path=path, line=line) from error
     except UnicodeDecodeError as error:
         raise trouble(None, "this is not UTF-8 text; save the file as UTF-8.") from error
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise trouble(None, "this is not a complete gzip file.") from error
     header, body = (records[0], records[1:]) if records else ([], [])
     width = len(header)
@@ -144,6 +145,8 @@ def _read_json(path: Path) -> tuple[dict[str, Array], Trouble]:
             path=path,
             line=error.lineno,
         ) from error
+    except RecursionError as error:
+        raise trouble(None, "this is nested too deeply; a list of objects is needed.") from error
     except UnicodeDecodeError as error:
         raise trouble(None, "this is not UTF-8 text; save the file as UTF-8.") from error
     if not isinstance(entries, list):
