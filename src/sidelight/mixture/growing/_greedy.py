@@ -110,7 +110,9 @@ class GreedyMixture(GaussianBase):
     the source found more to make no difference.
 
     A candidate is not taken when its weight is below ``2 d / n`` or above 0.99, or when it is
-    twenty times thinner in some direction than a kernel density estimate would be.
+    twenty times thinner in some direction than a kernel density estimate would be. The path ends
+    where no candidate raises the likelihood: neither the best after a few steps of EM by itself,
+    nor any after many, nor one of the best ``m`` after EM on all components.
 
     Examples
     --------
