@@ -273,6 +273,27 @@ def test_four_gaussians_among_noise() -> None:
         assert np.all(np.diff(model.search_["n_components"]) < 0)
 
 
+def test_components_survive_until_saliencies_have_fallen() -> None:
+    # A component that pays for all features needs as many rows: there would be one or two.
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 4
+    X = rng.normal(size=(200, 50))
+    X[:, :5] += 3 * rng.normal(size=(4, 5))[y]
+    found = FeatureSaliencyMixture(random_state=0, tol=1e-4).fit(X)
+    assert adjusted_rand_score(y, found.labels_) > 0.9
+    assert found.saliencies_[:5].mean() > 0.5 > 0.2 > found.saliencies_[5:].mean()
+    one = FeatureSaliencyMixture(1, random_state=0, tol=1e-4).fit(X)
+    assert 200 * (one.objective_ - found.objective_) > 300
+
+
+def test_support_counts_features() -> None:
+    rho = np.repeat([0.5, 0.0], [3, 27])
+    support = {name: make(rho, counted=name).support for name in ("auto", "all", "salient", "none")}
+    assert support == {"auto": 10, "all": 30, "salient": 3, "none": 0}
+    assert make(rho[:5], counted="auto").support == 5
+    assert make(np.full(30, 0.5), counted="auto").support == 30
+
+
 def test_noise_features_do_not_change_the_labels() -> None:
     X, _ = four_gaussians(0)
     few = FeatureSaliencyMixture(random_state=0).fit(X[:, :3]).labels_

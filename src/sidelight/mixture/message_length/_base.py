@@ -75,7 +75,7 @@ class MessageLengthMixture(MixtureBase):
         def run(number: int, rng: np.random.RandomState) -> Search:
             rows = rng.choice(source.n_rows, size=k, replace=False)
             start = whole.copies(np.asarray(source.take(rows), dtype=np.float64))
-            return self._search(source, start, weights)
+            return self._explore(source, start, weights)
 
         search = self._best_restart(self.n_init, run, source)
         components, mixing_weights = self._chosen(search, source, known, weights)
@@ -112,6 +112,10 @@ class MessageLengthMixture(MixtureBase):
                 f"min_components={least} must not exceed n_components={self.n_components}."
             )
         return int(self.n_components)
+
+    def _explore(self, source: RowSource, start: Any, row_weights: Array | None) -> Search:
+        """One search from a start of many components."""
+        return self._search(source, start, row_weights)
 
     def _search(
         self,

@@ -124,6 +124,11 @@ class Search:
         """Length of the shortest message."""
         return self.best.last.objective
 
+    def with_best(self, stage: Alternation[Sweep]) -> Search:
+        """With another stage of as many components in the place of the best."""
+        best = self.best
+        return Search([stage if each is best else each for each in self.stages])
+
     @property
     def history(self) -> Array:
         """Message length after every sweep of the best stage since the structure last changed."""

@@ -18,13 +18,17 @@ from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import LEAST_WEIGHT, known_classes
 from sidelight.mixture.message_length._base import MessageLengthMixture
-from sidelight.mixture.message_length._componentwise import Search
+from sidelight.mixture.message_length._componentwise import ComponentwiseEM, Search
 from sidelight.mixture.message_length._saliency import SaliencyComponents
 from sidelight.mixture.message_length._separation import Separation, class_weights_of
 from sidelight.tags import own_tags
 
 #: A feature whose deviation is below this part of its mean is constant up to rounding.
 CONSTANT = 1e-12
+
+#: While no component is removed: at most so many sweeps, until no saliency moves by more than this.
+HELD_SWEEPS = 30
+SETTLED = 1e-3
 
 
 @estimator
@@ -52,9 +56,12 @@ class FeatureSaliencyMixture(MessageLengthMixture):
     feature_saliency : bool, default=True
         Whether saliencies are found; without, all features are relevant: the method of Figueiredo
         and Jain with diagonal covariances.
-    count_features : {"all", "salient"}, default="all"
-        Features that count for the ``d`` rows which a component has to hold: all, as published, or
-        those whose saliency is not 0; then the message length never rises between removals.
+    count_features : {"auto", "all", "salient"}, default="auto"
+        Features that count for the ``d`` rows which a component has to hold. ``"all"``: as
+        published, which leaves no room for clusters of fewer rows than there are features.
+        ``"salient"``: those whose saliency is not 0, as in the message length, which then never
+        rises between removals; on noise alone that keeps components of a few rows. ``"auto"``:
+        the salient ones but at least ten, or all if there are fewer.
     post_process : "auto" or bool, default="auto"
         Whether saliencies are changed in the end such that rows tell the components, or known
         classes of them, apart as clearly as possible (sections 4.3.4 and 4.5.4), which raises their
@@ -88,7 +95,11 @@ class FeatureSaliencyMixture(MessageLengthMixture):
 
     Notes
     -----
-    Law (2006), Clustering, Dimensionality Reduction, and Side Information, chapter 4. Features are
+    Law (2006), Clustering, Dimensionality Reduction, and Side Information, chapter 4. As long as
+    all features count, a component has to hold ``d`` rows, and where there are many features none
+    would survive the first sweep. So no component is removed until the saliencies have settled
+    (ours), and the features that many components could not pay for get a second chance with the
+    few that are kept. Features are
     taken as independent inside a component, so redundant features both remain salient; the
     post-processing may drop one. A saliency is not a p-value.
 
@@ -108,7 +119,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
 
     _: KW_ONLY
     feature_saliency: bool = True
-    count_features: Literal["all", "salient"] = "all"
+    count_features: Literal["auto", "all", "salient"] = "auto"
     post_process: Auto | bool = "auto"
     tol: NonNegative = 1e-6
 
@@ -151,6 +162,25 @@ class FeatureSaliencyMixture(MessageLengthMixture):
             learn=self.feature_saliency,
             counted=self.count_features,
         )
+
+    def _explore(
+        self, source: RowSource, start: SaliencyComponents, row_weights: Array | None
+    ) -> Search:
+        """Let saliencies fall before components do; then try the features that are off again."""
+        if not start.learn:
+            return self._search(source, start, row_weights)
+        k = start.n_components
+        settled = settle_saliencies(source, start, np.full(k, 1 / k), row_weights)
+        search = self._search(source, settled[0], row_weights, weights=settled[1])
+        components, weights = search.best.last.parameters
+        if search.interrupted or len(weights) == 1:  # no feature matters to one component
+            return search
+        reopened = components.reopened(start.saliencies)
+        components, weights = settle_saliencies(source, reopened, weights, row_weights)
+        again = self._search(
+            source, components, row_weights, weights=weights, min_components=len(weights)
+        )
+        return search.with_best(again.best) if again.objective < search.objective else search
 
     def _chosen(
         self, search: Search, source: RowSource, known: Constraints, row_weights: Array | None
@@ -209,3 +239,16 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         """
         check_is_fitted(self)
         return np.asarray(self.saliencies_ >= threshold)
+
+
+def settle_saliencies(
+    source: RowSource, components: SaliencyComponents, weights: Array, row_weights: Array | None
+) -> tuple[SaliencyComponents, Array]:
+    """Sweep without removing components, until the saliencies hardly move."""
+    fit = ComponentwiseEM(source, components, weights, row_weights)
+    for _ in range(HELD_SWEEPS):
+        before = fit.components.saliencies
+        fit.sweep(len(fit.weights))
+        if np.abs(fit.components.saliencies - before).max() < SETTLED:
+            break
+    return fit.components, fit.weights

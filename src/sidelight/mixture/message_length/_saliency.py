@@ -38,6 +38,9 @@ PER_FEATURE = 2
 #: Responsibilities below this do not show in a sum.
 NEGLIGIBLE = 1e-20
 
+#: So many features always count for the support of a component, or all where there are fewer.
+FEW_FEATURES = 10
+
 LOG_2PI = math.log(2 * math.pi)
 
 
@@ -59,7 +62,7 @@ class SaliencyComponents(WithMeans):
         Variances do not fall below.
     learn : bool
         Whether the saliencies are learned.
-    counted : {"all", "salient", "none"}
+    counted : {"auto", "all", "salient", "none"}
         Features that count for the support that a component needs; with none of them the mixing
         weights are those of plain EM.
     """
@@ -111,7 +114,9 @@ class SaliencyComponents(WithMeans):
     @property
     def support(self) -> float:
         """Rows that a component has to hold at least."""
-        counted = {"all": self.means.shape[1], "salient": self.n_salient, "none": 0}
+        d, on = self.means.shape[1], self.n_salient
+        few = max(on, min(d, FEW_FEATURES))
+        counted = {"auto": few, "all": d, "salient": on, "none": 0}
         return PER_FEATURE / 2 * counted[self.counted]
 
     @property
@@ -315,6 +320,10 @@ class SaliencyComponents(WithMeans):
             common_means=np.where(unused, self.whole_means, self.common_means),
             common_variances=np.where(unused, self.whole_variances, self.common_variances),
         )
+
+    def reopened(self, saliencies: Array) -> Self:
+        """With these saliencies where they are 0; the first sweep tells components apart there."""
+        return replace(self, saliencies=np.where(self.saliencies > 0, self.saliencies, saliencies))
 
     def message_length(self, log_likelihood: float, weights: Array, n: float) -> float:
         """Message length (4.3.3); densities that no row comes from cost nothing."""
