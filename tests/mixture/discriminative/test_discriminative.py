@@ -393,7 +393,7 @@ def test_what_a_projection_can_be_asked(blobs: Any) -> None:
                         weights=model.weights_)  # fmt: skip
     assert spread[0] >= spread[1]
     rows, labels = model.sample(50)
-    assert rows.shape == (50, 2)
+    assert rows.shape == (50, X.shape[1])
     assert labels.shape == (50,)
     assert np.isfinite(model.bic(X))
 
@@ -471,3 +471,24 @@ def test_wrong_parameters_of_one(blobs: Any) -> None:
         DiscriminativeMixture(2, covariance_type="spherical").fit(blobs[0])
     with pytest.raises(ValueError, match="n_directions"):
         ProjectedDiscriminativeMixture(2, n_directions=0).fit(blobs[0])
+
+
+def test_projected_rows_are_drawn_with_all_features(blobs: tuple[np.ndarray, np.ndarray]) -> None:
+    rng = np.random.default_rng(0)
+    X = blobs[0] @ rng.normal(size=(blobs[0].shape[1], 5)) + 0.3 * rng.normal(
+        size=(len(blobs[0]), 5)
+    )
+    known = Constraints.sample(blobs[1], 40, random_state=0)
+    model = ProjectedDiscriminativeMixture(3, n_directions=2, random_state=0)
+    rows, labels = model.fit(X, constraints=known).sample(40_000)
+    assert rows.shape == (40_000, 5)
+    seen = model.transform(rows)
+    for s in range(3):  # in the directions, the mixture
+        np.testing.assert_allclose(seen[labels == s].mean(axis=0), model.means_[s], atol=0.05)
+        np.testing.assert_allclose(np.cov(seen[labels == s].T), np.eye(2), atol=0.05)
+    # Elsewhere, what is left of the covariance of the data when the directions are known.
+    covariance, P = np.cov(X.T), model.projection_
+    across = np.linalg.svd(covariance @ P)[0][:, 2:]  # not correlated with the directions
+    np.testing.assert_allclose(
+        np.cov((rows @ across).T), across.T @ covariance @ across, atol=0.05 * covariance.max()
+    )

@@ -16,7 +16,7 @@ import sidelight
 from sidelight import Constraints, engine
 from sidelight._kernels.mixture.componentwise import all_shares, component_shares
 from sidelight.engine import as_rows
-from sidelight.mixture import GaussianMixture, MMLMixture
+from sidelight.mixture import FeatureSaliencyMixture, GaussianMixture, MMLMixture
 from sidelight.mixture._core import aic, bic, mdl, mml
 from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.mixture.message_length._componentwise import (
@@ -346,3 +346,20 @@ def test_criteria_of_a_fitted_mixture(kind: str) -> None:
     assert model.mdl(X) == pytest.approx(model.bic(X) / 2)
     assert model.bic(X) == pytest.approx(bic(likelihood, 2 * own + shared + 1, 200))
     assert model.mml(X) == pytest.approx(mml(likelihood, model.weights_, own, 200, shared=shared))
+
+
+@pytest.mark.parametrize("method", [MMLMixture, FeatureSaliencyMixture])
+def test_the_unit_of_weights_does_not_matter(method: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(center, 1, (60, 2)) for center in (0, 4, 8)])
+    weights = rng.integers(0, 4, len(X)).astype(float)
+    settings = {"n_components": 8, "random_state": 0, "tol": 1e-4}
+    one = method(**settings).fit(X, sample_weight=weights)
+    for unit in (0.01, 64.0):
+        other = method(**settings).fit(X, sample_weight=unit * weights)
+        assert other.n_components_ == one.n_components_
+        np.testing.assert_allclose(other.means_, one.means_, rtol=1e-6)
+        assert other.objective_ == pytest.approx(one.objective_)
+    plain = method(**settings).fit(X)
+    same = method(**settings).fit(X, sample_weight=np.full(len(X), 7.0))
+    np.testing.assert_allclose(same.means_, plain.means_, rtol=1e-6)

@@ -60,7 +60,9 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
     Notes
     -----
     Law (2006), section 5.5. The density is that of the projected white rows: ``score`` and ``bic``
-    compare numbers of clusters for the same number of directions only. With as many features as
+    compare numbers of clusters for the same number of directions only. Rows that :meth:`sample`
+    draws have all features: in the directions that do not show the clusters they vary as the data
+    do. With as many features as
     rows a projection that keeps every constraint nearly always exists and means little: reduce the
     features first.
 
@@ -108,6 +110,7 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
         components = ProjectedGaussians(
             rows.mean,
             projection,
+            np.linalg.pinv(rows.whitener),
             log_volume=0.5 * float(np.linalg.slogdet(factor.T @ factor)[1]),
             inner=GaussianComponents(
                 means=m @ turn,
@@ -163,6 +166,8 @@ class ProjectedGaussians:
         Subtracted from the rows.
     projection : ndarray of shape (d, r)
         Directions.
+    spread : ndarray of shape (d, d)
+        What white rows are multiplied with to have the covariance of the data.
     log_volume : float
         Added to log-densities: how much the projection stretches white rows.
     inner : GaussianComponents
@@ -171,6 +176,7 @@ class ProjectedGaussians:
 
     mean: Array
     projection: Array
+    spread: Array
     log_volume: float
     inner: GaussianComponents
 
@@ -204,8 +210,17 @@ class ProjectedGaussians:
         return self.inner.log_density(features) + self.log_volume
 
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
-        """Draw projected rows."""
-        return self.inner.sample(component, n, rng)
+        """Draw projected rows, and with them rows as the data are.
+
+        In the directions that the projection does not see, rows are white noise: a Gaussian of the
+        data's covariance given the projected row, whatever the component.
+        """
+        drawn = self.inner.sample(component, n, rng)
+        inward = self.spread @ self.projection
+        back = np.linalg.pinv(inward)
+        white = rng.standard_normal((n, len(self.mean)))
+        white += (drawn - white @ inward) @ back
+        return np.asarray(self.mean + white @ self.spread)
 
 
 def _main_axes(m: Array, weights: Array) -> Array:

@@ -21,7 +21,11 @@ from sidelight.tags import PLAIN_TAGS
 
 @estimator
 class MessageLengthMixture(MixtureBase):
-    """Mixtures that find their number of components by the length of a message."""
+    """Mixtures that find their number of components by the length of a message.
+
+    Weights of rows are relative: the rows that count tell how many there are, so that the unit of
+    the weights does not matter. Rows that were seen several times are given as often.
+    """
 
     _common_parameters = MixtureBase._common_parameters | {
         "min_components": "Fewer components are not tried.",
@@ -68,6 +72,7 @@ class MessageLengthMixture(MixtureBase):
         raise NotImplementedError
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
+        weights = relative_weights(weights)
         n = float(source.n_rows if weights is None else weights.sum())
         whole = self._one_component(source, weights)
         k = self._start_size(source.n_rows, n, whole.support)
@@ -139,3 +144,15 @@ class MessageLengthMixture(MixtureBase):
             description=type(self).__name__,
             verbose=self.verbose,
         )
+
+
+def relative_weights(weights: Array | None) -> Array | None:
+    """The weights in units of their average over the rows that count.
+
+    A message about ``n`` rows is not ``c`` times as long as one about ``c n`` rows, so that the
+    number of components would depend on the unit of the weights.
+    """
+    if weights is None:
+        return None
+    weights = np.asarray(weights, dtype=np.float64)
+    return np.asarray(weights * (np.count_nonzero(weights) / weights.sum()))

@@ -95,6 +95,9 @@ class FeatureSaliencyMixture(MessageLengthMixture):
 
     Notes
     -----
+    Weights of rows are relative: their unit does not matter, and ``n`` is the number of rows whose
+    weight is not 0. Rows that were seen several times are given as often.
+
     Law (2006), Clustering, Dimensionality Reduction, and Side Information, chapter 4. As long as
     all features count, a component has to hold ``d`` rows, and where there are many features none
     would survive the first sweep. So no component is removed until the saliencies have settled

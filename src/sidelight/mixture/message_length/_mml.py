@@ -58,6 +58,9 @@ class MMLMixture(MessageLengthMixture, GaussianBase):
 
     Notes
     -----
+    Weights of rows are relative: their unit does not matter, and ``n`` is the number of rows whose
+    weight is not 0. Rows that were seen several times are given as often.
+
     Figueiredo, Jain (2002), Unsupervised learning of finite mixture models. The weight of a
     component is the exact best for the others in their proportions, so that no sweep makes the
     message longer as long as nothing is removed. Terms of the
