@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import logsumexp
 
-from sidelight._fit.lowest import is_lower, lowest, not_a_number
+from sidelight._fit.lowest import not_a_number
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core import EMResult, em, log_joint_blocks
@@ -83,11 +83,6 @@ def greedy_path(
     is not shared.
     """
     weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
-    components, log_weights = whole, np.zeros(1)
-    tried: dict[str, int] = {}
-    before = np.nan
-    while True:
-        result = em(
 
     def improve(components: GaussianComponents, log_weights: Array) -> EMResult:
         return em(
@@ -100,12 +95,11 @@ def greedy_path(
             description=f"{description}, {len(log_weights)} components",
             verbose=verbose,
         )
-        if not is_lower(result.objective, before):
-            if np.isnan(before):
-                raise not_a_number("mixtures")
-            return
 
-    result: EMResult | None = improve(whole, np.zeros(1))
+    first = improve(whole, np.zeros(1))
+    if np.isnan(first.objective):
+        raise not_a_number("mixtures")
+    result: EMResult | None = first
     tried: dict[str, int] = {}
     while result is not None:
         yield Step(result, tried)
@@ -170,12 +164,6 @@ def find_candidates(
     grown = join(partial_em(mixture, drawn, max_iter=CANDIDATE_ITERATIONS, tol=CANDIDATE_TOL))
     kept, tried = _sound(replace(grown, owner=0), whole, n_rows)
     if not len(kept):
-        return None, tried
-    best = replace(kept.pick(np.array([lowest(-kept.gains, "candidates")])), owner=0)
-    (best,) = partial_em(
-        mixture.everywhere(), [best], max_iter=CANDIDATE_ITERATIONS, tol=CANDIDATE_TOL
-    )
-    return (best if best.gains[0] > 0 else None), tried
         return [], tried
     least = LEAST_GAIN * mixture.total
     seen = mixture.everywhere()
@@ -185,13 +173,13 @@ def find_candidates(
         return [best], tried
     finer = join(partial_em(seen, [kept], max_iter=FINE_ITERATIONS, tol=FINE_TOL))
     finer, _ = _sound(finer, whole, n_rows)
-    if len(finer) and finer.gains.max() > least:
+    if np.any(finer.gains > least):
         return _ranked(finer)[:1], tried
     return ranked[:n_candidates], tried
 
 
 def _ranked(candidates: Candidates) -> list[Candidates]:
-    """The candidates one by one, by their gains."""
+    """The candidates one by one, by their gains; those that are no numbers last."""
     order = np.argsort(-candidates.gains, kind="stable")
     return [candidates.pick(order[i : i + 1]) for i in range(len(order))]
 
