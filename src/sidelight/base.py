@@ -32,6 +32,7 @@ from sidelight._fit.summary import summarize
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import align, check_one_index, warn_of_positions
+from sidelight.constraints.algebra._cluster_names import name_clusters
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.tags import SOFT_TAGS, MethodTags
@@ -268,6 +269,9 @@ CLUSTERER_ATTRIBUTES = {
     "n_iter_ : int": "Number of iterations of the best restart.",
     "converged_ : bool": "Whether the best restart converged before ``max_iter``.",
     "n_violations_ : int": "Number of stated constraints that the labels violate.",
+    "cluster_names_ : ndarray of object, shape (n_clusters,)": "Known class that each cluster "
+    "stands for: that of more than half of its labeled rows, if it also holds more than half of "
+    "the labeled rows of the class; None otherwise.",
 }
 
 
@@ -276,11 +280,19 @@ class Clusterer(ClusterMixin, ConstrainedEstimator):
 
     _common_attributes: ClassVar[Mapping[str, str]] = CLUSTERER_ATTRIBUTES
     labels_: Array
+    n_violations_: int
+    cluster_names_: Array
 
     @property
     def cluster_sizes_(self) -> Array:
         """Number of rows of every cluster; rows that were left out (-1) count nowhere."""
         return np.bincount(self.labels_[self.labels_ >= 0], minlength=self._n_clusters_found())
+
+    def _compare_with(self, known: Constraints) -> None:
+        """Set what the clusters violate of what is known, and the classes that they stand for."""
+        self.n_violations_ = known.violations(self.labels_).n
+        n_clusters = max(self._n_clusters_found(), int(self.labels_.max(initial=-1)) + 1)
+        self.cluster_names_ = name_clusters(known, self.labels_, n_clusters)
 
     def _n_clusters_found(self) -> int:
         """Number of clusters of the fitted model, empty ones included."""

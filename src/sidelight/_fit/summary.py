@@ -8,6 +8,9 @@ import numpy as np
 
 from sidelight._words import counted
 
+#: So many classes of clusters are named.
+SHOWN_NAMES = 10
+
 
 def summarize(estimator: Any) -> str:
     """Return the lines of :meth:`sidelight.base.ConstrainedEstimator.summary`."""
@@ -43,9 +46,20 @@ def _result(estimator: Any) -> str:
         left_out = len(estimator.labels_) - int(sizes.sum())
         text = f"{counted(len(sizes), 'cluster')} of {sizes.min()} to {sizes.max()} rows"
         text += f" (median {np.median(sizes):g})"
-        return f"{text}, {counted(left_out, 'row')} left out." if left_out else f"{text}."
+        text += f", {counted(left_out, 'row')} left out" if left_out else ""
+        return f"{text}{_names(estimator)}."
     n_out = len(estimator.get_feature_names_out())
     return f"Maps rows to {counted(n_out, 'feature')}."
+
+
+def _names(estimator: Any) -> str:
+    """Classes that clusters stand for."""
+    names = enumerate(getattr(estimator, "cluster_names_", ()))
+    named = [f"{cluster} {name}" for cluster, name in names if name is not None]
+    if not named:
+        return ""
+    more = f" and {len(named) - SHOWN_NAMES} more" if len(named) > SHOWN_NAMES else ""
+    return f"; by their labeled rows they are {', '.join(named[:SHOWN_NAMES])}{more}"
 
 
 def _constraints(estimator: Any, tags: Any) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sidelight.cli._run import claim, dense_values, features_line, heading
-from sidelight.cli._screen import Screen, size_table
+from sidelight.cli._screen import Screen, class_lines, size_table
 from sidelight.exceptions import InvalidRequest
 from sidelight.io._table import check_readable
 from sidelight.runs import Applied, load_model, predict, transform
@@ -26,8 +26,12 @@ def run_predict(
     check_readable(data)
     found = predict(load_model(model), data, id_column=id_column)
     screen.note(*found.data.notes)
-    screen.show(heading(found), size_table(found.sizes))
-    _write(found, screen, "predict", model, {"sizes": found.sizes}, labels=output)
+    classes = found.class_names
+    screen.show(heading(found), size_table(found.sizes, classes))
+    screen.show(*class_lines(classes, found.sizes))
+    _write(
+        found, screen, "predict", model, {"sizes": found.sizes, "classes": classes}, labels=output
+    )
 
 
 def run_transform(

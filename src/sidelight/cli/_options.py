@@ -63,7 +63,12 @@ Seed = Annotated[
 ]
 LabelsOutput = Annotated[
     Path | None,
-    file_option("--output", "-o", text="Where to write id and cluster (.csv, .parquet)."),
+    file_option(
+        "--output",
+        "-o",
+        text="Where to write id and cluster, and the class that a cluster "
+        "stands for where labels tell (.csv, .parquet).",
+    ),
 ]
 FeaturesOutput = Annotated[
     Path | None,

@@ -11,6 +11,7 @@ import numpy as np
 from sidelight._words import counted, listed
 from sidelight.cli._screen import (
     Screen,
+    class_lines,
     number,
     plain_text,
     score_table,
@@ -96,7 +97,8 @@ def _clusters(found: Run, facts: dict[str, Any]) -> list[Any]:
         f"{heading(found)}, {n_features}; {ended} after "
         f"{counted(facts['n_iter'], 'iteration')} in {found.seconds:.2f} s, objective "
         f"{number(facts['objective'])}",
-        size_table(facts["sizes"]),
+        size_table(facts["sizes"], facts["classes"]),
+        *class_lines(facts["classes"], facts["sizes"]),
     ]
     if not found.knowledge.is_empty:
         parts += violation_lines(found.knowledge, found.violations)

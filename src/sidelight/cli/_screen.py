@@ -101,8 +101,8 @@ def table(
     return laid_out
 
 
-def size_table(sizes: Mapping[str, int]) -> Any:
-    """The clusters with their numbers of rows; of very many, the largest."""
+def size_table(sizes: Mapping[str, int], classes: Mapping[str, str]) -> Any:
+    """The clusters with their classes and numbers of rows; of very many, the largest."""
     n_rows = sum(sizes.values())
     shown = list(sizes.items())
     if len(shown) > SHOWN_CLUSTERS:
@@ -110,7 +110,21 @@ def size_table(sizes: Mapping[str, int]) -> Any:
     rows = [(cluster, f"{n:,}", f"{n / n_rows:.1%}") for cluster, n in shown]
     if hidden := len(sizes) - len(shown):
         rows.append((f"and {hidden} smaller ones", "", ""))
-    return table("Cluster", "Rows", "Share", rows=rows)
+    if not classes:
+        return table("Cluster", "Rows", "Share", rows=rows)
+    named = [(cluster, classes.get(cluster, ""), *numbers) for cluster, *numbers in rows]
+    return table("Cluster", "Class", "Rows", "Share", rows=named, justify=("left", "left", "right"))
+
+
+def class_lines(classes: Mapping[str, str], sizes: Mapping[str, int]) -> list[str]:
+    """How clusters came to their classes."""
+    if not classes:
+        return []
+    unclear = any(cluster not in classes for cluster in sizes if cluster != "-1")
+    return [
+        "Classes are those of most of the labeled rows in a cluster"
+        + (", where it holds most of the class." if unclear else ".")
+    ]
 
 
 def score_table(scores: Mapping[str, Mapping[str, float]], column: str) -> Any:

@@ -1,4 +1,7 @@
-"""Files of cluster labels: one row per data row, columns ``id`` and ``cluster``."""
+"""Files of cluster labels: one row per data row, columns ``id``, ``cluster`` and ``class``.
+
+The last is there where clusters stand for known classes.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,14 @@ from sidelight.io._write_table import write_columns
 
 ID = "id"
 CLUSTER = "cluster"
+CLASS = "class"
 
 
 def write_labels(
-    path: str | os.PathLike[str], ids: npt.ArrayLike | None, labels: npt.ArrayLike
+    path: str | os.PathLike[str],
+    ids: npt.ArrayLike | None,
+    labels: npt.ArrayLike,
+    classes: npt.ArrayLike | None = None,
 ) -> None:
     """Write the cluster of every row, as CSV or Parquet by the suffix.
 
@@ -33,6 +40,9 @@ def write_labels(
         Ids of the rows; row numbers if None.
     labels : array-like of shape (n_rows,)
         Cluster of each row.
+    classes : array-like of shape (n_rows,), optional
+        Name of the class that the cluster of each row stands for, in a column ``class``; empty
+        where it stands for none.
 
     Examples
     --------
@@ -50,7 +60,7 @@ def write_labels(
     """
     check_labels_path(path)
     with atomic_write(path) as temporary:
-        fill_labels(temporary, ids, labels)
+        fill_labels(temporary, ids, labels, classes)
 
 
 def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -91,8 +101,16 @@ def check_labels_path(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def fill_labels(path: Path, ids: npt.ArrayLike | None, labels: npt.ArrayLike) -> None:
+def fill_labels(
+    path: Path,
+    ids: npt.ArrayLike | None,
+    labels: npt.ArrayLike,
+    classes: npt.ArrayLike | None = None,
+) -> None:
     """Write to the path itself; the caller renames the file into its place."""
     clusters = np.asarray(labels)
     names = np.arange(len(clusters)) if ids is None else np.asarray(ids)
-    write_columns({ID: names, CLUSTER: clusters}, path)
+    columns = {ID: names, CLUSTER: clusters}
+    if classes is not None:
+        columns[CLASS] = np.asarray(classes)
+    write_columns(columns, path)

@@ -32,7 +32,7 @@ def shapes(run: Run, projection: Projection) -> list[Shape]:
     means = np.asarray(means, np.float64)
     if means.shape[1] != len(projection.origin):
         return []
-    number = {name: code for code, name in enumerate(run.clusters.names)}
+    number = {name: code for code, name in enumerate(run.clusters.numbers)}
     kind = getattr(estimator, "covariance_type", "full")
     found = []
     for s, mean in enumerate(means):
@@ -66,7 +66,7 @@ def certainty(run: Run) -> dict[str, Any]:
         return {"certainty": None}
     order = np.argsort(-resp, axis=1, kind="stable")[:, :2]
     largest = np.take_along_axis(resp, order, axis=1)
-    number = {name: code for code, name in enumerate(run.clusters.names)}
+    number = {name: code for code, name in enumerate(run.clusters.numbers)}
     least = np.argsort(largest[:, 0], kind="stable")[:DOUBTFUL]
     doubts = []
     for row, name in zip(least, run.row_names(rows[least]), strict=True):

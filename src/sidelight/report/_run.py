@@ -23,10 +23,14 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Partition:
-    """A grouping of the rows: ``codes`` point into ``names``; -1 belongs to no group."""
+    """A grouping of the rows: ``codes`` point into ``names``; -1 belongs to no group.
+
+    ``numbers`` are the clusters that the estimator means, without the classes they stand for.
+    """
 
     codes: Codes
     names: tuple[str, ...]
+    numbers: tuple[str, ...] = ()
 
     @cached_property
     def sizes(self) -> Codes:
@@ -82,7 +86,7 @@ class Run(Given):
         bounds = getattr(self.estimator, "size_bounds_", None)
         if bounds is None or not np.array_equal(self.estimator.cluster_sizes_, self._all_sizes):
             return None
-        return np.asarray(bounds, np.float64)[[int(name) for name in self.clusters.names]]
+        return np.asarray(bounds, np.float64)[[int(number) for number in self.clusters.numbers]]
 
     @property
     def n_sizes_violated(self) -> int:
@@ -103,8 +107,11 @@ class Run(Given):
 def make_run(given: Given) -> Run:
     """Add what the estimator found."""
     labels = np.asarray(given.estimator.labels_)
+    classes = getattr(given.estimator, "cluster_names_", ())
     return Run(
-        **vars(given), clusters=_clusters(labels), violations=given.constraints.violations(labels)
+        **vars(given),
+        clusters=_clusters(labels, classes),
+        violations=given.constraints.violations(labels),
     )
 
 
@@ -193,11 +200,14 @@ def _check_length(what: str, found: int, expected: int) -> None:
         )
 
 
-def _clusters(labels: npt.NDArray[Any]) -> Partition:
+def _clusters(labels: npt.NDArray[Any], classes: Sequence[Any]) -> Partition:
+    """Clusters by number, with the class that each stands for, as in ``0: vip``."""
+    class_of = {str(cluster): name for cluster, name in enumerate(classes) if name is not None}
     values, codes = np.unique(labels, return_inverse=True)
     outside = int(values.dtype.kind in "iu" and len(values) > 0 and values[0] == -1)
-    names = tuple(str(value) for value in values[outside:])
-    return Partition(codes.reshape(-1).astype(np.int64) - outside, names)
+    numbers = tuple(str(value) for value in values[outside:])
+    names = tuple(f"{n}: {class_of[n]}" if n in class_of else n for n in numbers)
+    return Partition(codes.reshape(-1).astype(np.int64) - outside, names, numbers)
 
 
 def _classes(labels_true: Any) -> Partition:

@@ -177,6 +177,8 @@ def asked(run: Run) -> Section:
         if n := len(closure.contradictions):
             contradict = counted(n, "cannot-link contradicts", "cannot-links contradict")
             remarks.append(f"{contradict} the must-links: no clustering can satisfy everything.")
+    if run.clusters.names != run.clusters.numbers:
+        remarks.append("A cluster has the class of most of its labeled rows behind its number.")
     return {"tallies": kinds, "remarks": remarks}
 
 

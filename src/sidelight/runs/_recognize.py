@@ -1,10 +1,10 @@
 """Tell whether a file is one that Sidelight wrote, so that it may be replaced without asking.
 
 A report says so in its head, a model in its schema, answers in their first line. Tables carry no
-such mark and go by their columns: ``id, cluster`` are labels, ``i, j, kind, weight`` constraints,
-``id`` and features that are numbered after a method (``rca0``) what ``transform`` writes. Selected
-features keep the names that the user gave them, and a NumPy file has no names at all: these are
-never taken for ours.
+such mark and go by their columns: ``id, cluster`` (and ``class``) are labels, ``i, j, kind,
+weight`` constraints, ``id`` and features that are numbered after a method (``rca0``) what
+``transform`` writes. Selected features keep the names that the user gave them, and a NumPy file has
+no names at all: these are never taken for ours.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _is_model(path: Path) -> bool:
 
 
 def _is_labels(path: Path) -> bool:
-    return column_names(path) == LABELS
+    return column_names(path) in (LABELS, [*LABELS, "class"])
 
 
 def _is_features(path: Path) -> bool:

@@ -109,6 +109,12 @@ class Outcome:
         clusters, counts = np.unique(self.labels, return_counts=True)
         return {str(c): int(n) for c, n in zip(clusters, counts, strict=True)}
 
+    @property
+    def class_names(self) -> dict[str, str]:
+        """Class that a cluster stands for, by the name of the cluster, where labels tell."""
+        names = enumerate(getattr(self.estimator, "cluster_names_", ()))
+        return {str(cluster): str(name) for cluster, name in names if name is not None}
+
     def write(self, **outputs: str | os.PathLike[str] | None) -> dict[str, Path]:
         """Write several files, or none of them where one cannot be written.
 
@@ -152,7 +158,9 @@ class Outcome:
             raise SidelightError(
                 f"{type(self.estimator).__name__} finds no clusters; write its features."
             )
-        fill_labels(path, self.data.ids, self.labels)
+        names = self.class_names
+        classes = [names.get(str(cluster), "") for cluster in self.labels] if names else None
+        fill_labels(path, self.data.ids, self.labels, classes)
 
     def _fill_features(self, path: Path) -> None:
         if self.features is None:
@@ -219,6 +227,7 @@ class Run(Outcome, Prepared):
         ended = ("objective", "n_iter", "converged")
         return {
             "sizes": self.sizes,
+            "classes": self.class_names,
             **{name: getattr(self.estimator, f"{name}_", None) for name in ended},
             "violations": self.violations.as_dict(),
             "scores": self.scores or None,

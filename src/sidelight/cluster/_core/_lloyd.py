@@ -393,7 +393,7 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
         self.history_ = result.history
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
-        self.n_violations_ = constraints.violations(result.labels).n
+        self._compare_with(constraints)
         self._n_features_out = len(result.centers)
         n_found = len(np.unique(result.labels))
         if n_found < len(result.centers):

@@ -443,7 +443,7 @@ class FeedbackClustering(Clusterer):
         self.history_ = n_rows * found.end.history
         self.n_iter_ = found.end.n_iter
         self.converged_ = found.end.converged
-        self.n_violations_ = state.known.violations(found.labels).n
+        self._compare_with(state.known)
         return self
 
 

@@ -238,7 +238,7 @@ class ConstrainedAgglomeration(Clusterer):
         self.objective_ = float(self.history_[-1]) if n_merges else 0.0
         self.n_iter_ = n_merges
         self.converged_ = True
-        self.n_violations_ = known.violations(self.labels_).n
+        self._compare_with(known)
         return self
 
 

@@ -232,7 +232,7 @@ class _SpectralBase(Clusterer):
         self.history_ = np.array([self.objective_])
         self.n_iter_ = 1
         self.converged_ = True
-        self.n_violations_ = known.violations(labels).n
+        self._compare_with(known)
         n_found = len(np.unique(labels))
         if n_found < k:
             warnings.warn(

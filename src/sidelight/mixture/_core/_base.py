@@ -149,7 +149,7 @@ class MixtureBase(
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
         self.labels_ = self._labels(source, result.constrained)
-        self.n_violations_ = constraints.violations(self.labels_).n
+        self._compare_with(constraints)
         self._n_features_out = len(self.weights_)
         if not result.converged and not result.interrupted:
             warnings.warn(
