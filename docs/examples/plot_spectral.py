@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import make_circles, make_moons
 
 from sidelight import Constraints
-from sidelight.cluster import KMeans, SignedSpectralClustering, SpectralClustering
+from sidelight.cluster import ContractedSpectralClustering, KMeans, SpectralClustering
 from sidelight.evaluation import adjusted_rand_index
 
 
@@ -35,7 +35,7 @@ for row, (name, (X, y)) in zip(axes, sets.items(), strict=True):
     results = {
         "k-means": KMeans(2, random_state=0).fit(X),
         "spectral": SpectralClustering(2, random_state=0).fit(X),
-        "spectral, ten constraints": SignedSpectralClustering(2, random_state=0).fit(
+        "spectral, ten constraints": ContractedSpectralClustering(2, random_state=0).fit(
             X, constraints=known
         ),
     }

@@ -20,5 +20,5 @@ METHODS = {
     "flexible": FlexibleSpectralClustering,
     "propagated": PropagatedSpectralClustering,
     "learning": SpectralLearning,
-    "learning, divisive": partial(SpectralLearning, normalization="divisive"),
+    "learning, additive": partial(SpectralLearning, normalization="additive"),
 }

@@ -17,9 +17,11 @@ from sidelight.cluster import (
     SignedSpectralClustering,
     SpectralClustering,
 )
+from sidelight.cluster.spectral._base import Embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph, signed_laplacian
 from sidelight.cluster.spectral._contracted import contract
 from sidelight.cluster.spectral._flexible import (
+    complete_level,
     flexible_vectors,
     reachable_level,
     satisfaction_matrix,
@@ -221,6 +223,46 @@ def test_as_many_levels_are_reachable_as_eigenvalues_lie_above(wine):
     )
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_partition_that_satisfies_all_reaches_the_complete_level(k):
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(60) % k)
+    W = neighbor_graph(rng.normal(size=(60, 3)), 8)
+    Q = constraint_graph(known_pairs(Constraints.sample(y, 80, random_state=0)), 60)
+    corners = np.linalg.svd(np.eye(k) - 1 / k)[0][:, : k - 1] * np.sqrt(k / (k - 1))
+    vectors = np.sqrt(degrees(W))[:, None] * corners[y]
+    reached = np.sum(vectors * (satisfaction_matrix(W, Q) @ vectors)) / np.sum(vectors**2)
+    assert complete_level(W, Q, k) == pytest.approx(reached)
+
+
+def test_two_clusters_stay_two_whatever_the_sign_of_the_vector():
+    known = Constraints([(0, 3), (1, 2)], n_samples=4)
+    vectors = np.array([[1.0], [1.1], [5.0], [5.1]])
+    found = Embedding(np.ones(1), vectors, None, unit=False)
+    model = FlexibleSpectralClustering(2, random_state=0)
+    labels, _ = model._label_constrained(found, 2, known, np.random.RandomState(0))
+    assert len(np.unique(labels)) == 2
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "learning, additive"])
+@pytest.mark.filterwarnings("ignore::sidelight.exceptions.ConstraintWarning")
+def test_more_pairs_do_not_harm_rows_that_none_of_them_mentions(method):
+    scores = {0: [], 30: [], 120: [], 480: []}
+    for seed in range(4):
+        X, y = make_moons(240, noise=0.2, random_state=seed)
+        told = np.random.default_rng(seed).permutation(240)[:120]
+        for n_pairs, found in scores.items():
+            pairs = Constraints.sample(y[told], max(n_pairs, 2), random_state=seed)
+            known = Constraints(told[pairs.must_link], told[pairs.cannot_link], n_samples=240)
+            known = known if n_pairs else Constraints(n_samples=240)
+            labels = METHODS[method](2, random_state=0).fit(X, constraints=known).labels_
+            held = np.setdiff1d(np.arange(240), told)
+            found.append(adjusted_rand_score(y[held], labels[held]))
+    plain, *means = (np.mean(found) for found in scores.values())
+    assert min(means) >= plain - 0.02
+    assert means[2] >= max(means) - 0.05
+
+
 def test_flexible_clusters():
     X, y = make_moons(300, noise=0.15, random_state=3)
     known = Constraints.sample(y, 60, random_state=0)
@@ -265,7 +307,7 @@ def test_entailed_pairs_are_written_out():
     np.testing.assert_array_equal(pairs.apart, [[0, 3], [1, 3], [2, 3]])
 
 
-@pytest.mark.parametrize("method", ["propagated", "learning", "learning, divisive"])
+@pytest.mark.parametrize("method", ["propagated", "learning", "learning, additive"])
 def test_changed_graphs_follow_complete_knowledge(wine, method):
     X, y, _ = wine
     known = Constraints.from_labels(y)

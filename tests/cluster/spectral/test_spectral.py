@@ -10,14 +10,13 @@ from scipy import sparse
 from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
+from tests.cluster.spectral.methods import METHODS
 
 from sidelight import Constraints
 from sidelight.cluster import (
     ContractedSpectralClustering,
-    PropagatedSpectralClustering,
     SignedSpectralClustering,
     SpectralClustering,
-    SpectralLearning,
 )
 from sidelight.cluster.spectral._bipartition import CRITERIA, recursive_labels, split_costs
 from sidelight.cluster.spectral._constraint_graph import constraint_graph, signed_laplacian
@@ -200,10 +199,8 @@ def test_without_constraints_it_is_plain_spectral_clustering(wine):
     X, _, known = wine
     plain = SpectralClustering(3, random_state=0).fit(X)
     for model in (
-        SignedSpectralClustering(3, random_state=0).fit(X),
+        *(method(3, random_state=0).fit(X) for method in METHODS.values()),
         SignedSpectralClustering(3, penalty=0.0, random_state=0).fit(X, constraints=known),
-        PropagatedSpectralClustering(3, random_state=0).fit(X),
-        SpectralLearning(3, normalization="divisive", random_state=0).fit(X),
     ):
         np.testing.assert_array_equal(model.labels_, plain.labels_)
         np.testing.assert_allclose(model.eigenvalues_, plain.eigenvalues_, atol=1e-9)

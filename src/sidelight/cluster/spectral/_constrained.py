@@ -76,12 +76,16 @@ class _ConstrainedSpectral(_SpectralBase):
         W, self._similarity = self._build_graph(rows, known, self.sigma)
         self._warn_of_parts(W, k, known)
         distinct = k if self._similarity is None else n_distinct(rows, k)
-        found = self._embed(W, known, distinct, rng)
+        if len(known.mentioned):
+            found = self._embed(W, known, distinct, rng)
+        else:
+            found = plain_embedding(W, distinct, rng)
         self.eigenvalues_ = found.eigenvalues
         self.embedding_ = found.vectors.astype(rows.dtype, copy=False)
         if found.graph is not None:
             labels = self._label_by_cut(found, found.vectors.shape[1], rng)
         else:
+            assert found.extension is not None
             self._extension, self._unit = found.extension, found.unit
             labels, self._centers = self._label_constrained(found, distinct, known, rng)
             labels = self._attach(labels, self._similarity)

@@ -33,6 +33,9 @@ FACTOR_ROWS = 20_000
 #: Keeps the Laplacian of a graph with several parts regular.
 RIDGE = 1e-8
 
+#: Share of the largest level that vectors can reach at all which may be asked of them.
+BELOW = 0.9
+
 #: Centers of two clusters told apart by the sign of one vector.
 SIGNS = np.array([[-1.0], [1.0]])
 
@@ -47,9 +50,9 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
 
     Parameters
     ----------
-    level : float in (0, 1), default=0.1
-        Level ``β`` of satisfied constraints, as a share of the largest that ``k - 1`` vectors can
-        reach. A large one leaves only vectors that live on the constrained rows.
+    level : float in (0, 1), default=0.75
+        Level ``β`` of satisfied constraints, as a share of that which a partition reaches that
+        satisfies all of them.
 
     Attributes
     ----------
@@ -58,7 +61,7 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
     """
 
     _: KW_ONLY
-    level: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.1
+    level: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.75
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
@@ -72,12 +75,14 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
     ) -> Embedding:
         Q = constraint_graph(known_pairs(known), W.shape[0])
         satisfied = satisfaction_matrix(W, Q)
-        most = reachable_level(satisfied, k) if satisfied.nnz and W.shape[0] > 3 else 0.0
-        if most <= 1e-12 or k < 2:
+        most = 0.0
+        if satisfied.nnz and W.shape[0] > 3 and k > 1:
+            most = min(complete_level(W, Q, k), BELOW * reachable_level(satisfied, k))
+        if most <= 1e-12:
             if Q.nnz:
                 warnings.warn(
                     "There are too few constraints to ask for a level of them; the normalized cut "
-                    "alone was used. SignedSpectralClustering uses any number.",
+                    "alone was used. ContractedSpectralClustering uses any number.",
                     ConstraintWarning,
                     stacklevel=3,
                 )
@@ -101,7 +106,8 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
         labels, centers = self._label(found, min(k, len(np.unique(found.vectors, axis=0))), rng)
         if found.vectors.shape[1] == 1 and k == 2:
             by_sign = nearest(found.vectors, SIGNS)
-            if known.violations(by_sign).weight < known.violations(labels).weight:
+            both = by_sign.min() < by_sign.max()
+            if both and known.violations(by_sign).weight < known.violations(labels).weight:
                 return by_sign, SIGNS
         return labels, centers
 
@@ -123,6 +129,20 @@ def satisfaction_matrix(W: sparse.csr_array, Q: sparse.csr_array) -> sparse.csr_
     """``Q̄ = D^{-1/2} Q D^{-1/2}``; ``v'Q̄v`` is how much ``D^{-1/2}v`` satisfies the constraints."""
     scale = sparse.diags_array(inverse_root(degrees(W)))
     return sparse.csr_array(scale @ Q @ scale)
+
+
+def complete_level(W: sparse.csr_array, Q: sparse.csr_array, k: int) -> float:
+    """``v'Q̄v / v'v`` of a partition into ``k`` clusters that satisfies all constraints, on average.
+
+    With clusters at the corners of a simplex ``k - 1`` vectors have ``x_i·x_j = 1`` within a
+    cluster and ``-1/(k - 1)`` between two, and ``v = D^{1/2} x``. The largest level of all vectors,
+    which grows with the pairs of single rows, says nothing about partitions.
+    """
+    degree = degrees(W)
+    usable = sparse.diags_array((degree > 0).astype(np.float64))
+    pairs = (usable @ Q @ usable).tocoo().data
+    together, apart = pairs[pairs > 0].sum(), -pairs[pairs < 0].sum()
+    return float((together + apart / (k - 1)) / degree.sum())
 
 
 def reachable_level(satisfied: sparse.csr_array, k: int) -> float:
@@ -187,8 +207,8 @@ def _by_factorization(
     if n > FACTOR_ROWS:
         raise SidelightError(
             f"FlexibleSpectralClustering factorizes the Laplacian, for at most {FACTOR_ROWS:,} "
-            f"rows; there are {n:,}. Take SignedSpectralClustering, or fit some rows and predict "
-            "the others."
+            f"rows; there are {n:,}. Take ContractedSpectralClustering, or fit some rows and "
+            "predict the others."
         )
     factors = splu(sparse.csc_matrix(regular))
 

@@ -31,9 +31,11 @@ class SpectralLearning(_ConstrainedSpectral):
 
     Parameters
     ----------
-    normalization : {"additive", "divisive"}, default="additive"
-        Matrix of the eigenvectors: ``(W + d_max I - D) / d_max``, as in the paper, which changed
-        degrees do not disturb; or ``D^{-1/2} W D^{-1/2}``, that of the normalized cut.
+    normalization : {"divisive", "additive"}, default="divisive"
+        Matrix of the eigenvectors: ``D^{-1/2} W D^{-1/2}``, that of the normalized cut, or
+        ``(W + d_max I - D) / d_max``, as in the paper. The latter cuts off small groups of rows
+        that have few edges, and the more must-links the more: on ionosphere its agreement fell
+        from .43 with 50 pairs to .18 with 800, where "divisive" rose to .59.
 
     Attributes
     ----------
@@ -42,7 +44,7 @@ class SpectralLearning(_ConstrainedSpectral):
     """
 
     _: KW_ONLY
-    normalization: Literal["additive", "divisive"] = "additive"
+    normalization: Literal["divisive", "additive"] = "divisive"
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(

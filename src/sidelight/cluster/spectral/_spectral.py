@@ -51,7 +51,7 @@ class SpectralClustering(_SpectralBase):
     smallest eigenvalues of ``I - D^{-1/2} W D^{-1/2}``, k-means or a rotation of their rows for the
     labels (Ng, Jordan, Weiss 2001; Hamad, part 1), and an exchange of single rows while the cut
     falls. The graph is sparse throughout. Constraints are not used, only counted; see
-    :class:`SignedSpectralClustering`. Read more in the :doc:`user guide </cluster/spectral>`.
+    :class:`ContractedSpectralClustering`. Read more in the :doc:`user guide </cluster/spectral>`.
 
     Parameters
     ----------
