@@ -24,7 +24,13 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sidelight._fit.checks import check_n_clusters, explain_bad_rows, partial_labels
+from sidelight._fit.checks import (
+    check_extent,
+    check_n_clusters,
+    check_pair_weights,
+    explain_bad_rows,
+    partial_labels,
+)
 from sidelight._fit.docstrings import complete
 from sidelight._fit.parameters import check_parameters
 from sidelight._fit.restarts import Result, Run, best_restart
@@ -160,6 +166,11 @@ class ConstrainedEstimator(BaseEstimator):
     def _is_clusterer(self) -> bool:
         return self.__sidelight_tags__().kind == "clusterer"
 
+    @property
+    def _takes_directions(self) -> bool:
+        """Whether only ratios within a row count, so that rows may have any scale."""
+        return False
+
     def _best_restart(self, n_init: int, run: Run[Result], source: RowSource) -> Result:
         """Run ``n_init`` restarts and return the best; see :func:`best_restart`."""
         return best_restart(
@@ -175,10 +186,12 @@ class ConstrainedEstimator(BaseEstimator):
         """Validate the data: float32 or float64, finite, dense or CSR, or rows on disk."""
         tags = self.__sidelight_tags__()
         if isinstance(X, RowSource):
-            rows = self._check_source(X, reset=reset, allowed=tags.out_of_core)
-            return rows.with_missing() if tags.missing else rows
+            source = self._check_source(X, reset=reset, allowed=tags.out_of_core)
+            source = source.with_missing() if tags.missing else source
+            check_extent(X, source, fit=reset, directions=self._takes_directions)
+            return source
         try:
-            return validate_data(
+            rows = validate_data(
                 self,
                 X,
                 reset=reset,
@@ -189,6 +202,8 @@ class ConstrainedEstimator(BaseEstimator):
             )
         except (ValueError, TypeError) as error:
             raise explain_bad_rows(X, error) from error
+        check_extent(X, rows, fit=reset, directions=self._takes_directions)
+        return rows
 
     def _check_source(self, X: RowSource, *, reset: bool, allowed: bool) -> RowSource:
         if not allowed:
@@ -229,6 +244,7 @@ class ConstrainedEstimator(BaseEstimator):
                 f"The constraints are about {known.n_samples} rows but X has {n_samples}; "
                 "make them with the ids or n_samples of this X, or restrict them to its rows."
             )
+        check_pair_weights(known)
         check_one_index(y, X, "y")
         labels = partial_labels(y, n_samples)
         if labels is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import pickle
 import re
@@ -109,6 +110,54 @@ def check_bad_numbers_are_located(method: Method) -> None:
         X[17, 2] = bad
         with pytest.raises(ValueError, match=r"(?s)(NaN|infinity).*row 17, column 2"):
             make(method).fit(X, constraints=data.known)
+
+
+#: Exponents of two near the ends of both ranges: float64 values of 1e-300 to 1e160, and so on.
+BEYOND = {np.float64: (-996, -565, -332, 332, 498, 531), np.float32: (-133, -83, -66, 66, 83)}
+
+
+def check_numbers_beyond_the_range(method: Method) -> None:
+    """Values whose squares overflow or vanish change nothing, or are refused in words."""
+    data = data_for(method)
+    for dtype, exponents in BEYOND.items():
+        for exponent in exponents:
+            X = np.ldexp(data.X, exponent).astype(dtype)
+            words = ""
+            try:
+                model = make(method).fit(X, constraints=data.known)
+            except SidelightError as error:
+                words = str(error)
+            if words:
+                assert re.search(r"(divide|multiply) .*by a power of ten", words)
+                continue
+            assert_finite(model, X)
+            if hasattr(model, "labels_"):
+                np.testing.assert_array_equal(model.labels_, plain_labels(method, dtype))
+
+
+@functools.cache
+def plain_labels(method: Method, dtype: type) -> np.ndarray:
+    data = data_for(method)
+    return make(method).fit(data.X.astype(dtype), constraints=data.known).labels_
+
+
+def assert_finite(model: object, X: object) -> None:
+    """Assert that nothing that the model says is NaN."""
+    for name, value in results(model, X).items():
+        assert not np.isnan(value).any(), name
+    assert not np.isnan(getattr(model, "objective_", 0.0))
+
+
+def check_one_column_beyond_the_range(method: Method) -> None:
+    """A single value that is too large is named; columns of other units are not too much."""
+    X = data_for(method).X.copy()
+    X[17, 2] = 1e305
+    with pytest.raises(SidelightError, match=r"Row 17, column 2 holds 1e\+305"):
+        make(method).fit(X, constraints=data_for(method).known)
+    for name in USES:
+        if hasattr(method.cls, name):
+            with pytest.raises(SidelightError, match="Row 17, column 2"):
+                getattr(fitted(method), name)(X)
 
 
 @applies_to(lambda method: method.tags.missing)

@@ -125,7 +125,7 @@ def test_must_links_that_leave_directions_open():
         MMC(diagonal=True, ridge=0).fit(constant, constraints=many)
 
 
-@pytest.mark.parametrize("scale", [1e150, 1e-150])
+@pytest.mark.parametrize("scale", [1e69, 1e-69])
 def test_lengths_beyond_numbers(scale):
     X = np.random.default_rng(0).normal(size=(20, 3)) * scale
     known = Constraints(cannot_link=[(0, 1), (2, 3)], n_samples=20)

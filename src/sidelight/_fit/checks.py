@@ -10,10 +10,27 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
+from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import check_one_index
 from sidelight.constraints.algebra._plain import plain
-from sidelight.engine import RowSource
-from sidelight.exceptions import ConstraintWarning
+from sidelight.engine import RowSource, as_rows
+from sidelight.engine._extent import (
+    DIRECTIONS,
+    PAIR_WEIGHTS,
+    SQUARED,
+    WEIGHTS,
+    largest_by_column,
+    too_large,
+    too_small,
+)
+from sidelight.exceptions import ConstraintWarning, SidelightError
+
+#: A column beside larger ones may be as small as this: squares are float64 where columns are
+#: compared, and some are squared again.
+SMALLEST_COLUMN = SQUARED[8]
+
+#: Below this many numbers threads are not worth it.
+FEW_NUMBERS = 1_000_000
 
 
 def check_n_clusters(n_clusters: Any, n_samples: int, *, name: str = "n_clusters") -> int:
@@ -50,7 +67,94 @@ def check_weights(sample_weight: Any, source: RowSource, X: Any) -> Array | None
         )
     if not np.any(weights > 0):
         raise ValueError("sample_weight is zero for every row.")
+    extent, largest = WEIGHTS[source.dtype.itemsize], float(weights.max())
+    if not extent.smallest <= largest <= extent.largest:
+        raise SidelightError(
+            f"The largest sample_weight is {largest:.3g}, and has to be between "
+            f"{extent.smallest:.0e} and {extent.largest:.0e} in {source.dtype}: divide all weights "
+            "by the same number."
+        )
     return weights
+
+
+def check_extent(X: Any, rows: Any, *, fit: bool, directions: bool = False) -> None:
+    """Check that the values are neither too large nor, in a fit, too small to be squared.
+
+    New rows may all be small beside those of the fit.
+
+    Parameters
+    ----------
+    X : object
+        What the user gave; its names of rows and columns are in the message.
+    rows : ndarray, CSR matrix or RowSource
+        The same, as numbers. Large values of rows on disk are found as they are read.
+    fit : bool
+        Whether the rows are those of a fit.
+    directions : bool, default=False
+        Whether only ratios within a row count.
+    """
+    extent = (DIRECTIONS if directions else SQUARED)[rows.dtype.itemsize]
+    if isinstance(rows, RowSource):
+        if not fit and rows.max_parallel is not None:
+            return
+        largest = rows.largest()
+    else:
+        largest = _largest(rows)
+    if largest.max(initial=0.0) > extent.largest:
+        place, value = _place_of_largest(X, rows, largest)
+        raise SidelightError(f"{place} holds {value:.3g}; {too_large(rows.dtype, extent)}.")
+    if not fit:
+        return
+    if 0 < largest.max(initial=0.0) < extent.smallest:
+        raise SidelightError(
+            f"No value is larger than {largest.max():.3g} in size; {too_small(rows.dtype, extent)}."
+        )
+    small = np.flatnonzero((largest > 0) & (largest < SMALLEST_COLUMN.smallest))
+    if len(small) and not directions:
+        raise SidelightError(
+            f"No value of {_column_name(X, small[0])} is larger than {largest[small[0]]:.3g} in "
+            f"size; {too_small(rows.dtype, SMALLEST_COLUMN)}, or drop the column."
+        )
+
+
+def _largest(rows: Any) -> Array:
+    """Largest ``|x|`` of every column, by several threads where there are many rows."""
+    if sparse.issparse(rows) or rows.size < FEW_NUMBERS:
+        return largest_by_column(rows)
+    return as_rows(rows).largest()
+
+
+def _place_of_largest(X: Any, rows: Any, largest: Array) -> tuple[str, float]:
+    """Words for where the largest value is, and the value."""
+    j = int(np.argmax(largest))
+    if isinstance(rows, RowSource):
+        return f"Column {j}", float(largest[j])
+    values = rows[:, [j]].toarray()[:, 0] if sparse.issparse(rows) else rows[:, j]
+    i = int(np.argmax(np.abs(values) == largest[j]))
+    index = getattr(X, "index", None)
+    row = i if index is None or callable(index) else repr(index[i])  # a list has such a method
+    return f"Row {row}, {_column_name(X, j)}", float(values[i])
+
+
+def _column_name(X: Any, position: Any) -> str:
+    names = getattr(X, "columns", None)
+    return f"column {position}" if names is None else f"column {str(names[position])!r}"
+
+
+def check_pair_weights(known: Constraints) -> None:
+    """Check that the weights of pairs can be added up."""
+    for pairs, weights, what in (
+        (known.must_link, known.must_link_weight, "must-link"),
+        (known.cannot_link, known.cannot_link_weight, "cannot-link"),
+    ):
+        largest = weights.max() if len(weights) else 1.0
+        if not PAIR_WEIGHTS.smallest <= largest <= PAIR_WEIGHTS.largest:
+            first, second = known.name_rows(pairs[weights.argmax()])
+            raise SidelightError(
+                f"The {what} {first} - {second} has the largest weight, {largest:.3g}, which has "
+                f"to be between {PAIR_WEIGHTS.smallest:.0e} and {PAIR_WEIGHTS.largest:.0e}: divide "
+                "all weights by the same number."
+            )
 
 
 def partial_labels(y: Any, n_samples: int) -> Array | None:

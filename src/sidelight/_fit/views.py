@@ -17,6 +17,9 @@ from sidelight.exceptions import SidelightError
 
 NameRows = Callable[[Any], Sequence[str]]
 
+#: Squares of float64 lengths below this lose digits at the end of the range.
+SMALL_LENGTH = 1e-140
+
 
 class RowView(RowSource):
     """The rows of another source, changed as they are read; nothing is copied beforehand.
@@ -91,7 +94,7 @@ def row_lengths(block: Any) -> Array:
     lengths = np.empty(block.shape[0])
     for tile in tiles(len(lengths)):
         lengths[tile] = _lengths(block[tile])
-    extreme = np.flatnonzero((lengths == 0) | ~np.isfinite(lengths))
+    extreme = np.flatnonzero((lengths < SMALL_LENGTH) | ~np.isfinite(lengths))
     if len(extreme):  # squares that left the range of floats: measured in units of the largest
         rows = block[extreme]
         peak = abs(rows).max(axis=1)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_random_state
 
+from sidelight._fit.checks import check_extent
 from sidelight._fit.parameters import check_parameters
 from sidelight._typing import Array, FloatArray
 from sidelight.active._answers import Answers
@@ -132,9 +133,11 @@ def make_strategy(name: str | Strategy, estimator: Any = None) -> Strategy:
 
 
 def _check_rows(X: Any) -> RowSource:
-    if isinstance(X, RowSource):
-        return X
-    return as_rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
+    rows = X
+    if not isinstance(X, RowSource):
+        rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    check_extent(X, rows, fit=True)
+    return as_rows(rows)
 
 
 def dense_rows(rows: RowSource, positions: Any) -> FloatArray:

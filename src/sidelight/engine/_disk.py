@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import Array
+from sidelight.engine._extent import SQUARED, largest_by_column, too_large
 from sidelight.engine.source import DEFAULT_BUDGET, RowSource, equal_blocks, floating_dtype
 from sidelight.exceptions import SidelightError
 
@@ -25,6 +27,9 @@ BLOCKS_IN_BUDGET = 16
 #: A column of a Parquet file is decoded in pages of usually 1 MB; whoever reads a row group holds
 #: one page of every column, as it is in the file and unpacked.
 PAGE_BYTES = 2 * 2**20
+
+#: Held while a thread raises the largest values of a source.
+_LARGEST = threading.Lock()
 
 
 class _DiskRows(RowSource):
@@ -43,6 +48,13 @@ class _DiskRows(RowSource):
     def _set_blocks(self, blocks: list[tuple[int, int]]) -> None:
         self._blocks = blocks
         self._checked = bytearray(len(blocks))
+        self._largest = np.zeros(self.n_features, dtype=self.dtype)
+
+    def largest(self) -> Array:
+        """Return the largest ``|x|`` of every column; the file is read unless it has been."""
+        if not all(self._checked):
+            self.map_reduce(lambda block: ((), ()))
+        return self._largest
 
     @property
     def blocks(self) -> list[tuple[int, int]]:
@@ -55,15 +67,28 @@ class _DiskRows(RowSource):
             return block
         bad = np.isinf(block) if self._missing_allowed else ~np.isfinite(block)
         if bad.any():
-            rows, columns = np.nonzero(bad)
             found = "infinity" if self._missing_allowed else "NaN or infinity"
             raise SidelightError(
-                f"{self._name()} holds {found} "
-                f"in row {self._blocks[number][0] + rows[0]}, {self._column_name(columns[0])}; "
+                f"{self._name()} holds {found} in {self._first_place(number, bad)}; "
                 "drop such rows, or fill in the missing values first."
             )
+        largest = largest_by_column(block)
+        limit = SQUARED[self.dtype.itemsize].largest
+        if largest.max(initial=0.0) > limit:
+            raise SidelightError(
+                f"{self._name()} holds a value of {largest.max():.0e} in size in "
+                f"{self._first_place(number, np.abs(block) == largest.max())}; "
+                f"{too_large(self.dtype)}."
+            )
+        with _LARGEST:
+            np.maximum(self._largest, largest, out=self._largest)
         self._checked[number] = 1
         return block
+
+    def _first_place(self, number: int, where: Array) -> str:
+        """Return the words for the first place of a block where this holds."""
+        row, column = np.argwhere(where)[0]
+        return f"row {self._blocks[number][0] + row}, {self._column_name(column)}"
 
     def _name(self) -> str:
         raise NotImplementedError

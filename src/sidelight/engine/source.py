@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import Array
+from sidelight.engine._extent import largest_by_column
+from sidelight.engine._reductions import Maximum
 from sidelight.engine._threads import get_threads, one_thread_blas
 from sidelight.exceptions import SidelightError
 
@@ -81,6 +83,11 @@ class RowSource(ABC):
     def to_memory(self) -> Any:
         """Return all rows as one array or CSR matrix, without a copy if they are one already."""
         return self.take(np.arange(self.n_rows))
+
+    def largest(self) -> Array:
+        """Return the largest ``|x|`` of every column; values that are missing do not count."""
+        found = self.map_reduce(lambda block: ((Maximum(largest_by_column(block)),), ()))[0]
+        return found[0] if found else np.zeros(self.n_features, dtype=self.dtype)
 
     def with_missing(self) -> RowSource:
         """Return the same rows, where NaN stands for a missing value.

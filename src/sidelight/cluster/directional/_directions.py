@@ -62,6 +62,10 @@ class _DirectionsBase(_KMeansBase):
     _uses_pairs = "HMRFKMeans uses them for directions."
 
     @property
+    def _takes_directions(self) -> bool:
+        return self.geometry == "cosine"
+
+    @property
     def _project(self) -> Project | None:
         return onto_sphere if self.geometry == "cosine" else None
 

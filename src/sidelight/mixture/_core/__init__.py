@@ -24,6 +24,7 @@ from sidelight.mixture._core._base import (
     known_classes,
     most_probable,
     rough_clusters,
+    warn_of_large_reg_covar,
 )
 from sidelight.mixture._core._criteria import aic, bic, mdl, mml
 from sidelight.mixture._core._discrete import DiscreteComponents, MultinomialComponents, as_floats
@@ -76,4 +77,5 @@ __all__ = [
     "most_probable",
     "normalized_log",
     "rough_clusters",
+    "warn_of_large_reg_covar",
 ]

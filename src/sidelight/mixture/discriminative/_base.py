@@ -188,10 +188,10 @@ class _DiscriminativeBase(GaussianBase):
         self, source: RowSource, sample_weight: Array | None
     ) -> tuple[WhiteRows, FactorModel, float]:
         """White rows, the model of them, and the largest squared distance from their mean."""
-        mean, covariance, largest = data_moments(source, sample_weight)
+        mean, covariance, largest = data_moments(source, sample_weight, reg_covar=self.reg_covar)
         d = len(mean)
         # Nothing may be singular: constant features have this variance at least.
-        added = max(self.reg_covar, 1e-12 * float(np.trace(covariance)) / d, 1e-100)
+        added = max(self.reg_covar, 1e-12 * float(np.trace(covariance)) / d) or 1e-100
         variance = covariance + added * np.eye(d)
         weights = np.ones(source.n_rows) if sample_weight is None else sample_weight
         rows = WhiteRows(

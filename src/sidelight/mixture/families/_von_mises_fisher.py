@@ -10,9 +10,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
 from sidelight._fit.parameters import FinitePositive, estimator
+from sidelight._fit.views import divide_rows, row_lengths
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
@@ -144,10 +144,11 @@ class VonMisesFisherMixture(FamilyMixture):
                 f"Row {zero[0]} is all zeros (as are {len(zero) - 1} more), and zeros have no "
                 f"direction: {type(self).__name__} needs other values there, or leave them out."
             )
-        scale = (1.0 / lengths).astype(rows.dtype)
-        if sparse.issparse(rows):
-            return as_rows(sparse.csr_array(sparse.diags_array(scale) @ rows))
-        return as_rows(rows * scale[:, None])
+        return as_rows(divide_rows(rows, lengths))
+
+    @property
+    def _takes_directions(self) -> bool:
+        return True
 
     def _whole_data(self, source: RowSource) -> DirectionComponents:
         first = np.zeros((self.n_components, source.n_features))
@@ -160,14 +161,6 @@ def log_normalizer(d: int, kappa: Array) -> Array:
     order = d / 2 - 1
     positive = np.maximum(kappa, 1e-12)
     return order * np.log(positive) - (d / 2) * np.log(2 * np.pi) - log_bessel(order, positive)
-
-
-def row_lengths(rows: Any) -> Array:
-    """Lengths of dense or sparse rows, in float64."""
-    if sparse.issparse(rows):
-        squares = rows.astype(np.float64).multiply(rows.astype(np.float64))
-        return np.sqrt(np.asarray(squares.sum(axis=1)).reshape(-1))
-    return np.linalg.norm(np.asarray(rows, dtype=np.float64), axis=1)
 
 
 def _wood_cosines(d: int, kappa: float, n: int, rng: np.random.RandomState) -> Array:

@@ -327,7 +327,7 @@ def one_gaussian(
     d = len(mean)
     matrix = covariance + (reg_covar + noise) * np.eye(d)
     if not _are_positive(matrix[None])[0]:  # constant features, and nothing was added
-        matrix = matrix + max(float(np.trace(matrix)) / d, 1.0) * 1e-9 * np.eye(d)
+        matrix = matrix + (float(np.trace(matrix)) / d or 1.0) * 1e-9 * np.eye(d)
     variances = np.diagonal(matrix)
     covariances = {
         "full": np.repeat(matrix[None], k, axis=0),
@@ -400,7 +400,7 @@ class GaussianBase(MixtureBase):
 
     def _whole_data(self, source: RowSource, k: int, sample_weight: Array | None) -> Any:
         """``k`` copies of the Gaussian of all rows."""
-        mean, covariance, largest = data_moments(source, sample_weight)
+        mean, covariance, largest = data_moments(source, sample_weight, reg_covar=self.reg_covar)
         return one_gaussian(
             mean,
             covariance,

@@ -307,11 +307,11 @@ def low_rank_of_rows(
     """``k`` copies of the component of all rows: which the first m-step starts from."""
     added = reg_covar + noise
     if source.n_features <= MOST_FEATURES:
-        mean, scatter, largest = data_moments(source, sample_weight)
+        mean, scatter, largest = data_moments(source, sample_weight, reg_covar=reg_covar)
         return low_rank_of_moments(
             mean, scatter, k, kind, n_factors, reg_covar, noise, largest_square=largest
         )
-    mean, variances, largest = data_moments(source, sample_weight, full=False)
+    mean, variances, largest = data_moments(source, sample_weight, full=False, reg_covar=reg_covar)
     variances = variances + added
     least = least_noise(variances, reg_covar)
     directions, values = _leading_directions(source, mean, n_factors, sample_weight)

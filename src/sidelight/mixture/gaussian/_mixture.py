@@ -24,6 +24,7 @@ from sidelight.mixture._core import (
     feature_tiles,
     known_classes,
     log_joint_blocks,
+    warn_of_large_reg_covar,
 )
 from sidelight.mixture.gaussian._components import GaussianEMBase, one_gaussian
 from sidelight.mixture.gaussian._low_rank import (
@@ -188,6 +189,7 @@ default="full"
         filled = FilledRows(source, columns.means)
         mean, covariance, largest = incomplete_moments(filled, columns, sample_weight)
         kind, reg_covar = self.covariance_type, self.reg_covar
+        warn_of_large_reg_covar(reg_covar, np.diagonal(covariance))
         if kind in LOW_RANK_TYPES:
             whole: Any = low_rank_of_moments(
                 mean, covariance, k, kind, self.n_factors, reg_covar, largest_square=largest
