@@ -89,6 +89,43 @@ class UnitRows(RowView):
         return divide_rows(block, self._lengths[rows])
 
 
+class ScaledRows(RowView):
+    """Rows in other units: ``(x - shift) scales``, feature by feature; CSR rows are not shifted.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows as they are.
+    scales : ndarray of shape (n_features,)
+        What every feature is multiplied by.
+    shift : ndarray of shape (n_features,)
+        A point near the rows, so that scaled values far from 0 lose no digits.
+    """
+
+    def __init__(self, source: RowSource, scales: Array, shift: Array) -> None:
+        super().__init__(source)
+        self._scales = scales.astype(np.float64)
+        self._shift = np.zeros(self.n_features) if self.is_sparse else shift.astype(np.float64)
+
+    def change(self, block: Any, rows: slice | Array) -> Any:
+        """Shift and scale the rows."""
+        if not sparse.issparse(block):
+            shift, scales = self._shift.astype(self.dtype), self._scales.astype(self.dtype)
+            scaled: Array = block - shift
+            scaled *= scales
+            return scaled
+        data = (block.data * self._scales[block.indices]).astype(self.dtype, copy=False)
+        return sparse.csr_array((data, block.indices, block.indptr), shape=block.shape)
+
+    def into(self, points: Array) -> Array:
+        """Bring points of the source to the units of the view."""
+        return (points.astype(np.float64) - self._shift) * self._scales
+
+    def back(self, points: Array) -> Array:
+        """Bring points of the view to the units of the source."""
+        return points.astype(np.float64) / self._scales + self._shift
+
+
 def row_lengths(block: Any) -> Array:
     """Return the lengths of the rows, in their own precision; 0 for zero rows only."""
     lengths = np.empty(block.shape[0])

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, load_wine, make_blobs
 from tests.cluster.kmeans.test_pck import random_knowledge
 
 from sidelight import Constraints, engine
 from sidelight._fit.moments import moments
 from sidelight.cluster import KMeans, MPCKMeans, PCKMeans
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem, best_metric, objectives
+from sidelight.cluster.metric_kmeans._metric_starts import scatter_within
 from sidelight.cluster.metric_kmeans._metrics import Metrics, farthest_pair, squared_to_centers
 from sidelight.cluster.pairs._penalties import Penalties, alternate_labels
 from sidelight.evaluation import adjusted_rand_index
@@ -55,7 +56,7 @@ def largest_distance(problem: MetricProblem, X: np.ndarray, matrix: np.ndarray) 
         return float(np.einsum("ij,jk,ik->i", gaps, matrix, gaps).max())
     if not problem.full:
         return float(np.diag(matrix) @ np.ptp(X, axis=0) ** 2)
-    cov = np.cov(X.T, bias=True) + 1e-9 * problem.scale * np.eye(X.shape[1])
+    cov = np.cov(X.T, bias=True) + problem.ridge
     away = X - X.mean(axis=0)
     radius = np.einsum("ij,jk,ik->i", away, np.linalg.inv(cov), away).max()
     return float(4 * radius * np.trace(matrix @ cov))
@@ -279,6 +280,74 @@ def test_units_do_not_matter(blobs: Any, metric: str, shape: str, max_distance: 
         second = MPCKMeans(3, random_state=0, **choices).fit(1024 * X, constraints=known)
     np.testing.assert_array_equal(first.labels_, second.labels_)
     np.testing.assert_allclose(1024**2 * second.metrics_, first.metrics_)
+
+
+@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
+@pytest.mark.parametrize("max_distance", ["bound", "sweep"])
+def test_units_of_single_features_do_not_matter(metric: str, shape: str, max_distance: str) -> None:
+    """``A_h`` takes up any scales s: the same labels, and ``J + 2 n Σ log s``."""
+    X, y = make_blobs(150, n_features=4, centers=3, cluster_std=2.5, random_state=1)
+    X[:3, 3] += 200.0  # a feature that only few rows have
+    known = Constraints.sample(y, 60, random_state=0)
+    scales = np.array([3e-4, 1.0, 700.0, 2e5])
+    choices = {"metric": metric, "shape": shape, "max_distance": max_distance}
+    choices |= {"n_init": 5, "random_state": 0}
+    first = MPCKMeans(3, **choices).fit(X, constraints=known)
+    second = MPCKMeans(3, **choices).fit(X * scales, constraints=known)
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+    shift = 2 * len(X) * np.log(scales).sum()
+    assert second.objective_ == pytest.approx(first.objective_ + shift, rel=1e-7)
+    by_feature = np.outer(scales, scales) if shape == "full" else scales**2
+    np.testing.assert_allclose(second.metrics_ * by_feature, first.metrics_, rtol=1e-3, atol=1e-6)
+    given = X[[0, 50, 100]]
+    first = MPCKMeans(3, init=given, **choices).fit(X, constraints=known)
+    second = MPCKMeans(3, init=given * scales, **choices).fit(X * scales, constraints=known)
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+
+
+@pytest.mark.parametrize("amount", [100, 300])
+def test_raw_rows_are_clustered_as_well_as_standardized_ones(amount: int) -> None:
+    """On wine one feature has most of the variance: k-means in raw units is a trap."""
+    X, y = load_wine(return_X_y=True)
+    known = Constraints.sample(y, amount, random_state=amount)
+    free = np.setdiff1d(np.arange(len(y)), known.mentioned)
+    raw = MPCKMeans(3, random_state=0).fit(X, constraints=known)
+    standard = MPCKMeans(3, random_state=0).fit(X / X.std(axis=0), constraints=known)
+    shift = 2 * len(X) * np.log(X.std(axis=0)).sum()
+    assert raw.objective_ == pytest.approx(standard.objective_ + shift, rel=1e-6)
+    assert adjusted_rand_index(raw.labels_, standard.labels_) == 1.0
+    assert adjusted_rand_index(y[free], raw.labels_[free]) > 0.9
+
+
+@pytest.mark.parametrize("shape", ["full", "diagonal"])
+def test_features_of_few_rows_get_no_cluster_of_their_own(shape: str) -> None:
+    """A cluster for the two rows that have a feature would let its weight grow without limit."""
+    X, y = make_blobs(300, n_features=4, centers=3, cluster_std=2.0, random_state=3)
+    rare = np.zeros((300, 4))
+    rare[np.arange(8), np.arange(8) // 2] = 1.0
+    known = Constraints.sample(y[8:], 40, random_state=0)
+    pairs = {kind: getattr(known, kind) + 8 for kind in ("must_link", "cannot_link")}
+    model = MPCKMeans(3, shape=shape, random_state=0)
+    model.fit(np.column_stack([X, rare]), constraints=Constraints(n_samples=300, **pairs))
+    assert adjusted_rand_index(y, model.labels_) > 0.9
+
+
+@given(SEEDS)
+@settings(max_examples=30)
+def test_scatter_within_components(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(12, 3)) * (rng.random((12, 3)) < 0.7)
+    component = rng.integers(0, 20, size=12)
+    expected = np.zeros((3, 3))
+    for c in set(component):
+        away = points[component == c] - points[component == c].mean(axis=0)
+        expected += away.T @ away
+    for rows in (points, sparse.csr_array(points)):
+        full, freedom = scatter_within(rows, component, full=True)
+        diagonal, same = scatter_within(rows, component, full=False)
+        np.testing.assert_allclose(full, expected, atol=1e-12)
+        np.testing.assert_allclose(diagonal, np.diag(expected), atol=1e-12)
+        assert freedom == same == 12 - len(set(component))
 
 
 @pytest.mark.parametrize("metric", ["shared", "per-cluster"])

@@ -36,7 +36,8 @@ class HMRFKMeans(_LearnedDistanceBase):
         J = Σ_i D(x_i, μ_{l_i})  +  Σ_ML w_ij [l_i ≠ l_j] φ(x_i, x_j)
           + Σ_CL w_ij [l_i = l_j] ( φ_max - φ(x_i, x_j) )  +  prior(a)
 
-    - ``"euclidean"``: :class:`MPCKMeans` with one metric for all clusters.
+    - ``"euclidean"``: :class:`MPCKMeans` with one metric for all clusters, whatever the units of
+      the features; without side information k-means, to which units matter.
     - ``"cosine"``, for directions such as texts: ``D = φ = 1 - cos_A`` with ``A = diag(a)``.
     - ``"kl"``, for counts and frequencies: the I-divergence
       ``D = Σ_m a_m (x_m log(x_m/μ_m) - x_m + μ_m)`` and, between rows,
@@ -116,11 +117,12 @@ class HMRFKMeans(_LearnedDistanceBase):
         self.penalty_ = self._factor
         divergence = self._divergence()
         if divergence is None:
-            return self._fit_problem(self._euclidean_problem(source, known), source, known)
+            return self._fit_metric(self._euclidean_problem(source, known), source, known)
         source = divergence.prepare(source, known.name_rows)
         nothing = Constraints(n_samples=source.n_rows)
         polish = partial(self._polish, self._problem(source, nothing, divergence))
-        return self._fit_problem(self._problem(source, known, divergence), source, known, polish)
+        problem = self._problem(source, known, divergence)
+        return self._fit_problem(problem, source, known, polish=polish)
 
     def _divergence(self) -> Divergence | None:
         """Return the divergence; squared distances in a metric are not one of them."""

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_solve, cholesky, eigh
 
-from sidelight._fit.moments import moments
+from sidelight._fit.moments import feature_ranges, moments
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import dense_rows, farthest_rows
 from sidelight.cluster._core._lloyd import Labeling
@@ -32,9 +32,14 @@ from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 
 #: Rows are blurred by this share of their covariance, so that no direction is magnified without
-#: limit; and by this share of the mean variance, for directions in which they are all the same.
+#: limit; and by this share of the variances, for directions in which they are all the same.
 BLUR = 1e-3
 RIDGE = 1e-9
+
+#: A feature that only few rows have, whose squared range is more than this many times its variance,
+#: is blurred by this share of what is beyond: a cluster for these rows alone would gain too much.
+RARE = 60.0
+RARE_BLUR = 0.05
 
 #: Bisections of the way to a metric that would raise the objective.
 HALVINGS = 12
@@ -88,6 +93,13 @@ class MetricProblem:
         One metric for all clusters; matrices rather than weights; whether they are learned.
     max_distance : {"bound", "sweep", "exact"}
         What stands for the largest distance.
+
+    Attributes
+    ----------
+    learns : bool
+        Whether metrics are learned: not from rows that are all the same.
+    points : ndarray or CSR
+        The constrained rows in float64; dense ones relative to the mean of all rows.
     """
 
     def __init__(
@@ -107,7 +119,7 @@ class MetricProblem:
         self.n_metrics = 1 if shared else n_clusters
         self.moments = moments(source, full=full)
         d, variance = source.n_features, self.moments.mean_variance
-        self._learn = learn and variance > 0
+        self.learns = learn and variance > 0
         self.scale = variance if variance > 0 else 1.0
         # A row pays for being apart from its class or group what a must-link inside a cluster
         # costs on average: ‖x_i - x_j‖²_A is twice the d that the metric step takes ‖x - μ‖²_A to.
@@ -115,34 +127,46 @@ class MetricProblem:
         points = source.take(self.pairs.rows).astype(np.float64)
         if not sparse.issparse(points):
             points -= self.moments.mean
-        self._points = points
+        self.points = points
         self._must_offsets = PairOffsets(points, self.pairs.must_link, full=full)
         self._cannot_offsets = PairOffsets(points, self.pairs.cannot_link, full=full)
-        covariance = self.moments.covariance
-        ridge = RIDGE * self.scale * (np.eye(d) if full else np.ones(d))
-        self.blur = BLUR * covariance + ridge
-        self._first_prior = covariance + ridge
+        covariance, variances = self.moments.covariance, self.moments.variances
+        self.ranges = np.subtract(*(end.astype(np.float64) for end in feature_ranges(source)[::-1]))
+        # In the units of every feature; a constant one has none.
+        self.ridge = self.form(RIDGE * np.where(variances > 0, variances, self.scale))
+        rare = RARE_BLUR * np.maximum(self.ranges**2 - RARE * variances, 0)
+        self.blur = BLUR * covariance + self.ridge + self.form(rare)
+        self._first_prior = covariance + self.ridge
         self.tau = 0.0 if shared else d + 1.0
         self.largest = self._max_distance(max_distance)
+
+    def form(self, by_feature: Array) -> Array:
+        """Return a diagonal matrix, or its diagonal, as the metrics are."""
+        return np.diag(by_feature) if self.full else by_feature
 
     def _max_distance(self, name: str) -> MaxDistance:
         if len(self.pairs.cannot_link) == 0:
             return Bound(np.zeros(()), 1.0)
         if name == "bound":
-            ridge = RIDGE * self.scale
-            return bound_of_distances(self.source, self.moments, full=self.full, ridge=ridge)
-        ends = self._points, self.pairs.cannot_link
+            return bound_of_distances(self.source, self.moments, self.ridge, self.ranges)
+        ends = self.points, self.pairs.cannot_link
         return FarthestPair(self.source, self.moments.mean, *ends, exact=name == "exact")
 
-    def start(self, centers: Array) -> MetricParameters:
-        """Begin with a multiple of the identity under which the mean variance is 1."""
+    def start(self, centers: Array, spread: Array | None = None) -> MetricParameters:
+        """Begin with the metric that is the inverse of ``spread``, a covariance or variances.
+
+        By default with a multiple of the identity under which the mean variance is 1.
+        """
         d = self.source.n_features
-        blur = self.blur if self._learn else 0.0
-        metrics = Metrics.multiple_of_identity(
-            1 / self.scale, d, self.n_metrics, full=self.full, blur=blur
-        )
+        blur = self.blur if self.learns else 0.0
         centers = np.ascontiguousarray(centers, self.source.dtype)
-        return MetricParameters(centers, metrics, self._first_prior)
+        if spread is None:
+            metrics = Metrics.multiple_of_identity(
+                1 / self.scale, d, self.n_metrics, full=self.full, blur=blur
+            )
+            return MetricParameters(centers, metrics, self._first_prior)
+        metrics = Metrics.inverse_of(spread, self.n_metrics, blur=blur)
+        return MetricParameters(centers, metrics, spread)
 
     # ------------------------------------------------------------------ labels
 
@@ -152,13 +176,13 @@ class MetricProblem:
         With one metric less ``‖x_i‖²_A - reward``, which is the same in every cluster.
         """
         centers = centers.astype(np.float64)
-        if not sparse.issparse(self._points):
+        if not sparse.issparse(self.points):
             centers -= self.moments.mean
         if not metrics.is_shared:
-            return squared_to_centers(self._points, centers, metrics) - metrics.rewards
+            return squared_to_centers(self.points, centers, metrics) - metrics.rewards
         images = metrics.apply(centers, 0)
         norms = np.einsum("ij,ij->i", images, centers)
-        return norms - 2 * np.asarray(self._points @ images.T)
+        return norms - 2 * np.asarray(self.points @ images.T)
 
     def priced(self, metrics: Metrics) -> Penalties:
         """Return the statements with the prices of pairs in these metrics."""
@@ -271,7 +295,7 @@ class MetricProblem:
         if len(empty):
             rows = self._farthest(now, len(empty))
             centers[empty[: len(rows)]] = rows
-        if not self._learn:
+        if not self.learns:
             return MetricParameters(centers, old.metrics, old.prior)
         moved = self._outer(sums.offsets, sums.sizes)[None]
         if self.n_metrics > 1:

@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.moments import Moments, feature_ranges
+from sidelight._fit.moments import Moments
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._kernels.cluster.metric import add_sparse_squares, add_squares
 from sidelight._typing import Array, FloatArray
@@ -71,6 +71,19 @@ class Metrics:
         one = np.eye(n_features) if full else np.ones(n_features)
         log_det = np.full(n_metrics, n_features * np.log(factor))
         return cls(np.repeat(factor * one[None], n_metrics, axis=0), log_det, blur)
+
+    @classmethod
+    def inverse_of(cls, spread: Array, n_metrics: int, *, blur: Any = 0.0) -> Metrics:
+        """Return the inverse of a covariance, or of variances, ``n_metrics`` times."""
+        if spread.ndim == 1:
+            one, log_det = 1 / spread, float(np.sum(np.log(spread)))
+        else:
+            # The inverse of the correlation does not depend on the units of the features.
+            units = np.sqrt(np.diag(spread))
+            inverse = np.linalg.inv(spread / np.outer(units, units))
+            one = (inverse + inverse.T) / 2 / np.outer(units, units)
+            log_det = float(np.linalg.slogdet(spread)[1])
+        return cls(np.repeat(one[None], n_metrics, axis=0), np.full(n_metrics, -log_det), blur)
 
     @property
     def is_full(self) -> bool:
@@ -451,20 +464,19 @@ def _exhaustive(
     return best
 
 
-def bound_of_distances(source: RowSource, moments: Moments, *, full: bool, ridge: float) -> Bound:
-    """Make the linear bound; its scale takes it to the farthest pair at the identity metric."""
-    plain = Metrics.multiple_of_identity(1.0, source.n_features, 1, full=full)
-    if full:
-        covariance = moments.scatter / source.n_rows + ridge * np.eye(source.n_features)
-        inverse = np.linalg.inv(covariance)
-        whitened = Metrics((inverse + inverse.T)[None] / 2, np.zeros(1))
+def bound_of_distances(source: RowSource, moments: Moments, ridge: Array, ranges: Array) -> Bound:
+    """Make the linear bound; its scale takes it to the farthest pair in the metric of the rows.
+
+    That metric is the inverse covariance or the inverse variances, in which units do not matter.
+    """
+    whitened = Metrics.inverse_of(moments.covariance + ridge, 1)
+    if whitened.is_full:
         radius = squared_to_point(source, moments.mean, whitened, 0).max()
-        form = 4 * radius * covariance
+        form = 4 * radius * (moments.covariance + ridge)
     else:
-        low, high = feature_ranges(source)
-        form = (high.astype(np.float64) - low) ** 2
-    one, other = farthest_pair(source, moments.mean, plain, 0, exact=False)
+        form = ranges**2
+    one, other = farthest_pair(source, moments.mean, whitened, 0, exact=False)
     ends = dense_rows(source, [one, other]).astype(np.float64)
-    largest = float(np.trace(form) if full else np.sum(form))
-    scale = float(np.sum((ends[0] - ends[1]) ** 2)) / largest if largest > 0 else 1.0
-    return Bound(form, scale)
+    largest = float(whitened.inner(form)[0])
+    reached = float(whitened.squared_norms(ends[:1] - ends[1:])[0, 0])
+    return Bound(form, reached / largest if largest > 0 else 1.0)

@@ -11,6 +11,7 @@ from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem
+from sidelight.cluster.metric_kmeans._metric_starts import MetricStarts
 from sidelight.cluster.metric_kmeans._metrics import MetricDistances
 from sidelight.cluster.pairs._penalties import _MovingPricesBase
 from sidelight.constraints import Constraints
@@ -40,6 +41,15 @@ class _LearnedDistanceBase(_MovingPricesBase):
 
     def _distances(self) -> Distances:
         raise NotImplementedError
+
+    def _fit_metric(
+        self, problem: MetricProblem, source: RowSource, constraints: Constraints
+    ) -> Self:
+        """Keep the best restart; where metrics are learned, starts know no units."""
+        if not problem.learns:
+            return self._fit_problem(problem, source, constraints)
+        starts = MetricStarts(problem, self.n_clusters, self.init, self.n_init, constraints)
+        return self._fit_problem(problem, source, constraints, beginnings=starts)
 
     def predict(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -107,11 +117,18 @@ class MPCKMeans(_LearnedDistanceBase):
     are ours. (1) The linear bound of ``Dmax``: with the farthest pair, choosing it anew after the
     metric step can raise ``J``. (2) Two terms in ``J`` that keep metrics finite, whatever the units
     of the features: every row is blurred by a thousandth of the covariance of the rows, which adds
-    its trace in the metric to ``‖x - μ‖²_A``; and metrics of clusters are drawn to their mean
-    ``Σ⁻¹`` by the prior ``(d + 1) Σ_h [tr(A_h Σ) - log det(A_h Σ) - d]``. (3) Known classes and
-    groups: a row outside the cluster that stands for its class or group costs ``2 d`` times
-    ``penalty``, the mean of ``‖x_i - x_j‖²_A`` inside a cluster. The first metric is the identity
-    over the mean variance of the features.
+    its trace in the metric to ``‖x - μ‖²_A`` (and in a feature that only few rows have, of variance
+    ``v`` and range ``R``, by ``(R² - 60 v)/20`` where that is positive: a cluster for these rows
+    alone would gain too much); and metrics of clusters are drawn to their mean ``Σ⁻¹`` by the prior
+    ``(d + 1) Σ_h [tr(A_h Σ) - log det(A_h Σ) - d]``. (3) Known classes and groups: a row outside
+    the cluster that stands for its class or group costs ``2 d`` times ``penalty``, the mean of
+    ``‖x_i - x_j‖²_A`` inside a cluster.
+
+    The units of the features do not matter: with columns multiplied by ``s`` the labels are the
+    same and ``J`` is larger by ``2 n Σ log s``. For this, starts take turns to look at the rows in
+    units of their own: the scatter inside must-link components, ranges and variances of the
+    features; of all of them the lowest ``J`` is kept. Where the units of the rows do carry meaning,
+    as with pixels, :class:`PCKMeans` uses them.
 
     Examples
     --------
@@ -152,7 +169,7 @@ class MPCKMeans(_LearnedDistanceBase):
             full=full_metric(source) if self.shape == "auto" else self.shape == "full",
             max_distance=self.max_distance,
         )
-        return self._fit_problem(problem, source, known)
+        return self._fit_metric(problem, source, known)
 
     def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
         super()._set_fitted_attributes(result, constraints)

@@ -410,6 +410,36 @@ class Problem(Protocol[Parameters]):
         """Improve the parameters for these labels."""
 
 
+class Beginnings(Protocol):
+    """Where the restarts begin."""
+
+    #: Number of restarts.
+    n_starts: int
+
+    def parameters(self, number: int, random_state: np.random.RandomState) -> Any:
+        """Return the parameters that a restart begins with."""
+
+
+class CenterBeginnings:
+    """Restarts that begin with centers alone.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    starts : Starts
+        The initial centers.
+    """
+
+    def __init__(self, problem: Problem[Any], starts: Starts) -> None:
+        self.n_starts = starts.n_starts
+        self._problem, self._starts = problem, starts
+
+    def parameters(self, number: int, random_state: np.random.RandomState) -> Any:
+        """Return the parameters at the centers of a restart."""
+        return self._problem.start(self._starts.centers(number, random_state))
+
+
 def alternate_labels(
     problem: Problem[Parameters],
     parameters: Parameters,
@@ -422,14 +452,15 @@ def alternate_labels(
 ) -> LloydResult:
     """Alternate between labels and parameters that are more than centers.
 
-    Ends when no label changes and the objective falls by at most ``tol`` times its size (at least
-    by rounding).
+    Ends when no label changes and the objective falls by at most ``tol`` times the inertia and what
+    it has fallen in all (at least by rounding). Its own size may depend on the units of the rows.
     """
 
     def stop(before: Labeling[Any], now: Labeling[Any], history: list[float]) -> bool:
-        size = abs(now.objective) + abs(now.inertia)
+        size = abs(now.inertia) + abs(history[0] - now.objective)
         fall = before.objective - now.objective
-        return now.n_changed == 0 and fall <= max(tol, STANDSTILL) * size
+        rounding = 4 * np.finfo(np.float64).eps * abs(now.objective)
+        return now.n_changed == 0 and bool(fall <= max(tol, STANDSTILL) * size + rounding)
 
     # Between the passes there are only small matrices, on which more threads lose time.
     with one_thread_blas:
@@ -456,7 +487,8 @@ class _MovingPricesBase(_CentersBase):
         "greedy D² sampling, random rows, or an array of shape (n_clusters, n_features). "
         '``"auto"`` starts once from the neighborhoods and otherwise with k-means: what is learned '
         "from seeds alone misleads.",
-        "tol": "Stop when no label changes and ``J`` falls by less than this share of its size.",
+        "tol": "Stop when no label changes and ``J`` falls by less than this share of ``inertia_`` "
+        "and of what it has fallen in all.",
     }
     _common_attributes: ClassVar[Mapping[str, str]] = {
         "penalty_ : float": "The penalty that was used.",
@@ -475,16 +507,20 @@ class _MovingPricesBase(_CentersBase):
         problem: Problem[Any],
         source: RowSource,
         constraints: Constraints,
+        *,
         polish: Callable[[Array], Array] | None = None,
+        beginnings: Beginnings | None = None,
     ) -> Self:
         """Keep the best restart; ``polish`` is some k-means from seeds, Lloyd's by default."""
-        polish = polish or (lambda seeds: lloyd(source, seeds, max_iter=SHORT).centers)
-        starts = Starts(source, self.n_clusters, self.init, self.n_init, constraints, polish=polish)
+        if beginnings is None:
+            polish = polish or (lambda seeds: lloyd(source, seeds, max_iter=SHORT).centers)
+            args = source, self.n_clusters, self.init, self.n_init, constraints
+            beginnings = CenterBeginnings(problem, Starts(*args, polish=polish))
 
         def run(number: int, random_state: np.random.RandomState) -> LloydResult:
             return alternate_labels(
                 problem,
-                problem.start(starts.centers(number, random_state)),
+                beginnings.parameters(number, random_state),
                 random_state,
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -492,7 +528,7 @@ class _MovingPricesBase(_CentersBase):
                 verbose=self.verbose,
             )
 
-        best = self._best_restart(starts.n_starts, run, source)
+        best = self._best_restart(beginnings.n_starts, run, source)
         return self._set_fitted_attributes(best, constraints)
 
     @property
