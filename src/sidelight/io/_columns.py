@@ -18,7 +18,7 @@ from sidelight.exceptions import SidelightError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-UNKNOWN_LABELS = ("", "NA", "N/A", "NaN", "nan", "null", "None")
+UNKNOWN_LABELS = ("", "NA", "N/A", "NaN", "nan", "NaT", "<NA>", "null", "None")
 BLOCK_VALUES = 1 << 22  # numbers looked at in one go: memory-mapped files are larger than memory
 
 
@@ -209,7 +209,12 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
     values = ["" if value is None or value != value else value for value in values]
     if all(isinstance(value, float) and value.is_integer() for value in values if value != ""):
         values = [value if value == "" else int(value) for value in values]  # 3.0 is the id 3
-    return [str(value) for value in values]
+    return [_text(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    """Text of a value; bytes are the text that they encode."""
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
 def _whole_numbers(texts: list[str]) -> npt.NDArray[np.int64] | None:

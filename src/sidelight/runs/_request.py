@@ -23,6 +23,7 @@ from sidelight.constraints.algebra._alignment import (
     align_to_ids,
     check_one_index,
     own_ids,
+    warn_of_positions,
 )
 from sidelight.constraints.algebra._classes import read_classes
 from sidelight.constraints.algebra._operations import statements_of
@@ -30,6 +31,7 @@ from sidelight.constraints.algebra._plain import plain, text_of
 from sidelight.constraints.exchange._files import rows_named_in
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table, read_pairs, read_table
+from sidelight.io._id_column import sounds_like_ids
 from sidelight.io._pairs import rows_named_in_pairs
 from sidelight.runs._run import Prepared, Run
 from sidelight.tags import KINDS
@@ -266,7 +268,12 @@ def _in_memory(X: Any) -> Table:
     names = getattr(X, "columns", None)
     if names is None:
         names = [f"x{feature}" for feature in range(rows.shape[1])]
-    return Table(rows, own_ids(X), tuple(map(str, names)), IN_MEMORY)
+    notes = [
+        f"The column {name!r} is used as a feature; if it only names the rows, make it the index."
+        for name in map(str, names)
+        if sounds_like_ids(name)
+    ]
+    return Table(rows, own_ids(X), tuple(map(str, names)), IN_MEMORY, notes=tuple(notes))
 
 
 def _classes(values: Any, n_rows: int, name: str) -> Any:
@@ -309,6 +316,13 @@ def _about(known: Constraints, data: Table, rows: Any) -> Constraints:
     known = align(known, rows, "data")
     if known.ids is not None and data.ids is not None:
         known = align_to_ids(known, data.ids, "data")
+    elif data.id_column is not None and known.n_pairs:
+        raise InvalidRequest(
+            f"the column {data.id_column!r} names the rows, but the constraints have no ids, so "
+            "that their numbers could be positions or ids; make them with the ids of the rows."
+        )
+    else:
+        warn_of_positions(known, rows, "data")
     if known.n_samples != data.n_rows:
         raise InvalidRequest(
             f"the constraints are about {known.n_samples} rows, the data has {data.n_rows}."

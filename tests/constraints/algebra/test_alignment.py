@@ -277,6 +277,8 @@ def test_runs_and_reports_take_rows_by_index():
     without = run(Request(other, k=3, constraints=Constraints([(0, 1)], n_samples=150)))
     assert without.knowledge.must_link.tolist() == [[0, 1]]
     assert without.knowledge.ids.tolist() == other.index.to_list()
+    numbered = run(Request(other.assign(order_id=range(150)), k=3))
+    assert any("'order_id' is used as a feature" in note for note in numbered.notes)
     named = run(Request(frame.to_numpy(), k=3, constraints=known))
     assert named.data.ids.tolist() == frame.index.to_list()
     model = COPKMeans(3, random_state=0).fit(other, constraints=known)
@@ -293,6 +295,8 @@ def test_a_file_of_rows_takes_constraints_in_another_order(tmp_path):
     found = run(Request(tmp_path / "rows.csv", k=3, method="copkmeans", constraints=known))
     assert found.violations.n == 0
     assert known.violations(pd.Series(found.labels, index=found.data.ids)).n == 0
+    with pytest.raises(SidelightError, match="could be positions or ids"):
+        run(Request(tmp_path / "rows.csv", k=3, constraints=Constraints([(0, 1)], n_samples=150)))
     frame.iloc[1:].to_csv(tmp_path / "fewer.csv", index_label="id")
     with pytest.raises(SidelightError, match="'c0'"):
         run(Request(tmp_path / "fewer.csv", k=3, constraints=known))

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sidelight import Constraints
@@ -218,3 +219,22 @@ def test_nanoseconds_tell_ids_apart():
     index = pd.DatetimeIndex(np.array([1, 2], dtype="M8[ns]"))
     for ids in (index, index.to_numpy()):
         assert Constraints([(ids[0], ids[1])], ids=ids).must_link.tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("values", [{0: "a", 1: "b"}, {"a", "b"}])
+def test_values_of_rows_have_an_order(values):
+    for read in (
+        lambda: SeededKMeans(2).fit([[0.0], [1.0]], values),
+        lambda: partition_scores(values, [0, 1]),
+        lambda: Constraints(ids=values),
+    ):
+        with pytest.raises(SidelightError, match="One value per row"):
+            read()
+
+
+def test_classes_in_files_are_read_alike(tmp_path):
+    table = pa.table({"x": [0.0, 0.1, 5.0, 5.1], "kind": [b"low", None, b"high", b"<NA>"]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    found = run(Request(tmp_path / "rows.parquet", k=2, labels="kind"))
+    assert found.knowledge.label_names.tolist() == ["high", "low"]
+    assert found.knowledge.counts["labels"] == 2

@@ -57,11 +57,7 @@ def read_classes(given: Array, what: str) -> Classes:
     """
     if given.dtype.kind in "if":
         return _read_numbers(given, what)
-    if given.dtype.kind == "U":
-        found, code = np.unique(given, return_inverse=True)
-        texts = np.char.strip(found)
-    else:
-        texts, code = _read_objects(given, what)
+    texts, code = _read_objects(given, what)
     unknown = texts == ""
     lost = np.isin(texts, MISSING_WORDS)
     if lost.any():
@@ -85,7 +81,10 @@ def _read_numbers(given: Array, what: str) -> Classes:
 
 
 def _read_objects(given: Array, what: str) -> tuple[npt.NDArray[np.str_], IntArray]:
-    """Texts of the distinct values ("" for unknown), and the place of every row among them."""
+    """Texts of the distinct values ("" for unknown), and the place of every row among them.
+
+    A dictionary finds the few different words among many rows in a fraction of the time of sorting.
+    """
     values = given.tolist()
     places: dict[Any, int] = {}
     try:

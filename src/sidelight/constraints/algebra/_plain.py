@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from decimal import Decimal
 from enum import Enum
 from numbers import Integral, Real
@@ -43,6 +43,10 @@ def plain(values: Any) -> Array:
 
 
 def _as_array(values: Any) -> Array:
+    if isinstance(values, Mapping | Set):
+        raise SidelightError(
+            f"One value per row is needed, in the order of the rows, not a {type(values).__name__}."
+        )
     if isinstance(values, np.ma.MaskedArray):
         objects = np.asarray(values.data).astype(object)
         objects[np.ma.getmaskarray(values)] = None
