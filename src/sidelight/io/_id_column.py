@@ -98,44 +98,60 @@ def find_id_column(
     return None, ""
 
 
-def notes_on_features(raw: Raw, features: Sequence[str]) -> list[str]:
+def notes_on_features(raw: Raw, features: Sequence[str], X: Any) -> list[str]:
     """Tell of features that look as if they only named or counted the rows."""
+    counters = _counters(raw, features, X)
     notes = []
-    for name in _columns_to_look_at(raw, features):
-        if sounds_like_ids(name):
-            names_rows = _names_each_row(raw.column(name))
+    for name in features:
+        if raw.has_names and sounds_like_ids(name):
             notes.append(
                 f"The column {name!r} is used as a feature"
                 + (
                     f"; if it only names the rows: --id-column {name}, or --drop {name}."
-                    if names_rows
+                    if _names_each_row(raw.column(name))
                     else f", since values occur twice or are missing; if it is none: --drop {name}."
                 )
             )
-            continue
-        numbers = _different_numbers(raw.column(name))
-        if numbers is not None and len(numbers) > 2 and np.ptp(numbers) == len(numbers) - 1:
+        elif name in counters:
+            low, high = counters[name]
             notes.append(
-                f"The column {name!r} numbers the rows ({numbers.min()} to {numbers.max()}) and is "
-                f"used as a feature; if it only names them: --id-column {name}, or --drop {name}."
+                f"The column {name!r} numbers the rows ({low} to {high}) and is used as a feature; "
+                f"if it only names them: --id-column {name}, or --drop {name}."
             )
     return notes
+
+
+def _counters(raw: Raw, features: Sequence[str], X: Any) -> dict[str, tuple[int, int]]:
+    """Features that number the rows, from the first number to the last.
+
+    They are found by their ranges in one go: a table may have very many columns.
+    """
+    looked_at = _columns_to_look_at(raw, features)
+    if len(looked_at) == 0 or len(X) < 3:
+        return {}
+    values = X if len(looked_at) == len(features) else X[:, :1]
+    low, high = values.min(axis=0), values.max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.flatnonzero(high - low == len(X) - 1)
+    return {
+        looked_at[place]: (int(low[place]), int(high[place]))
+        for place in found
+        if _different_whole(values[:, place]) is not None
+    }
 
 
 def _by_constraints(
     raw: Raw, free: Sequence[str], path: Path, named: Named
 ) -> tuple[str | None, str]:
     """Find the column whose numbers the constraints name rows by; raise where it is not clear."""
+    wanted = _whole(named())
+    if wanted is None or not len(wanted):
+        return None, ""
     candidates = {}
     for name in _columns_to_look_at(raw, free):
         numbers = _different_numbers(raw.column(name))
         if numbers is not None and not np.array_equal(numbers, np.arange(len(numbers))):
             candidates[name] = numbers
-    if not candidates:
-        return None, ""
-    wanted = _whole(named())
-    if wanted is None or not len(wanted):
-        return None, ""
     holding = [name for name, values in candidates.items() if np.all(np.isin(wanted, values))]
     if not holding:
         return None, ""
@@ -175,15 +191,13 @@ def _different_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
     """Whole numbers of a column in which none is missing or there twice, else None."""
     import pyarrow as pa
 
-    if pa.types.is_boolean(column.type):
-        return None
-    if _different_whole(column.slice(0, HEAD)) is None:
+    if pa.types.is_boolean(column.type) or _different_whole(column.slice(0, HEAD)) is None:
         return None
     return _different_whole(column)
 
 
-def _different_whole(column: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
-    numbers = number_column(column)
+def _different_whole(column: Any) -> npt.NDArray[np.int64] | None:
+    numbers = column if isinstance(column, np.ndarray) else number_column(column)
     if numbers is None or not np.all(np.isfinite(numbers)):
         return None
     if np.any(numbers != np.round(numbers)) or np.abs(numbers).max(initial=0) >= EXACT:

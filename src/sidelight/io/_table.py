@@ -225,7 +225,6 @@ def _assign_roles(
     roles = {id_column, label_column, truth_column, *drop}
     if columns is None:
         features = [name for name in raw.names if name not in roles and name != raw.own_label]
-        notes += notes_on_features(raw, features)
     else:
         features = columns
         both = [name for name in features if name in roles]
@@ -238,6 +237,8 @@ def _assign_roles(
     ids = None if id_column is None else id_values(raw.column(id_column), id_column, path)
     X = raw.matrix(features, ids, path) if features else np.empty((raw.n_rows, 0))
     check_finite(X, features, ids, path, allow_missing=allow_missing)
+    if columns is None:
+        notes += notes_on_features(raw, features, X)
     return Table(
         X=X,
         ids=ids,

@@ -231,7 +231,7 @@ def read_rows(request: Request, *, allow_missing: bool = False) -> Table:
             columns=request.columns,
             drop=request.drop,
             allow_missing=allow_missing,
-            named=lambda: _named_rows(request),
+            named=(lambda: _named_rows(request)) if len(request.inputs) > 1 else None,
         )
     elif names or request.columns is not None or request.drop or request.id_column:
         raise InvalidRequest("columns are chosen by name only where the data is a file.")
