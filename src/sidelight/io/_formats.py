@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -274,7 +275,7 @@ def _check_header(names: list[str], path: Path) -> None:
             f"The first line of {path} looks like data ({quoted(names, limit=3)}); add a line with "
             "the names of the columns above it."
         )
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, n in Counter(names).items() if n > 1)
     if repeated:
         raise SidelightError(
             f"{path} has several columns called {quoted(repeated)}; give them different names."

@@ -135,7 +135,7 @@ def _counters(raw: Raw, features: Sequence[str], X: Any) -> dict[str, tuple[int,
         found = np.flatnonzero(high - low == len(X) - 1)
     return {
         looked_at[place]: (int(low[place]), int(high[place]))
-        for place in found
+        for place in found.tolist()
         if _different_whole(values[:, place]) is not None
     }
 
