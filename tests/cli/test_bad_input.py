@@ -1,12 +1,16 @@
 """Every mistake is one clear sentence and an exit code."""
 
+import contextlib
 import errno
+import io
 import json
 import os
+import sys
 
 import numpy as np
 import pytest
 
+from sidelight.cli._app import app
 from sidelight.runs import Prepared
 
 GOOD = "id,a,b\n" + "".join(f"p{i},{i % 3},{i // 3}\n" for i in range(9))
@@ -129,8 +133,6 @@ def test_our_own_mistakes_are_told_without_a_traceback(run, put, monkeypatch):
     assert "KeyError" in ended.err
     assert "SIDELIGHT_DEBUG=1" in ended.err
     monkeypatch.setenv("SIDELIGHT_DEBUG", "1")
-    from sidelight.cli._app import app
-
     with pytest.raises(KeyError, match="lost"):
         app(list(CLUSTER))
 
@@ -173,3 +175,47 @@ def test_json_has_no_nan(run, put):
     np.save("data.npy", np.zeros((4, 1)))
     ended = run("cluster", "data.npy", "-k", "1", "--standardize", "--json")
     json.loads(ended.out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
+
+
+def test_closed_streams_lead_nowhere(put, monkeypatch):
+    put("data.csv", GOOD)
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    with pytest.raises(SystemExit) as stop:
+        app([*CLUSTER, "-o", "labels.csv"])
+    assert stop.value.code == 0
+    assert os.path.exists("labels.csv")
+
+
+def test_a_terminal_without_our_letters(put, monkeypatch):
+    put("data.csv", GOOD)
+    put("known.csv", HEADER + "p0,p1,must-link\n")
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    with pytest.raises(SystemExit) as stop:
+        app(list(CHECK))
+    sys.stdout.flush()
+    assert (stop.value.code, b"? No contradiction" in shown.getvalue()) == (0, True)
+
+
+def test_an_error_that_standard_output_cannot_take_is_told_beside(put, monkeypatch, capsys):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    put("data.csv", GOOD)
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as stop:
+            app([*CLUSTER, "--json"])
+        monkeypatch.undo()
+        assert (stop.value.code, "No space left" in capsys.readouterr().err) == (1, True)
+        with contextlib.suppress(OSError):
+            full.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux only")
+def test_names_that_are_no_text(run, put):
+    put("data.csv", GOOD)
+    os.link(b"data.csv", b"\xff.csv")
+    for arguments in (("cluster", "\udcff.csv", "-k", "2"), (*CLUSTER, "-o", "\udcff.csv")):
+        ended = run(*arguments)
+        assert (ended.code, "not UTF-8" in ended.err) == (1, True)

@@ -102,6 +102,11 @@ Verbosity: TypeAlias = int | bool
 ArrayLike: TypeAlias = npt.NDArray[Any] | list[Any]
 
 
+#: Finite parameters beyond it, and positive ones below its inverse, leave the range of floating
+#: point as soon as they are multiplied or squared.
+LARGEST = 1e100
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A declared parameter.
@@ -284,7 +289,7 @@ def _fits(value: Any, hint: Any) -> bool:
         number = Integral if origin is int else Real
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, number):
             return False
-        if _takes_too_many_bits(value):
+        if _out_of_range(value, interval):
             return False
         return not math.isnan(value) and (interval is None or float(value) in interval)
     if origin in (np.ndarray, list):
@@ -320,12 +325,21 @@ def _shown(value: Any) -> str:
     """A value as an error message has it: not longer than needed to know it again."""
     text = " ".join(repr(value).split())
     text = text if len(text) <= 80 else f"{text[:77]}..."
-    return f"{text}, which takes more than 64 bits" if _takes_too_many_bits(value) else text
+    reason = _out_of_range(value, None) if isinstance(value, Real) else ""
+    return f"{text}, {reason}" if reason else text
 
 
-def _takes_too_many_bits(value: Any) -> bool:
-    """Whether a whole number is larger than loops and arrays can count."""
-    return isinstance(value, Integral) and int(value).bit_length() > 63
+def _out_of_range(value: Any, interval: Interval | None) -> str:
+    """Why a number is beyond what can be computed with, whatever its parameter means."""
+    if isinstance(value, Integral):
+        return "which takes more than 64 bits" if int(value).bit_length() > 63 else ""
+    size = abs(float(value))
+    if LARGEST < size < math.inf:
+        return f"which is beyond {LARGEST:g}, where products overflow"
+    positive = interval is None or (interval.low == 0 and interval.open_low)
+    if positive and 0 < size < 1 / LARGEST:
+        return f"which is below {1 / LARGEST:g}, where products vanish"
+    return ""
 
 
 NOUNS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import sys
@@ -38,6 +39,7 @@ class Commands(TyperGroup):
     ) -> Any:
         """Parse the arguments, run the command, exit."""
         arguments = list(sys.argv[1:] if args is None else args)
+        _prepare_streams()
 
         def command() -> Any:
             return super(Commands, self).main(
@@ -48,6 +50,15 @@ class Commands(TyperGroup):
             warnings.showwarning = _sayer()
             code = _run(command, as_json="--json" in arguments)
         sys.exit(code)
+
+
+def _prepare_streams() -> None:
+    """Let streams that are closed lead nowhere, and letters that a terminal lacks be ``?``."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _run(command: Callable[[], Any], as_json: bool) -> int:
@@ -74,9 +85,12 @@ def _run(command: Callable[[], Any], as_json: bool) -> int:
 
 def _fail(sentence: str, as_json: bool, code: int) -> int:
     if as_json:
-        print(json.dumps({"error": sentence}))
-    else:
-        print(f"Error: {sentence}", file=sys.stderr)
+        try:
+            print(json.dumps({"error": sentence}), flush=True)
+            return code
+        except OSError:  # nobody can hear it there
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    print(f"Error: {sentence}", file=sys.stderr)
     return code
 
 

@@ -48,7 +48,7 @@ def write_together(writers: Mapping[Path, Callable[[Path], None]]) -> None:
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
     """Say now, rather than after long work, that a file cannot be written there."""
-    target = Path(path)
+    target = check_name(path)
     mode = _mode(target)
     if mode is not None and stat.S_ISDIR(mode):
         raise SidelightError(f"Cannot write {target}: it is a folder; name a file in it.")
@@ -62,6 +62,17 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     if mode is not None and not os.access(target, os.W_OK):
         raise SidelightError(f"Cannot write {target}: permission denied.")
     return target
+
+
+def check_name(path: str | os.PathLike[str]) -> Path:
+    """Refuse a name that is not text: Arrow cannot open such files, nor can messages name them."""
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        raise SidelightError(
+            f"The name {os.fspath(path)!a} is not UTF-8; use another one."
+        ) from None
+    return Path(path)
 
 
 def _mode(path: Path) -> int | None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight.exceptions import SidelightError
+from sidelight.io._atomic import check_name
 from sidelight.io._columns import (
     check_finite,
     class_values,
@@ -185,7 +186,7 @@ def read_table(
 
 def check_readable(path: str | os.PathLike[str]) -> Path:
     """Check that there is a file with something in it."""
-    file = Path(path)
+    file = check_name(path)
     if file.is_dir():
         raise SidelightError(f"{file} is a folder; name a file in it.")
     if not file.exists():

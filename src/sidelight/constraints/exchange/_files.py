@@ -105,7 +105,12 @@ def _read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
             records = [record for record in reader if record]
     except csv.Error as error:
         line = reader.line_num
-        raise ConstraintFileError(f"{path}, line {line}: {error}.", path=path, line=line) from error
+        raise ConstraintFileError(
+            f"{path}, line {line}: this cannot be read as CSV; a quotation mark is not closed, or "
+            "stands where it should not.",
+            path=path,
+            line=line,
+        ) from error
     except UnicodeDecodeError as error:
         raise trouble(None, "this is not UTF-8 text; save the file as UTF-8.") from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
