@@ -43,6 +43,11 @@ COMMANDS = {
         ("map.skops", "rows.csv"),
         {"-o": ".csv"},
     ),
+    "labeled": (
+        ("cluster", "named.csv", "-k", 3, "--label-column", "kind"),
+        ("named.csv",),
+        {"-o": ".csv"},
+    ),
     "sample": (
         ("sample", "rows.csv", "--label-column", "a", "-n", 3),
         ("rows.csv",),
@@ -61,8 +66,10 @@ CASES = [
 @pytest.fixture
 def files(put):
     """Rows and knowledge in a folder of their own, and models fitted to them."""
-    rows = "".join(f"p{i},{i % 3},{i // 3}\n" for i in range(9))
-    put("rows.csv", "id,a,b\n" + rows)
+    rows = [f"p{i},{i % 3},{i // 3}" for i in range(9)]
+    put("rows.csv", "\n".join(["id,a,b", *rows, ""]))
+    named = [f"{row},{'xyz'[i % 3]}" for i, row in enumerate(rows)]
+    put("named.csv", "\n".join(["id,a,b,kind", *named, ""]))
     put("known.csv", "i,j,kind\np0,p1,must-link\np2,p3,must-link\np0,p8,cannot-link\n")
     put("pairs.csv", "p4,p5\n")
     known = Constraints.read("known.csv", ids=[f"p{i}" for i in range(9)])
@@ -128,6 +135,7 @@ def test_the_same_rule_holds_in_python(files):
         ("cluster", "-o", ".csv.gz", True),
         ("cluster", "-o", ".tsv", True),
         ("cluster", "-o", ".parquet", True),
+        ("labeled", "-o", ".csv", True),
         ("cluster", "--report", ".html", True),
         ("cluster", "--save", ".skops", True),
         ("transform", "-o", ".csv", True),

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from sidelight import catalog
 from sidelight.io._formats import column_names
+from sidelight.io._labels import CLASS, CLUSTER, ID
 
 GENERATOR = b'<meta name="generator" content="Sidelight">'
 MODEL = b'"sidelight-model-'
-LABELS = ["id", "cluster"]
 CONSTRAINTS = ["i", "j", "kind", "weight"]
 
 
@@ -44,7 +44,7 @@ def _is_model(path: Path) -> bool:
 
 
 def _is_labels(path: Path) -> bool:
-    return column_names(path) in (LABELS, [*LABELS, "class"])
+    return column_names(path) in ([ID, CLUSTER], [ID, CLUSTER, CLASS])
 
 
 def _is_features(path: Path) -> bool:
