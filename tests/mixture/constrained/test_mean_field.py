@@ -282,10 +282,10 @@ def test_annealing_lets_the_pairs_lead() -> None:
 def test_the_smallest_weight_with_the_fewest_violations_is_chosen() -> None:
     X, y = four_clouds(0)
     known = Constraints.sample(y, 4, random_state=0)
-    plain = fit(MeanFieldMixture(2, annealing=False, n_init=1, random_state=0), X, known)
+    options = {"penalty": 1000.0, "annealing": False, "n_init": 1, "random_state": 0}
+    plain = fit(MeanFieldMixture(2, **options), X, known)
     assert plain.disagreement_ > 0  # two points at the same place have different labels
-    model = MeanFieldMixture(2, constraint_weight="auto", annealing=False, n_init=1, random_state=0)
-    fit(model, X, known)
+    model = fit(MeanFieldMixture(2, constraint_weight="auto", **options), X, known)
     tried, violated = model.search_["constraint_weight"], model.search_["violated"]
     np.testing.assert_array_equal(tried, GRID[: len(tried)])
     assert model.constraint_weight_ == tried[np.argmin(violated)]

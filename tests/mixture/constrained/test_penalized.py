@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight import Constraints
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
-from sidelight.mixture import GaussianMixture, PenalizedMixture
+from sidelight.mixture import GaussianMixture, MeanFieldMixture, PenalizedMixture
 from sidelight.mixture.field._rows import ConstrainedRows, coupled_rows
 
 
@@ -355,3 +355,46 @@ def test_responsibilities_are_the_slopes_of_the_likelihood(weighted: bool) -> No
             rows.e_step(density, log_pi + move)[1] - rows.e_step(density, log_pi - move)[1]
         ) / (2 * h)
         assert slope == pytest.approx(resp[:, s].sum() - counts[s], abs=1e-6)
+
+
+# ------------------------------------------------------------------ the price by default
+
+
+def clouds(d: int, n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Three overlapping Gaussians whose distance is the same in any dimension."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    means = rng.normal(size=(3, d)) * 2.5 / np.sqrt(d)
+    return means[y] + rng.normal(size=(n, d)), y
+
+
+@pytest.mark.parametrize("kind", [PenalizedMixture, MeanFieldMixture])
+def test_a_pair_costs_what_its_rows_are_worth(kind: Any) -> None:
+    X, y = clouds(30)
+    known = Constraints.sample(y, 40, random_state=0)
+    options = {"covariance_type": "diag", "random_state": 0}
+    model = kind(3, **options).fit(X, constraints=known)
+    plain = GaussianMixture(3, tol=1e-3, max_iter=20, **options).fit(X)
+    joint = np.sort(np.log(plain.predict_proba(X)), axis=1)
+    nats = max(np.median(joint[:, 2] - joint[:, 1]) / 2, 2.0)
+    unit = 2 if kind is PenalizedMixture else 1
+    assert unit * model.penalty_ == pytest.approx(nats, rel=0.05)
+    # No unit of the rows is in it, and rows that count twice are two rows.
+    scaled = kind(3, **options, reg_covar=1.0).fit(1000 * X, constraints=known)
+    assert scaled.penalty_ == pytest.approx(model.penalty_, rel=1e-3)
+    weighted = kind(3, **options).fit(X, constraints=known, sample_weight=np.full(300, 2.0))
+    assert weighted.penalty_ == pytest.approx(model.penalty_)
+
+
+@pytest.mark.parametrize("kind", [PenalizedMixture, MeanFieldMixture])
+def test_pairs_are_heard_in_many_dimensions(kind: Any) -> None:
+    """At any fixed price they are not, while a huge one follows wrong pairs."""
+    X, y = clouds(18, seed=1)
+    right = Constraints.sample(y, 150, random_state=1)
+    plain = GaussianMixture(3, random_state=0).fit(X)
+    model = kind(3, random_state=0).fit(X, constraints=right)
+    assert model.n_violations_ < 0.5 * right.violations(plain.labels_).n
+    wrong = right.flip(0.2, random_state=1)
+    misled = kind(3, random_state=0).fit(X, constraints=wrong)
+    index = adjusted_rand_index(y, misled.predict(X))
+    assert index > adjusted_rand_index(y, plain.labels_) - 0.15

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY
 from typing import Annotated, Any, Self
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from sidelight._fit.parameters import (
     Auto,
@@ -19,16 +20,18 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import EMResult, Parameters, log_joint_blocks, most_probable
+from sidelight.mixture.constrained._stake import LEAST, stake_of_a_row
 from sidelight.mixture.constrained._tempered import temper_em
 from sidelight.mixture.field._rows import ConstrainedRows, coupled_rows
 from sidelight.mixture.gaussian._components import GaussianEMBase
 from sidelight.tags import own_tags
 
-#: ``λ`` of ``penalty="auto"``: pairs are trusted.
-TRUSTED = 1000.0
-
 #: With fewer pairs than this per fold, none are held out.
 FEW = 20
+
+#: With fewer numbers per parameter the likelihood is highest at components of chance, which
+#: annealing finds.
+ENOUGH = 20.0
 
 #: Weights of the constrained rows that "auto" chooses from.
 GRID = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -57,9 +60,11 @@ class MeanFieldMixture(GaussianEMBase):
     Parameters
     ----------
     penalty : float >= 0 or "auto", default="auto"
-        ``λ`` of a pair of weight 1, in units of the log-likelihood. Where some pairs are wrong, the
+        ``λ`` of a pair of weight 1, in nats of the log-likelihood. Where some pairs are wrong, the
         logarithm of the odds that a pair is right, ``log(γ / (1 - γ))``, is a good choice.
-        ``numpy.inf``: must-linked rows are one. ``"auto"``: 1000, which trusts the pairs.
+        ``numpy.inf``: must-linked rows are one. ``"auto"``: half the median, over the rows, of
+        the log-odds of the best component against the second best in a mixture without pairs, and
+        at least 2; see :class:`PenalizedMixture`.
     constraint_weight : float > 0, finite or "auto", default=1.0
         ``η``: number of times that constrained rows count in the parameters, against once for all
         other rows. ``"auto"``: of 1, 3, 10, 30, 100 and 300 the smallest with the fewest violations
@@ -71,7 +76,8 @@ class MeanFieldMixture(GaussianEMBase):
     annealing : bool, default=True
         Whether to start every other restart, the first included, from the whole data and let the
         temperature of the data term fall, so that the constraints lead; otherwise restarts begin
-        with rough clusters.
+        with rough clusters, and so they do where the rows hold fewer than twenty numbers for every
+        parameter of the components.
 
     Attributes
     ----------
@@ -131,11 +137,22 @@ class MeanFieldMixture(GaussianEMBase):
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         whole = self._whole_data(source, self.n_components, weights)
-        self.penalty_ = TRUSTED if self.penalty == "auto" else float(self.penalty)
+        self.penalty_ = self._penalty_value(source, whole, weights, known)
         self.constraint_weight_, self.search_ = self._choose_weight(source, whole, weights, known)
         rows = self._couple(known, weights, self.constraint_weight_)
         self.classes_ = rows.classes
         return self._best_of_starts(source, whole, weights, rows)
+
+    def _penalty_value(
+        self, source: RowSource, whole: Any, weights: Array | None, known: Constraints
+    ) -> float:
+        """``λ``; see ``penalty``."""
+        if self.penalty != "auto":
+            return float(self.penalty)
+        if known.n_pairs == 0:
+            return LEAST
+        rng = check_random_state(self.random_state)
+        return stake_of_a_row(source, self._rough_start(source, whole, rng, weights), weights)
 
     def _set_fitted_attributes(
         self, result: EMResult, source: RowSource, constraints: Constraints
@@ -170,9 +187,11 @@ class MeanFieldMixture(GaussianEMBase):
         """The best of several restarts, with or without annealing."""
         inits = (self.weights_init, self.means_init, self.precisions_init)
         is_given = self._start_is_given() or any(init is not None for init in inits)
+        is_determined = source.n_rows * source.n_features >= ENOUGH * whole.n_parameters
+        annealing = self.annealing and is_determined and not is_given
 
         def start(number: int, rng: np.random.RandomState, own: ConstrainedRows) -> Parameters:
-            if self.annealing and number % 2 == 0 and not is_given:
+            if annealing and number % 2 == 0:
                 return temper_em(source, whole, rng, sample_weight=sample_weight, constrained=own)
             return self._rough_start(source, whole, rng, sample_weight, rows.components)
 

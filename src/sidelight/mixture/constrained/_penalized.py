@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from sidelight._fit.parameters import (
     Auto,
@@ -19,9 +20,14 @@ from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning
 from sidelight.mixture._core import EMResult
+from sidelight.mixture.constrained._stake import LEAST, stake_of_a_row
 from sidelight.mixture.field._rows import coupled_rows
 from sidelight.mixture.gaussian._components import GaussianEMBase
 from sidelight.tags import MethodTags
+
+#: Entries of the largest table where sums must be exact, and where an approximation is allowed: on
+#: a few hundred rows, tables of a million entries take minutes per fit.
+LARGEST, AFFORDABLE = 1e6, 1e4
 
 
 @estimator
@@ -48,16 +54,21 @@ class PenalizedMixture(GaussianEMBase):
     ----------
     penalty : float >= 0 or "auto", default="auto"
         ``|w|`` of a pair of weight 1, which the weights of the pairs multiply: a violated pair
-        costs ``2 |w|`` of the log-likelihood. ``numpy.inf``: all pairs are certain. ``"auto"``: 3,
-        or 1 with ``certainty``, where it multiplies the ``w`` that follow from the certainties.
+        costs ``2 |w|`` nats of the log-likelihood. ``numpy.inf``: all pairs are certain.
+        ``"auto"``: ``2 |w|`` is half the median, over the rows, of the log-odds of the best
+        component against the second best in a mixture without pairs, and at least 2: it grows with
+        the dimension as these do, keeps most pairs, and bears a fifth of wrong ones; where all
+        pairs are right, higher penalties keep more. With ``certainty`` 1, which multiplies the
+        ``w`` that follow from the certainties.
     certainty : bool, default=False
         Whether the weights of the pairs are probabilities ``γ`` that a statement is right: then
         ``w = ±½ log(γ / (1 - γ))``, 1 is certain and below one half speaks for the opposite.
         So ``w = 3`` is a certainty of 0.9975, and 1.3 one of 0.93.
     inference : {"auto", "exact", "forest", "gibbs", "mean-field"}, default="auto"
         Method for the posterior in a connected part of the pairs. ``"auto"``: exact, by belief
-        propagation on trees and a junction tree with tables of up to a million entries elsewhere;
-        parts too entangled for that are approximated with a warning. ``"exact"``: an error there.
+        propagation on trees and a junction tree with tables of up to 10,000 entries elsewhere;
+        parts too entangled for that are approximated with a warning. ``"exact"``: tables of up to a
+        million entries, and an error beyond.
         ``"forest"``: exact, on a spanning forest of the strongest pairs. ``"gibbs"``: averages over
         ``n_sweeps`` sweeps of Gibbs sampling, of single rows and of clusters of them; parts with
         tables of up to 10,000 entries are drawn as one block, of which the average is exact.
@@ -125,8 +136,8 @@ class PenalizedMixture(GaussianEMBase):
 
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         k = self.n_components
-        automatic = 1.0 if self.certainty else 3.0
-        self.penalty_ = automatic if self.penalty == "auto" else float(self.penalty)
+        whole = self._whole_data(source, k, weights)
+        self.penalty_ = self._penalty_value(source, whole, weights, known)
         rows = coupled_rows(
             known,
             k,
@@ -134,10 +145,10 @@ class PenalizedMixture(GaussianEMBase):
             strength=2.0 * self.penalty_,
             certainties=self.certainty,
             inference=self.inference,
+            budget=LARGEST if self.inference == "exact" else AFFORDABLE,
             n_sweeps=self.n_sweeps,
             random_state=self.random_state,
         )
-        whole = self._whole_data(source, k, weights)
         self.classes_ = rows.classes
         self.inference_ = rows.field.methods(k)
         return self._best_em(
@@ -148,6 +159,20 @@ class PenalizedMixture(GaussianEMBase):
             n_init=self._n_restarts(),
             noisy=self.inference == "gibbs" and len(rows.rows) > 0,
         )
+
+    def _penalty_value(
+        self, source: RowSource, whole: Any, weights: Array | None, known: Constraints
+    ) -> float:
+        """``|w|``; see ``penalty``."""
+        if self.penalty != "auto":
+            return float(self.penalty)
+        if self.certainty:
+            return 1.0
+        if known.n_pairs == 0:
+            return LEAST / 2
+        rng = check_random_state(self.random_state)
+        start = self._rough_start(source, whole, rng, weights)
+        return stake_of_a_row(source, start, weights) / 2
 
     def _set_fitted_attributes(
         self, result: EMResult, source: RowSource, constraints: Constraints
