@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from tests.cluster.kmeans.test_pck import random_knowledge
 
 from sidelight import Constraints, engine
+from sidelight._kernels.cluster import divergence as kernels
 from sidelight.cluster import HMRFKMeans, KMeans, MPCKMeans, SphericalKMeans
 from sidelight.cluster.metric_kmeans._divergence_problem import DivergenceProblem
 from sidelight.cluster.metric_kmeans._divergences import Cosine, KullbackLeibler, mean_divergences
@@ -394,3 +396,93 @@ def test_impossible_rows_are_named(kind: Any) -> None:
 def test_wrong_parameters_are_named(params: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(params))):
         HMRFKMeans(2, **params).fit(counts(np.random.default_rng(0), 20))
+
+
+# ------------------------------------------------------------------ rounding
+
+
+@given(st.floats(1e-12, 1e9), st.floats(-16, 6), st.booleans())
+@settings(max_examples=200)
+def test_divergence_of_two_numbers_has_all_digits(z: float, exponent: float, above: bool) -> None:
+    """Against 60 digits: ``x log(x/z) - x + z`` is never a difference of rounded numbers."""
+    x = z * (1 + 10**exponent) if above else z / (1 + 10**exponent)
+    with decimal.localcontext() as context:
+        context.prec = 60
+        a, b = decimal.Decimal(x), decimal.Decimal(z)
+        exact = float(a * (a / b).ln() - a + b)
+    assert kernels.i_divergence(x, z) == pytest.approx(exact, rel=1e-13)
+    assert kernels.i_divergence(0.0, z) == z
+
+
+def long_divergences(name: str, X: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Divergences of all rows and centers under equal weights in extended precision."""
+    rows, points = X.astype(np.longdouble)[:, None], centers.astype(np.longdouble)[None]
+    if name == "kl":
+        u = (rows - points) / points
+        terms = np.where(abs(u) < 1e-3, u**2 / 2 - u**3 / 6 + u**4 / 12 - u**5 / 20, 0)
+        terms = np.where(abs(u) < 1e-3, terms, (1 + u) * np.log1p(u) - u)
+        return (points * terms).sum(axis=2)
+    unit = [a / np.sqrt((a * a).sum(axis=2, keepdims=True)) for a in (rows, points)]
+    return ((unit[0] - unit[1]) ** 2).sum(axis=2) / 2
+
+
+def near_rows(case: str) -> tuple[str, np.ndarray, np.ndarray]:
+    """Three clusters of rows that are almost the same."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 40)
+    shifts = rng.normal(size=(3, 6))[y] + 0.1 * rng.normal(size=(120, 6))
+    if case == "parallel float32":
+        return "cosine", (1.0 + 1e-3 * shifts).astype(np.float32), y
+    if case == "parallel float64":
+        return "cosine", 1.0 + 1e-7 * shifts, y
+    if case == "counts float32":
+        return "kl", (1e7 + 500 * shifts).round().astype(np.float32), y
+    return "kl", 1e8 + (shifts - shifts.min()) / np.ptp(shifts), y
+
+
+@pytest.mark.parametrize("n_pairs", [0, 30])
+@pytest.mark.parametrize(
+    "case", ["parallel float32", "parallel float64", "counts float32", "far float64"]
+)
+def test_rows_that_are_almost_the_same_are_told_apart(case: str, n_pairs: int) -> None:
+    name, X, y = near_rows(case)
+    known = Constraints.sample(y, n_pairs, random_state=0) if n_pairs else None
+    model = HMRFKMeans(3, divergence=name, random_state=0).fit(X, constraints=known)
+    assert adjusted_rand_index(y, model.labels_) == 1.0
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert model.cluster_centers_.dtype == X.dtype == model.transform(X).dtype
+    assert model.inertia_ > 0
+    assert np.all(np.diff(model.history_) <= 1e-10 * np.abs(model.history_[:-1]))
+    if n_pairs == 0:
+        means = np.array([X[model.labels_ == h].astype(np.float64).mean(axis=0) for h in range(3)])
+        best = long_divergences(name, X, means)[np.arange(120), model.labels_].sum()
+        assert model.inertia_ == pytest.approx(float(best), rel=1e-3)
+        exact = long_divergences(name, X, model.cluster_centers_).astype(np.float64)
+        assert model.transform(X) == pytest.approx(exact, rel=1e-3, abs=1e-6 * exact.max())
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("init", ["auto", "neighborhoods"])
+def test_must_links_between_directions_that_cancel(kind: Any, init: str) -> None:
+    """Their sum has no direction: they cost 1 each on average wherever the center is."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) + np.repeat([[6.0, 0, 0], [0, 6.0, 0]], 20, axis=0)
+    X[1], X[3] = -X[0], -2 * X[2]
+    known = Constraints(must_link=[(0, 1), (2, 3)], n_samples=40)
+    model = HMRFKMeans(2, divergence="cosine", init=init, penalty=50.0, random_state=0)
+    labels = model.fit_predict(kind(X), constraints=known)
+    assert np.isfinite(model.objective_)
+    assert np.isfinite(model.metrics_).all()
+    np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1)
+    assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]))
+    assert labels[0] == labels[1]
+    assert labels[2] == labels[3]
+    assert model.transform(kind(X))[:2].sum(axis=0) == pytest.approx([2.0, 2.0])
+
+
+def test_a_cluster_of_opposite_directions_keeps_its_center() -> None:
+    X = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    model = HMRFKMeans(1, divergence="cosine", random_state=0)
+    model.fit(X, constraints=Constraints(must_link=[(0, 1)], n_samples=2))
+    assert model.objective_ == pytest.approx(2.0)
+    assert np.linalg.norm(model.cluster_centers_) == pytest.approx(1.0)

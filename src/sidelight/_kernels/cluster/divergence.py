@@ -93,3 +93,40 @@ def add_pair_directions(
     for term in range(n_terms):
         direction[term] = direction[term] + everywhere if learned[term] else 0.0
     return norms
+
+
+#: Below this relative difference the I-divergence is summed as a series.
+NEAR = 0.05
+#: Terms of the series, enough for all digits of a double.
+TERMS = 12
+
+
+@kernel
+def i_divergence(x: float, z: float) -> float:
+    """Return ``x log(x/z) - x + z`` for x ≥ 0 and z > 0, with all its digits.
+
+    With ``u = x/z - 1`` it is ``z ((1 + u) log(1 + u) - u) = z Σ_n (-u)^n / (n (n - 1))``, whose
+    first terms cancel where x and z are near each other.
+    """
+    if x == 0.0:
+        return z
+    u = (x - z) / z
+    if abs(u) >= NEAR:
+        return z * ((1.0 + u) * np.log1p(u) - u)
+    total = 0.0
+    for n in range(TERMS, 1, -1):
+        total = total * -u + 1.0 / (n * (n - 1))
+    return z * u * u * total
+
+
+@kernel
+def i_divergences(rows: Array, points: Array, terms: Array) -> None:
+    """Write the divergences of rows (m, d) from points (m, d) or (1, d) into ``terms``, entrywise.
+
+    Points are not below 0; where one is 0 the row is too.
+    """
+    for i in range(rows.shape[0]):
+        p = i if points.shape[0] > 1 else 0
+        for j in range(rows.shape[1]):
+            z = points[p, j]
+            terms[i, j] = i_divergence(rows[i, j], z) if z > 0.0 else 0.0

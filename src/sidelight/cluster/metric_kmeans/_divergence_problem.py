@@ -11,7 +11,11 @@ from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import dense_rows, farthest_rows, pass_arguments
 from sidelight.cluster._core._lloyd import Labeling
-from sidelight.cluster.metric_kmeans._divergences import Cosine, Divergence, DivergenceDistances
+from sidelight.cluster.metric_kmeans._divergences import (
+    Divergence,
+    DivergenceDistances,
+    KullbackLeibler,
+)
 from sidelight.cluster.metric_kmeans._feature_weights import (
     CountWeightStep,
     DirectionWeightStep,
@@ -70,12 +74,16 @@ class DivergenceProblem:
     ) -> None:
         self._source, self._divergence = source, divergence
         points = source.take(constraints.mentioned).astype(np.float64)
-        kind = DirectionWeightStep if isinstance(divergence, Cosine) else CountWeightStep
         must_link, cannot_link = (
             np.searchsorted(constraints.mentioned, pairs)
             for pairs in (constraints.must_link, constraints.cannot_link)
         )
-        self.step: FeatureWeightStep = kind(source, points, must_link, cannot_link, prior)
+        args = source, points, must_link, cannot_link, prior
+        self.step: FeatureWeightStep
+        if isinstance(divergence, KullbackLeibler):
+            self.step = CountWeightStep(*args, divergence)
+        else:
+            self.step = DirectionWeightStep(*args)
         self.pairs = Penalties(constraints, penalty, penalty * self.step.largest)
         self._points = points
         self._learn = learn and self.step.kappa > 0
@@ -83,9 +91,18 @@ class DivergenceProblem:
     def start(self, centers: Array) -> WeightedCenters:
         """Begin with equal weights."""
         weights = np.ones(self._source.n_features)
-        sizes = np.ones(len(centers))
-        best = self._divergence.center(centers.astype(np.float64), sizes, weights, centers)
-        return WeightedCenters(best.astype(self._source.dtype), weights)
+        best = self._at(centers.astype(np.float64), weights)
+        lost = np.flatnonzero(~np.any(best, axis=1))
+        if len(lost):
+            # Directions that cancel have no mean direction: any other will do, such as of a row.
+            rows = dense_rows(self._source, np.arange(len(lost)) % self._source.n_rows)
+            best[lost] = self._at(rows.astype(np.float64), weights)
+        return WeightedCenters(best, weights)
+
+    def _at(self, points: Array, weights: Array) -> Array:
+        """Return the best centers of single points."""
+        offsets = self._divergence.offsets(points)
+        return self._divergence.center(offsets, np.ones(len(points)), weights, points)
 
     def evaluate(
         self,
@@ -131,11 +148,12 @@ class DivergenceProblem:
             labels = np.empty(len(positions), dtype=np.int32)
             sums, total = np.zeros(centers.shape), 0.0
             for tile in tiles(len(labels)):
-                rows = block[tile]
+                rows = block[tile].astype(np.float64, copy=False)
                 costs = divergence.costs(rows, centers, weights)
                 labels[tile] = np.where(given[tile] < 0, costs.argmin(axis=1), given[tile])
                 total += float(costs[np.arange(len(costs)), labels[tile]].sum(dtype=np.float64))
-                add_weighted(rows, divergence.shares(rows, weights), labels[tile], sums)
+                shares = divergence.shares(rows, weights)
+                add_weighted(divergence.offsets(rows), shares, labels[tile], sums)
             sizes = np.bincount(labels, minlength=len(centers)).astype(np.float64)
             return (sums, sizes, total, np.count_nonzero(labels != before)), (labels,)
 
@@ -150,10 +168,7 @@ class DivergenceProblem:
         empty = np.flatnonzero(sums.sizes == 0)
         if len(empty):
             rows = self._farthest(now, len(empty))
-            centers[empty[: len(rows)]] = self._divergence.center(
-                rows, np.ones(len(rows)), old.weights, rows
-            )
-        centers = centers.astype(self._source.dtype)
+            centers[empty[: len(rows)]] = self._at(rows, old.weights)
         if not self._learn:
             return WeightedCenters(centers, old.weights)
         weights = self.step.learn(old.weights, self.violation_sums(now, centers))
@@ -176,12 +191,13 @@ class DivergenceProblem:
         source, divergence, weights = self._source, self._divergence, now.parameters.weights
 
         def measure(row: int) -> Array:
-            point = dense_rows(source, [row])
-            center = divergence.center(point, np.ones(1), weights, point)
+            center = self._at(dense_rows(source, [row]).astype(np.float64), weights)
             return DivergenceDistances(divergence, center, weights).costs(source)
 
         distances = DivergenceDistances(divergence, now.parameters.centers, weights)
         costs = distances.labeled(source, now.labels)
-        costs[costs <= 1e-12 * max(float(costs.max()), 1.0)] = 0  # rounding of rows at centers
+        # Rounding of rows at centers; that of CSR rows, which are not shifted, is in units of 1.
+        size = max(float(costs.max()), 1.0) if source.is_sparse else float(costs.max())
+        costs[costs <= 1e-12 * size] = 0
         chosen = farthest_rows(costs, n, measure, last=self.pairs.linked_rows)
         return dense_rows(source, chosen).astype(np.float64)

@@ -9,7 +9,15 @@ I-divergence (Kullback-Leibler for rows that are not normalized), for rows witho
     D(x, z) = Σ_m a_m ( x_m log(x_m / z_m) - x_m + z_m )
     φ(x, z) = Σ_m a_m ( x_m log(2 x_m / (x_m + z_m)) + z_m log(2 z_m / (x_m + z_m)) )
 
-All of them touch only the entries of CSR rows that are not zero.
+All of them touch only the entries of CSR rows that are not zero, and all sums are in float64.
+Divergences of dense rows that are nearly the same are small differences of large numbers, and none
+of these are taken: ``1 - cos`` is half the squared distance of vectors of unit length, measured
+from the middle of the centers; and for any point o, such as the mean of the rows,
+
+    D(x, z) = D(x, o) + D(o, z) - Σ_m a_m (x_m - o_m) log(z_m / o_m)
+
+in which everything is as small as the rows are near. CSR rows are not shifted, and keep what is
+left of 16 digits.
 """
 
 from __future__ import annotations
@@ -21,8 +29,13 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.views import NameRows, UnitRows
+from sidelight._kernels.cluster.divergence import i_divergences
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import map_tiles
+from sidelight.cluster._core._distances import (
+    map_tiles,
+    squared_center_distances,
+    without_noise,
+)
 from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
@@ -43,8 +56,11 @@ class Divergence(Protocol):
     def shares(self, rows: Any, weights: Array) -> Array:
         """Return what each row counts in the sum that gives its center."""
 
+    def offsets(self, rows: Any) -> Any:
+        """Return what is added up of rows: the rows, relative to a point of the divergence."""
+
     def center(self, sums: Array, sizes: Array, weights: Array, before: Array) -> Array:
-        """Return the best centers for these sums of rows; an empty one stays where it was."""
+        """Return the best centers for these sums of offsets; an empty one stays where it was."""
 
 
 class Cosine:
@@ -56,14 +72,21 @@ class Cosine:
 
     def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
         """Return ``1 - cos_A`` of all rows and centers."""
-        lengths = np.sqrt(weighted_squares(centers, weights))
-        towards = (weights * centers / lengths[:, None]).astype(rows.dtype)
-        cosines = np.asarray(rows @ towards.T) * self.shares(rows, weights)[:, None]
-        return 1 - cosines
+        roots = np.sqrt(weights)
+        units = roots * centers / np.sqrt(weighted_squares(centers, weights))[:, None]
+        shares = self.shares(rows, weights)
+        if not sparse.issparse(rows):
+            return squared_center_distances(rows * (shares[:, None] * roots), units) / 2
+        cosines = np.asarray(rows @ (roots * units).T) * shares[:, None]
+        return np.maximum(1 - cosines, 0)
 
     def shares(self, rows: Any, weights: Array) -> Array:
         """Return ``1 / ‖x‖_A``."""
         return 1 / np.sqrt(weighted_squares(rows, weights))
+
+    def offsets(self, rows: Any) -> Any:
+        """Return what is added up of rows."""
+        return rows
 
     def center(self, sums: Array, sizes: Array, weights: Array, before: Array) -> Array:
         """Return the directions of the sums of ``x / ‖x‖_A``, the minimizer of the divergences."""
@@ -72,17 +95,27 @@ class Cosine:
 
 
 class KullbackLeibler:
-    """The I-divergence of counts or frequencies."""
+    """The I-divergence of counts or frequencies.
+
+    Parameters
+    ----------
+    origin : ndarray of shape (d,), default=None
+        Point among dense rows that sums and products are taken relative to; 0 for CSR rows.
+    """
+
+    def __init__(self, origin: Array | None = None) -> None:
+        self.origin = origin
 
     def prepare(self, source: RowSource, name_rows: NameRows | None) -> RowSource:
         """Check that no value is negative."""
 
-        def lowest(block: Any) -> tuple[tuple[()], tuple[Array]]:
+        def lowest(block: Any) -> tuple[tuple[Array], tuple[Array]]:
             low = block.min(axis=1)
             low = low.toarray() if sparse.issparse(low) else low
-            return (), (np.asarray(low).ravel(),)
+            total = np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+            return (total,), (np.asarray(low).ravel(),)
 
-        low = source.map_reduce(lowest)[1][0]
+        (total,), (low,) = source.map_reduce(lowest)
         bad = np.flatnonzero(low < 0)
         if len(bad):
             name = f"row {bad[0]}" if name_rows is None else name_rows(bad[:1])[0]
@@ -92,14 +125,27 @@ class KullbackLeibler:
                 "divergence='kl' is for counts and frequencies: shift or drop such features, or "
                 "use divergence='euclidean'."
             )
+        if not source.is_sparse:
+            self.origin = np.maximum(total / source.n_rows, FLOOR)
         return source
 
     def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
         """Return the I-divergences of all rows and centers."""
         floored = np.maximum(centers.astype(np.float64), FLOOR)
-        own = np.asarray(entropies(rows) @ weights).ravel()
-        crossed = np.asarray(rows @ (weights * np.log(floored)).T.astype(rows.dtype))
-        return own[:, None] - crossed + floored @ weights
+        if sparse.issparse(rows):
+            own = np.asarray(entropies(rows) @ weights).ravel()
+            crossed = np.asarray(rows @ (weights * np.log(floored)).T)
+            return np.maximum(own[:, None] - crossed + floored @ weights, 0)
+        middle = floored.mean(axis=0)
+        own = entry_divergences(rows, middle[None]) @ weights
+        away = entry_divergences(np.broadcast_to(middle, floored.shape), floored) @ weights
+        scale = own[:, None] + away
+        crossed = (rows - middle) @ (weights * log_ratio(floored, middle)).T
+        return without_noise(scale - crossed, scale)
+
+    def offsets(self, rows: Any) -> Any:
+        """Return what is added up of rows."""
+        return rows if self.origin is None else rows - self.origin
 
     def shares(self, rows: Any, weights: Array) -> Array:
         """Every row counts once."""
@@ -110,6 +156,8 @@ class KullbackLeibler:
         filled = sizes > 0
         means = before.astype(np.float64)
         means[filled] = sums[filled] / sizes[filled, None]
+        if self.origin is not None:
+            means[filled] += self.origin
         return np.maximum(means, FLOOR)
 
 
@@ -134,7 +182,24 @@ def mean_divergences(first: Any, second: Any) -> Any:
     if sparse.issparse(both):
         terms = [_mapped(first, _x_log_x), _mapped(second, _x_log_x), _mapped(both, _half_log)]
         return sparse.csr_array(terms[0] + terms[1] - terms[2])
-    return np.maximum(_x_log_x(first) + _x_log_x(second) - _half_log(both), 0)
+    # Both diverge from their mean: Σ D(x, (x + z)/2) + D(z, (x + z)/2), in which nothing cancels.
+    means = np.atleast_2d(both) / 2
+    parts = [entry_divergences(np.atleast_2d(rows), means) for rows in (first, second)]
+    return (parts[0] + parts[1]).reshape(first.shape)
+
+
+def entry_divergences(rows: Array, points: Array) -> Array:
+    """Return ``x log(x/z) - x + z`` of all entries of dense rows and points, or one point."""
+    terms = np.empty(rows.shape)
+    i_divergences(np.ascontiguousarray(rows), np.ascontiguousarray(points), terms)
+    return terms
+
+
+def log_ratio(points: Array, origin: Array) -> Array:
+    """Return ``log(z / o)`` with all digits where z and o are near each other."""
+    away = (points - origin) / origin
+    near = np.abs(away) < 0.5
+    return np.where(near, np.log1p(np.where(near, away, 0)), np.log(points / origin))
 
 
 def _mapped(rows: Any, function: Any) -> Any:
@@ -188,4 +253,5 @@ class DivergenceDistances:
         )
 
     def _of(self, rows: Any) -> Array:
+        rows = rows.astype(np.float64, copy=False)
         return self.divergence.costs(rows, self.centers, self.weights)

@@ -27,8 +27,11 @@ from sidelight._kernels.cluster.metric import add_rows, add_sparse_rows
 from sidelight._typing import Array
 from sidelight.cluster.metric_kmeans._divergences import (
     Cosine,
+    DivergenceDistances,
     KullbackLeibler,
     entropies,
+    entry_divergences,
+    log_ratio,
     mean_divergences,
     weighted_squares,
 )
@@ -91,9 +94,16 @@ class CountWeightStep:
     """Weights for the I-divergence."""
 
     def __init__(
-        self, source: RowSource, points: Any, must_link: Array, cannot_link: Array, strength: float
+        self,
+        source: RowSource,
+        points: Any,
+        must_link: Array,
+        cannot_link: Array,
+        strength: float,
+        divergence: KullbackLeibler,
     ) -> None:
         d = source.n_features
+        origin = self._origin = divergence.origin
         self._must = mean_divergences(*(points[end] for end in must_link.T))
         self._cannot = mean_divergences(*(points[end] for end in cannot_link.T))
 
@@ -102,8 +112,9 @@ class CountWeightStep:
             lengths = np.empty(block.shape[0])
             for tile in tiles(len(lengths)):
                 rows = block[tile].astype(np.float64)
-                own += np.asarray(entropies(rows).sum(axis=0)).ravel()
-                total += np.asarray(rows.sum(axis=0)).ravel()
+                terms = entropies(rows) if origin is None else entry_divergences(rows, origin[None])
+                own += np.asarray(terms.sum(axis=0)).ravel()
+                total += np.asarray(divergence.offsets(rows).sum(axis=0)).ravel()
                 lengths[tile] = np.asarray(rows.sum(axis=1)).ravel()
             return (own, total), (lengths,)
 
@@ -116,12 +127,17 @@ class CountWeightStep:
         self.largest = min(float(np.sort(lengths)[-2:].sum() * np.log(2)), bound)
         self._scale = self.largest / bound if bound > 0 else 1.0
         everything = total[None], np.array([source.n_rows])
-        mean = KullbackLeibler().center(*everything, np.ones(d), np.zeros((1, d)))
+        mean = divergence.center(*everything, np.ones(d), np.zeros((1, d)))
         self.kappa = strength * float(np.mean(self._coefficients(*everything, mean)))
 
     def _coefficients(self, sums: Array, sizes: Array, centers: Array) -> Array:
-        """Divergence of the rows from their centers by feature."""
-        return self._own - np.sum(sums * np.log(centers), axis=0) + sizes @ centers
+        """Divergence of the rows from their centers by feature; ``sums`` are of offsets."""
+        if self._origin is None:
+            return self._own - np.sum(sums * np.log(centers), axis=0) + sizes @ centers
+        away = entry_divergences(np.broadcast_to(self._origin, centers.shape), centers)
+        crossed = np.sum(sums * log_ratio(centers, self._origin), axis=0)
+        slope: Array = self._own + sizes @ away - crossed
+        return np.maximum(slope, 0)
 
     def prices(self, weights: Array) -> tuple[Array, Array]:
         """Return φ of the must-links and the scaled ``φ_max - φ`` of the cannot-links."""
@@ -155,6 +171,7 @@ class DirectionWeightStep:
         self, source: RowSource, points: Any, must_link: Array, cannot_link: Array, strength: float
     ) -> None:
         self._source, self._ends = source, (must_link, cannot_link)
+        self._points = points
         self._squares = points.multiply(points) if sparse.issparse(points) else points * points
         self._must, self._cannot = (
             _products(*(points[end] for end in ends.T)) for ends in self._ends
@@ -167,20 +184,31 @@ class DirectionWeightStep:
         (total, negative), _ = source.map_reduce(add)
         # Rows of a cosine of at least 0 are at most 1 apart.
         self.largest = 2.0 if negative else 1.0
-        self.kappa = COSINE_SHARE * strength * float(source.n_rows - np.linalg.norm(total))
+        self.kappa = COSINE_SHARE * strength * _away_from(source, total)
 
     def prices(self, weights: Array) -> tuple[Array, Array]:
         """Return φ of the must-links and ``φ_max - φ`` of the cannot-links."""
-        must, cannot = self._cosines(weights)
-        return 1 - must, np.maximum(self.largest - 1 + cannot, 0)
+        must, cannot = self._divergences(weights)
+        return must, np.maximum(self.largest - cannot, 0)
 
-    def _cosines(self, weights: Array) -> tuple[Array, Array]:
+    def _divergences(self, weights: Array) -> tuple[Array, Array]:
+        """Return ``1 - cos`` of all pairs."""
         lengths = self._lengths(weights)
         must, cannot = (
-            np.asarray(products @ weights).ravel() / np.prod(lengths[ends], axis=1)
+            self._between(products, ends, weights, lengths)
             for products, ends in zip((self._must, self._cannot), self._ends, strict=True)
         )
         return must, cannot
+
+    def _between(self, products: Any, ends: Array, weights: Array, lengths: Array) -> Array:
+        if sparse.issparse(products):
+            cosines = np.asarray(products @ weights).ravel() / np.prod(lengths[ends], axis=1)
+            return np.maximum(1 - cosines, 0)
+        found = np.empty(len(ends))
+        for tile in tiles(len(ends)):
+            one, other = (self._points[end] / lengths[end, None] for end in ends[tile].T)
+            found[tile] = (one - other) ** 2 @ weights / 2
+        return found
 
     def _lengths(self, weights: Array) -> Array:
         return np.sqrt(np.asarray(self._squares @ weights).ravel())
@@ -216,41 +244,53 @@ class DirectionWeightStep:
         """
         centers = sums.centers.astype(np.float64)
         units = centers / np.sqrt(weighted_squares(centers, weights))[:, None]
-        images, squares, cosines = self._row_sums(weights, units, sums.labels)
+        images, squares, cosines, total = self._row_sums(weights, units, sums.labels)
         slope = -np.sum(images * units, axis=0) + squares / 2 + cosines @ units**2 / 2
-        value = -float(cosines.sum())
+        value = float(total)
         lengths = self._lengths(weights)
-        for products, ends, factor, cos in zip(
+        for products, ends, factor, apart in zip(
             (self._must, self._cannot),
             self._ends,
             (-sums.must_link, sums.cannot_link),
-            self._cosines(weights),
+            self._divergences(weights),
             strict=True,
         ):
-            value += float(factor @ cos)
+            cos = 1 - apart
+            value -= float(factor @ apart)
             slope += np.asarray(products.T @ (factor / np.prod(lengths[ends], axis=1))).ravel()
             at_node = sum(np.bincount(end, factor * cos, minlength=len(lengths)) for end in ends.T)
             slope -= np.asarray(self._squares.T @ (at_node / lengths**2)).ravel() / 2
         slope -= self.kappa * (1 / weights - 1 / weights.mean())
         return value + self.prior(weights), weights * slope
 
-    def _row_sums(self, weights: Array, units: Array, labels: Array) -> tuple[Array, Array, Array]:
-        """``Σ x/‖x‖_A`` and ``Σ cos`` by cluster, and ``Σ cos x²/‖x‖²_A`` over all rows."""
+    def _row_sums(self, weights: Array, units: Array, labels: Array) -> tuple[Any, ...]:
+        """``Σ x/‖x‖_A``, ``Σ cos x²/‖x‖²_A``, ``Σ cos`` by cluster, and ``Σ (1 - cos)``."""
 
-        def add(block: Any, labels: Array) -> tuple[tuple[Array, Array, Array], tuple[()]]:
+        def add(block: Any, labels: Array) -> tuple[tuple[Any, ...], tuple[()]]:
             sums, squares = np.zeros(units.shape), np.zeros(units.shape[1])
-            cosines = np.zeros(len(units))
+            cosines, total = np.zeros(len(units)), 0.0
             for tile in tiles(block.shape[0]):
                 rows, label = block[tile].astype(np.float64), labels[tile]
                 shares = Cosine().shares(rows, weights)
-                cos = np.asarray(rows @ (weights * units).T)[np.arange(len(label)), label] * shares
+                costs = Cosine().costs(rows, units, weights)[np.arange(len(label)), label]
+                cos = 1 - costs
+                total += float(costs.sum())
                 add_weighted(rows, shares, label, sums)
                 cosines += np.bincount(label, cos, minlength=len(units))
                 second = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
                 squares += np.asarray(second.T @ (cos * shares**2)).ravel()
-            return (sums, squares, cosines), ()
+            return (sums, squares, cosines, total), ()
 
-        return self._source.map_reduce(add, aligned=(labels,))[0]  # type: ignore[return-value]
+        return self._source.map_reduce(add, aligned=(labels,))[0]
+
+
+def _away_from(source: RowSource, total: Array) -> float:
+    """Return ``Σ (1 - cos)`` of rows of unit length and the direction of their sum."""
+    length = float(np.linalg.norm(total))
+    if length < source.n_rows / 2:
+        return source.n_rows - length
+    center = total[None] / length
+    return float(DivergenceDistances(Cosine(), center, np.ones(len(total))).costs(source).sum())
 
 
 def _steepest(slope: Array) -> float:

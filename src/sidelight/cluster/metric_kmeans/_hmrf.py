@@ -74,6 +74,11 @@ class HMRFKMeans(_LearnedDistanceBase):
 
     Notes
     -----
+    Rows of a must-link component whose directions cancel (their sum is 0) cost 1 each on average
+    whatever the center; a center of such rows alone keeps the direction that it had. All sums are
+    in float64, and no divergence of dense rows is a difference of large numbers, so that rows that
+    are almost the same are told apart.
+
     Basu, Bilenko, Mooney (2004), A probabilistic framework for semi-supervised clustering. The
     normalizer of the random field is dropped, as in the paper; what is minimized is this ``J``.
     The prior of the weights is ``κ Σ_m (a_m²/2 - log a_m)`` for ``"kl"`` (Rayleigh; its weight step
@@ -115,6 +120,7 @@ class HMRFKMeans(_LearnedDistanceBase):
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         source, known = self._validate_fit(X, y, constraints)
         self.penalty_ = self._factor
+        self._dtype = source.dtype  # of the centers, which are in float64 until the end
         divergence = self._divergence()
         if divergence is None:
             return self._fit_metric(self._euclidean_problem(source, known), source, known)
@@ -164,6 +170,7 @@ class HMRFKMeans(_LearnedDistanceBase):
 
     def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
         super()._set_fitted_attributes(result, constraints)
+        self.cluster_centers_ = self.cluster_centers_.astype(self._dtype, copy=False)
         found = result.parameters
         self.metrics_ = found.metrics.values[0] if self.divergence == "euclidean" else found.weights
         return self
