@@ -33,6 +33,8 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
 
     Constraints spread from their rows to similar ones, and the similarities of the edges rise or
     fall with them: exhaustive and efficient constraint propagation, E2CP (Lu, Ip 2010).
+    Few pairs can mislead where the graph says little: on ionosphere 50 pairs gave an agreement of
+    -.05 on rows that none of them mentions, where no knowledge has .08 and 800 pairs .63.
     Read more in the :doc:`user guide </cluster/spectral>`.
 
     Parameters
