@@ -89,7 +89,7 @@ def find_id_column(
             return first, "first column, which has no name,"
         column = raw.column(first)
         if is_text(column) and all_different(column):
-            return first, f"first column {first!r}, in which no text occurs twice,"
+            return first, f"first column {first!r}, in which no value occurs twice,"
     for name in free:
         if sounds_like_ids(name) and _names_each_row(raw.column(name)):
             return name, f"column {name!r}, in which no value occurs twice,"
