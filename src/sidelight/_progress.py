@@ -67,6 +67,15 @@ def progress(*, show: bool = True, keep_best: bool = False) -> Iterator[None]:
         _settings.reset(token)
 
 
+@contextlib.contextmanager
+def shown(verbose: int | bool) -> Iterator[None]:
+    """Show what runs inside the block if ``verbose`` says so, else as :func:`progress` asks."""
+    settings = _settings.get()
+    show = bool(verbose) or (settings is not None and settings.show)
+    with progress(show=show, keep_best=settings is not None and settings.keep_best):
+        yield
+
+
 class FitProgress:
     """One running fit; see :func:`fit_progress`."""
 
@@ -141,3 +150,10 @@ def fit_progress(
     step is done; ``interrupted`` tells, and the code behind the block uses the best state so far.
     """
     return FitProgress(description, total, verbose)
+
+
+def stage_progress(description: str, total: int | None = None) -> FitProgress:
+    """Follow a stage of a fit of which nothing can be kept when it is interrupted."""
+    stage = FitProgress(description, total, verbose=0)
+    stage._keep_best = False
+    return stage

@@ -11,6 +11,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from sidelight._fit.moments import point_among, relative_to
+from sidelight._progress import stage_progress
 from sidelight._typing import Array
 from sidelight.engine import as_rows, get_threads
 from sidelight.exceptions import SidelightError
@@ -22,6 +23,9 @@ MOST_ROWS = 15_000
 
 #: Similarities below this are none (Verbeek 2004, section 2.1.3).
 NO_SIMILARITY = 1e-6
+
+#: Rows whose neighbors are searched for at a time, between which Ctrl-C is heard.
+QUERY_ROWS = 10_000
 
 #: Neighbor whose distance is the scale of a row (Zelnik-Manor, Perona 2004).
 SCALE_NEIGHBOR = 7
@@ -146,8 +150,27 @@ def _nearest(rows: Any, weights: str, wanted: int, new: Any = None) -> tuple[Arr
     if metric == "euclidean":
         rows, new = _near_origin(rows, new)
     search = NearestNeighbors(n_neighbors=wanted, metric=metric, n_jobs=get_threads()).fit(rows)
-    distances, neighbors = search.kneighbors() if new is None else search.kneighbors(new)
-    return np.asarray(distances, np.float64), np.asarray(neighbors)
+    looking, n = (rows, rows.shape[0]) if new is None else (new, new.shape[0])
+    found = []
+    with stage_progress("Nearest neighbors", -(-n // QUERY_ROWS)) as progress:
+        for first in range(0, n, QUERY_ROWS):
+            block = looking[first : first + QUERY_ROWS]
+            if new is None:
+                distances, neighbors = search.kneighbors(block, wanted + 1)
+                found.append(_without_itself(distances, neighbors, first))
+            else:
+                found.append(search.kneighbors(block))
+            progress.step()
+    distances, neighbors = (np.concatenate(part) for part in zip(*found, strict=True))
+    return np.asarray(distances, np.float64), neighbors
+
+
+def _without_itself(distances: Array, neighbors: Array, first: int) -> tuple[Array, Array]:
+    """Leave out every row itself, and where others like it have crowded it out the nearest."""
+    n, wanted = len(neighbors), neighbors.shape[1] - 1
+    kept = neighbors != np.arange(first, first + n)[:, None]
+    kept[kept.all(axis=1), 0] = False
+    return distances[kept].reshape(n, wanted), neighbors[kept].reshape(n, wanted)
 
 
 def _near_origin(rows: Any, new: Any = None) -> tuple[Any, Any]:

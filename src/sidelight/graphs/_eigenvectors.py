@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 from sklearn.exceptions import ConvergenceWarning
 
+from sidelight._progress import stage_progress
 from sidelight._typing import Array
 from sidelight.engine._threads import one_thread_blas
 from sidelight.graphs._laplacian import degrees, laplacian
@@ -138,7 +140,8 @@ def _smallest(
         if similar.nnz < np.iinfo(np.int32).max:  # half the memory to read in every product
             similar.indices = similar.indices.astype(np.int32)
             similar.indptr = similar.indptr.astype(np.int32)
-        values, vectors = _lanczos(similar, known, k, random_state, tol, flat)
+        with stage_progress("Eigenvectors") as progress:
+            values, vectors = _lanczos(similar, known, k, random_state, tol, flat, progress.step)
     return 1.0 - values, vectors
 
 
@@ -149,12 +152,14 @@ def _lanczos(
     random_state: np.random.RandomState,
     tol: float,
     flat: Array | None,
+    step: Callable[[], None],
 ) -> tuple[Array, Array]:
     """Largest eigenvalues of the normalized graph beside the known vectors, descending."""
     n = similar.shape[0]
 
     def apply(x: Array) -> Array:
         # All eigenvalues are raised by 1, so that the known vectors sink to the bottom.
+        step()
         x = x.reshape(n, -1)
         raised = similar @ x
         raised += x
@@ -176,7 +181,9 @@ def _lanczos(
             tol=tol,
         )
     except ArpackNoConvergence:
-        values, vectors = _where_lanczos_is_slow(similar, known, k, start, tol, random_state, flat)
+        values, vectors = _where_lanczos_is_slow(
+            similar, known, k, start, tol, random_state, flat, step
+        )
     order = np.argsort(-values, kind="stable")
     return values[order] - 1.0, vectors[:, order]
 
@@ -195,6 +202,7 @@ def _where_lanczos_is_slow(
     tol: float,
     random_state: np.random.RandomState,
     flat: Array | None,
+    step: Callable[[], None],
 ) -> tuple[Array, Array]:
     """Eigenvalues that lie close together, raised by 1, as in graphs of rows of two dimensions."""
     n = similar.shape[0]
@@ -213,11 +221,17 @@ def _where_lanczos_is_slow(
     if multigrid is not None:
         preconditioner, coarse = multigrid
         guess[:, : coarse.shape[1]] = coarse
+
+    def apply(x: Array) -> Array:
+        step()
+        return np.asarray(matrix @ x)
+
+    operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
     beside = known if known.shape[1] else None  # SciPy before 1.14 stumbles over no columns
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the residual is looked at below
         values, vectors = lobpcg(
-            matrix, guess, M=preconditioner, Y=beside, largest=False, tol=1e-5, maxiter=200
+            operator, guess, M=preconditioner, Y=beside, largest=False, tol=1e-5, maxiter=200
         )
     order = np.argsort(values, kind="stable")[:k]
     values, vectors = values[order], vectors[:, order]

@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import Count, Seed, estimator
+from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
 from sidelight._typing import Array
 from sidelight.base import Clusterer
 from sidelight.cluster.kmeans._kmeans import KMeans
@@ -112,6 +112,7 @@ class _SpectralBase(Clusterer):
     n_neighbors: Count = 10
     sigma: Any = None
     n_init: Count = 10
+    verbose: Verbosity = 0
     random_state: Seed = None
 
     mutual = False

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sidelight._fit.parameters import Count, FinitePositive, estimator
+from sidelight._progress import shown
 from sidelight._typing import Array
 from sidelight.base import CLUSTERER_ATTRIBUTES
 from sidelight.cluster.spectral._base import EIGEN_TOL, Embedding, _SpectralBase, n_distinct
@@ -73,23 +74,24 @@ class _ConstrainedSpectral(_SpectralBase):
         rows, known = self._validate_fit_in_memory(X, y, constraints)
         rng = check_random_state(self.random_state)
         k = int(self.n_clusters)
-        W, self._similarity = self._build_graph(rows, known, self.sigma)
-        self._warn_of_parts(W, k, known)
-        distinct = k if self._similarity is None else n_distinct(rows, k)
-        if len(known.mentioned):
-            found = self._embed(W, known, distinct, rng)
-        else:
-            found = plain_embedding(W, distinct, rng)
-        self.eigenvalues_ = found.eigenvalues
-        self.embedding_ = found.vectors.astype(rows.dtype, copy=False)
-        if found.graph is not None:
-            labels = self._label_by_cut(found, found.vectors.shape[1], rng)
-        else:
-            assert found.extension is not None
-            self._extension, self._unit = found.extension, found.unit
-            labels, self._centers = self._label_constrained(found, distinct, known, rng)
-            labels = self._attach(labels, self._similarity)
-        return self._set_fitted_attributes(W, labels, known, k)
+        with shown(self.verbose):
+            W, self._similarity = self._build_graph(rows, known, self.sigma)
+            self._warn_of_parts(W, k, known)
+            distinct = k if self._similarity is None else n_distinct(rows, k)
+            if len(known.mentioned):
+                found = self._embed(W, known, distinct, rng)
+            else:
+                found = plain_embedding(W, distinct, rng)
+            self.eigenvalues_ = found.eigenvalues
+            self.embedding_ = found.vectors.astype(rows.dtype, copy=False)
+            if found.graph is not None:
+                labels = self._label_by_cut(found, found.vectors.shape[1], rng)
+            else:
+                assert found.extension is not None
+                self._extension, self._unit = found.extension, found.unit
+                labels, self._centers = self._label_constrained(found, distinct, known, rng)
+                labels = self._attach(labels, self._similarity)
+            return self._set_fitted_attributes(W, labels, known, k)
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState

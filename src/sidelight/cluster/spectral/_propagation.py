@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.parameters import Interval, estimator
+from sidelight._progress import stage_progress
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import Embedding
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
@@ -88,13 +89,12 @@ def propagate(
     if not len(rows):
         return W
     similar = normalized_graph(W)
-    G = sparse.hstack(
-        [
-            spread_columns(similar, rows[first : first + COLUMNS], alpha)
-            for first in range(0, len(rows), COLUMNS)
-        ],
-        format="csr",
-    )
+    columns = []
+    with stage_progress("Constraints spread", -(-len(rows) // COLUMNS)) as progress:
+        for first in range(0, len(rows), COLUMNS):
+            columns.append(spread_columns(similar, rows[first : first + COLUMNS], alpha))
+            progress.step()
+    G = sparse.hstack(columns, format="csr")
     weighted = sparse.csr_array(G @ sparse.csr_array(Z[rows][:, rows]))
     edges = sparse.coo_array(W + abs(Z))
     first, second = edges.coords

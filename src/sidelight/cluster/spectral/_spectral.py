@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from sidelight._fit.lowest import is_lower
 from sidelight._fit.parameters import ArrayLike, Count, FinitePositive, NonNegative, estimator
+from sidelight._progress import shown
 from sidelight._typing import Array
 from sidelight.cluster.spectral._base import (
     EIGEN_TOL,
@@ -165,30 +166,31 @@ class SpectralClustering(_SpectralBase):
         rows, known = self._validate_fit_in_memory(X, None, constraints)
         rng = check_random_state(self.random_state)
         self.search_: dict[str, Array] = {}
-        if self.graph == "landmarks":
-            return self._fit_landmarks(rows, known, rng)
-        W, self._similarity = self._with_sigma(rows, known, rng)
-        self.sigma_ = np.nan if self._similarity is None else self._similarity.sigma
-        fixed = not isinstance(self.n_clusters, str)
-        most = int(self.n_clusters) if fixed else min(int(self.max_clusters) + 1, rows.shape[0])
-        tol = GAP_TOL if self.n_clusters == "eigengap" else EIGEN_TOL
-        self.spectrum_, vectors = smooth_eigenvectors(
-            W, most, random_state=rng, tol=tol, normalized=self._normalized
-        )
-        asked = k = most if fixed else self._number(W, vectors)
-        self._warn_of_parts(W, k, known)
-        if self._similarity is not None:
-            k = n_distinct(rows, k)
-        self.eigenvalues_, vectors = self.spectrum_[:k], vectors[:, :k]
-        self.embedding_ = vectors.astype(rows.dtype, copy=False)
-        if self.partition == "recursive":
-            limit = np.inf if self.max_cost is None else float(self.max_cost)
-            labels, self.splits_ = recursive_labels(W, k, self.objective, rng, limit)
-            asked = asked if self.max_cost is None else min(asked, len(self.splits_) + 1)
-        else:
-            found = self._embedding(W, self.eigenvalues_, vectors)
-            labels = self._label_by_cut(found, k, rng)
-        return self._set_fitted_attributes(W, labels, known, asked)
+        with shown(self.verbose):
+            if self.graph == "landmarks":
+                return self._fit_landmarks(rows, known, rng)
+            W, self._similarity = self._with_sigma(rows, known, rng)
+            self.sigma_ = np.nan if self._similarity is None else self._similarity.sigma
+            fixed = not isinstance(self.n_clusters, str)
+            most = int(self.n_clusters) if fixed else min(int(self.max_clusters) + 1, rows.shape[0])
+            tol = GAP_TOL if self.n_clusters == "eigengap" else EIGEN_TOL
+            self.spectrum_, vectors = smooth_eigenvectors(
+                W, most, random_state=rng, tol=tol, normalized=self._normalized
+            )
+            asked = k = most if fixed else self._number(W, vectors)
+            self._warn_of_parts(W, k, known)
+            if self._similarity is not None:
+                k = n_distinct(rows, k)
+            self.eigenvalues_, vectors = self.spectrum_[:k], vectors[:, :k]
+            self.embedding_ = vectors.astype(rows.dtype, copy=False)
+            if self.partition == "recursive":
+                limit = np.inf if self.max_cost is None else float(self.max_cost)
+                labels, self.splits_ = recursive_labels(W, k, self.objective, rng, limit)
+                asked = asked if self.max_cost is None else min(asked, len(self.splits_) + 1)
+            else:
+                found = self._embedding(W, self.eigenvalues_, vectors)
+                labels = self._label_by_cut(found, k, rng)
+            return self._set_fitted_attributes(W, labels, known, asked)
 
     def _embedding(self, W: sparse.csr_array, values: Array, vectors: Array) -> Embedding:
         if not self._normalized:
