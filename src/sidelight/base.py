@@ -36,11 +36,12 @@ from sidelight._fit.parameters import check_parameters
 from sidelight._fit.restarts import Result, Run, best_restart
 from sidelight._fit.summary import summarize
 from sidelight._typing import Array
+from sidelight._words import listed
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import align, check_one_index, warn_of_positions
 from sidelight.constraints.algebra._cluster_names import name_clusters
 from sidelight.engine import RowSource, as_rows
-from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
 from sidelight.tags import SOFT_TAGS, MethodTags
 
 Rows: TypeAlias = Array | sparse.csr_matrix | sparse.csr_array | RowSource
@@ -67,6 +68,12 @@ class ConstrainedEstimator(BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         complete(cls, "Attributes", cls._common_attributes)
+
+    #: Kinds of knowledge that count beside labels only, such as must-links that pass them on.
+    _with_labels: ClassVar[tuple[str, ...]] = ()
+
+    #: Sentence that names a method for knowledge that this one does not use.
+    _uses_pairs: ClassVar[str] = ""
 
     #: Tags of the method itself (:func:`sidelight.tags.own_tags`).
     _own_tags: ClassVar[dict[str, Any]] = {}
@@ -152,6 +159,7 @@ class ConstrainedEstimator(BaseEstimator):
             if self._is_clusterer and isinstance(getattr(self, name, None), Integral):
                 check_n_clusters(getattr(self, name), n_samples, name=name)
         known = self._check_constraints(constraints, y, n_samples, X)
+        self._tell_of_unused(known)
         tags = self.__sidelight_tags__()
         soft = tags.enforcement in ("soft", "start")
         if soft and tags.kind != "selector":  # scores average over all pairs
@@ -260,6 +268,38 @@ class ConstrainedEstimator(BaseEstimator):
             )
             return known
         return known | stated
+
+    def _tell_of_unused(self, known: Constraints) -> None:
+        """Tell about kinds of knowledge, and weights of pairs, that the method has no use for."""
+        tags = self.__sidelight_tags__()
+        used = {*tags.knowledge, *self._with_labels}
+        given = [kind.replace("_", "-") for kind, number in known.counts.items() if number]
+        unused = [_plural(kind) for kind in given if kind not in used]
+        if unused:
+            counted = "; n_violations_ counts those that it violates" * self._is_clusterer
+            instead = f" {self._uses_pairs}" if self._uses_pairs else ""
+            warnings.warn(
+                f"{type(self).__name__} does not use {listed(unused)}: its result is the same "
+                f"without them{counted}.{instead}",
+                UnusedKnowledge,
+                stacklevel=6,
+            )
+        weights = {
+            "must-link": known.must_link_weight,
+            "cannot-link": known.cannot_link_weight,
+        }
+        alike = [
+            _plural(kind)
+            for kind, weight in weights.items()
+            if kind in used and kind not in (tags.weights or ()) and np.any(weight != 1)
+        ]
+        if alike:
+            warnings.warn(
+                f"{type(self).__name__} does not use the weights of {listed(alike)}: each counts "
+                "as much as any other.",
+                UnusedKnowledge,
+                stacklevel=6,
+            )
 
     def _warn_of_contradictions(self, constraints: Constraints) -> None:
         """Tell about contradictions that a soft method will have to leave violated."""
@@ -418,6 +458,10 @@ class LinearTransformer(ClassNamePrefixFeaturesOutMixin, Transformer):
     def _transform(self, rows: Any) -> Array:
         centered = rows - self.mean_ if hasattr(self, "mean_") else rows
         return np.asarray(centered @ self.components_.T.astype(rows.dtype, copy=False))
+
+
+def _plural(kind: str) -> str:
+    return kind if kind.endswith("s") else f"{kind}s"
 
 
 def _not_defined(estimator: object, method: str) -> NoReturn:

@@ -102,6 +102,10 @@ class ConstraintWarning(UserWarning):
     """Some constraints were ignored or changed; the message says which."""
 
 
+class UnusedKnowledge(ConstraintWarning):
+    """A method has no use for some of what is known; the message names the kinds."""
+
+
 def _rebuild(kind: type[SidelightError], message: str, facts: dict[str, Any]) -> SidelightError:
     """Unpickle an error whose constructor takes keyword arguments."""
     return kind(message, **facts)

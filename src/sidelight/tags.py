@@ -123,6 +123,8 @@ class MethodTags:
         Whether rows may live on disk (:func:`sidelight.engine.open_rows`).
     missing : bool
         Whether NaN stands for a missing value, which the method models.
+    weights : tuple of str
+        Kinds of pairs whose weights count; by default all that it uses, where they may be violated.
     """
 
     summary: str
@@ -136,6 +138,7 @@ class MethodTags:
     sparse: bool = False
     out_of_core: bool = False
     missing: bool = False
+    weights: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         unknown = set(self.knowledge) - set(KNOWLEDGE)
@@ -143,6 +146,9 @@ class MethodTags:
             raise ValueError(f"unknown kinds of side information: {sorted(unknown)}")
         if self.kind not in KINDS:
             raise ValueError(f"unknown kind of estimator {self.kind!r}; KINDS has {list(KINDS)}")
+        if self.weights is None:
+            pairs = tuple(kind for kind in ("must-link", "cannot-link") if kind in self.knowledge)
+            object.__setattr__(self, "weights", pairs if self.enforcement == "soft" else ())
         if self.kind != "clusterer":
             object.__setattr__(self, "needs_n_clusters", False)
 

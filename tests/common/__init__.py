@@ -8,6 +8,7 @@ import pytest
 
 pytest.register_assert_rewrite(
     "tests.common.estimator",
+    "tests.common.knowledge",
     "tests.common.clusterer",
     "tests.common.transformer",
     "tests.common.selector",

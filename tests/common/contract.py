@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.common import clusterer, estimator, selector, transformer
+from tests.common import clusterer, estimator, knowledge, selector, transformer
 
 from sidelight.catalog import Method
 
@@ -17,9 +17,9 @@ Check = Callable[[Method], None]
 
 #: Kind of estimator, out of ``sidelight.tags.KINDS``, to the modules with its checks.
 KINDS: dict[str, tuple[Any, ...]] = {
-    "clusterer": (estimator, clusterer),
-    "transformer": (estimator, transformer),
-    "selector": (estimator, transformer, selector),
+    "clusterer": (estimator, knowledge, clusterer),
+    "transformer": (estimator, knowledge, transformer),
+    "selector": (estimator, knowledge, transformer, selector),
 }
 
 

@@ -191,3 +191,38 @@ def test_picture_of_the_ranking(iris):
     ax = FisherScore().fit(apart, y).plot_ranking()
     ax.figure.canvas.draw()
     assert len(ax.patches) == 6
+
+
+def test_groups_are_all_their_pairs(iris):
+    X, y = iris
+    groups = np.where(np.arange(150) % 5 == 0, (y * 7 + np.arange(150)) % 11, -1)
+    i, j = np.triu_indices(150, 1)
+    same = (groups[i] == groups[j]) & (groups[i] >= 0)
+    apart = Constraints.sample(y, 40, random_state=0).cannot_link
+    explicit = Constraints(np.column_stack([i, j])[same], apart, n_samples=150)
+    known = Constraints(cannot_link=apart, groups=groups)
+    for method in ("ratio", "difference", "laplacian*constraint", "locality"):
+        by_groups = ConstraintScore(method=method).fit(X, constraints=known).scores_
+        by_pairs = ConstraintScore(method=method).fit(X, constraints=explicit).scores_
+        np.testing.assert_allclose(by_groups, by_pairs, rtol=1e-9)
+    by_groups = LaplacianScore().fit(X, constraints=known).scores_
+    np.testing.assert_allclose(by_groups, LaplacianScore().fit(X, constraints=explicit).scores_)
+
+
+def test_labels_edit_the_graph_of_laplacian_scores(iris):
+    X, y = iris
+    partial = np.where(np.arange(150) % 3 == 0, y, -1)
+    known = np.flatnonzero(partial >= 0)
+    pairs = all_pairs(y[known])
+    explicit = Constraints(known[pairs.must_link], known[pairs.cannot_link], n_samples=150)
+    by_labels = LaplacianScore().fit(X, partial).scores_
+    np.testing.assert_allclose(by_labels, LaplacianScore().fit(X, constraints=explicit).scores_)
+    assert not np.allclose(by_labels, LaplacianScore().fit(X).scores_)
+
+
+def test_the_weight_of_a_must_link_is_that_of_its_edge(iris):
+    X, _ = iris
+    known = Constraints([(0, 1), (0, 60)], must_link_weight=[3.0, 0.5], n_samples=150)
+    W = edit_graph(neighbor_graph(X, 5), known).toarray()
+    assert W[0, 1] == W[1, 0] == 3.0
+    assert W[0, 60] == 0.5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -18,6 +20,7 @@ from sidelight._kernels.feature_selection.online import (
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.feature_selection import OnlineConstraintSelector
+from sidelight.feature_selection._online import _evenly_mixed
 
 GROUPS = np.array([0, 0, 1, 1])
 
@@ -35,8 +38,8 @@ def stream(deltas, signs, dual, group, *, mu=1.0, step=0.5, threshold=1.0):
     k = int(group.max()) + 1
     return update_by_pairs(
         rows.data, rows.indices, rows.indptr, pairs, np.asarray(signs, float),
-        np.arange(len(deltas)), 1.0, group, dual, np.zeros(k), np.zeros(k + 1), mu, step,
-        threshold, 0.0,
+        np.ones(len(deltas)), np.arange(len(deltas)), 1.0, group, dual, np.zeros(k),
+        np.zeros(k + 1), mu, step, threshold, 0.0,
     )  # fmt: skip
 
 
@@ -73,8 +76,8 @@ def printed_stream(deltas, signs, direction, share, group, *, mu=1.0, step=0.5, 
     starts = np.concatenate([[0], np.cumsum(np.bincount(group))])
     return update_as_published(
         rows.data, rows.indices, rows.indptr, pairs, np.asarray(signs, float),
-        np.arange(len(deltas)), 1.0, group, members, starts, direction, share, mu, step,
-        threshold, 0.0,
+        np.ones(len(deltas)), np.arange(len(deltas)), 1.0, group, members, starts, direction,
+        share, mu, step, threshold, 0.0,
     )  # fmt: skip
 
 
@@ -415,3 +418,35 @@ def test_bad_input(counts):
     uneven = Constraints(together, [(0, 200)], n_samples=300)
     with pytest.warns(ConstraintWarning, match=r"50 must-links for 1 cannot-links"):
         OnlineConstraintSelector().fit(X, constraints=uneven)
+
+
+def test_a_weight_is_a_factor_of_the_step():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4))
+    pairs = np.arange(30).reshape(15, 2)
+    weight = rng.uniform(0.5, 2.0, 15)
+    for variant in ("dual", "published"):
+        settings = {"variant": variant, "threshold": 0.5, "mu": 2.0, "step": 0.3}
+        known = Constraints(
+            pairs[:5],
+            pairs[5:],
+            must_link_weight=weight[:5],
+            cannot_link_weight=weight[5:],
+            n_samples=30,
+        )
+        whole = OnlineConstraintSelector(**settings).partial_fit(X, constraints=known)
+        # The same pairs one by one in the same order, each with a step of its own.
+        parts = OnlineConstraintSelector(**settings)
+        parts._reset(*parts._pairs(X, None, known, reset=True))
+        for place in _evenly_mixed(5, 10):
+            kind = "must_link" if place < 5 else "cannot_link"
+            parts.step_ = 0.3 * weight[place]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConstraintWarning)  # no feature has a weight yet
+                parts.partial_fit(
+                    X, constraints=Constraints(**{kind: pairs[[place]]}, n_samples=30)
+                )
+        np.testing.assert_allclose(parts.scores_, whole.scores_, rtol=1e-9)
+        plain = OnlineConstraintSelector(**settings)
+        plain.partial_fit(X, constraints=Constraints(pairs[:5], pairs[5:], n_samples=30))
+        assert not np.allclose(plain.scores_, whole.scores_)

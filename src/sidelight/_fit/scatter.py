@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
-from sidelight.constraints import Constraints
+from sidelight.constraints import Constraints, without_weights
 
 #: Pairs whose differences are formed at a time.
 PAIR_BLOCK = 4096
@@ -63,17 +63,11 @@ def chunklet_weights(known: Constraints, component: Array) -> Array:
 
 def conflict_weights(known: Constraints) -> Array:
     """Mean weight of what keeps the components of each conflict apart: links, or classes by 1."""
-    total = known.closure(on_contradiction="keep").conflict_weight
-    if np.all(known.cannot_link_weight == 1):
-        return np.ones(len(total))
-    plain = Constraints(
-        known.must_link,
-        known.cannot_link,
-        labels=known.labels,
-        groups=known.groups,
-        n_samples=known.n_samples,
+    total, count = (
+        stated.closure(on_contradiction="keep").conflict_weight
+        for stated in (known, without_weights(known))
     )
-    return np.asarray(total / plain.closure(on_contradiction="keep").conflict_weight)
+    return np.asarray(total / count)
 
 
 def group_means(rows: Array, group: Array) -> Array:

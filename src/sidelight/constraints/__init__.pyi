@@ -1,6 +1,7 @@
 from ._constraints import Constraints as Constraints
 from ._pairs import Pairs as Pairs
 from ._pairs import known_pairs as known_pairs
+from ._pairs import without_weights as without_weights
 from ._quality import Quality as Quality
 from ._sizes import SizeBounds as SizeBounds
 from .algebra import *

@@ -8,6 +8,8 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.constraints._constraints import Constraints
+from sidelight.constraints.algebra._canonical import StatedPairs
+from sidelight.constraints.algebra._operations import statements_of
 
 #: Labels and groups give at most about this many pairs of each kind.
 MOST_PAIRS = 50_000
@@ -69,6 +71,23 @@ def known_pairs(known: Constraints) -> Pairs:
         apart=parted,
         apart_weight=_weights(known.cannot_link_weight, len(parted)),
     )
+
+
+def without_weights(known: Constraints) -> Constraints:
+    """The same statements, all pairs of weight 1.
+
+    Examples
+    --------
+    >>> from sidelight import Constraints
+    >>> from sidelight.constraints import without_weights
+    >>> without_weights(Constraints([(0, 1)], must_link_weight=3, n_samples=2)).must_link_weight
+    array([1.])
+    """
+    if np.all(known.must_link_weight == 1) and np.all(known.cannot_link_weight == 1):
+        return known
+    must_link, cannot_link = StatedPairs(known.must_link), StatedPairs(known.cannot_link)
+    stated = statements_of(known)._replace(must_link=must_link, cannot_link=cannot_link)
+    return known._derive(stated)
 
 
 def _weights(stated: Array, total: int) -> Array:

@@ -113,6 +113,7 @@ class FisherScore(_Filter):
 
     _larger_is_better = True
     _needs_knowledge = True
+    _with_labels = ("must-link", "groups")
 
     _own_tags = own_tags(
         summary="features that tell known classes apart",
@@ -130,8 +131,9 @@ class LaplacianScore(_Filter):
     """Keeps the features that vary little between neighbors and much otherwise.
 
     ``LS_r = f̃'Lf̃ / f̃'Df̃`` with ``f̃ = f - Σ d_i f_i / Σ d_i`` on a graph of nearest neighbors
-    (He, Cai, Niyogi 2005; Hamad, part 3). Must-linked rows are joined with weight 1, cannot-linked
-    ones are not joined. Read more in the :doc:`user guide </feature_selection/index>`.
+    (He, Cai, Niyogi 2005; Hamad, part 3). Must-linked rows, and those of a class or group, are
+    joined by the weight of the pair (1 by default); cannot-linked ones, and those of two classes,
+    are not joined. Read more in the :doc:`user guide </feature_selection/index>`.
 
     Parameters
     ----------
@@ -158,7 +160,7 @@ class LaplacianScore(_Filter):
 
     _own_tags = own_tags(
         summary="features that vary little between neighbors",
-        knowledge=("must-link", "cannot-link"),
+        weights=("must-link",),
         source="He, Cai, Niyogi 2005; Hamad, part 3",
         complexity="O(n log n d + n m d) time, O(n m) memory for m neighbors",
     )
@@ -187,8 +189,8 @@ class ConstraintScore(_Filter):
     - "locality": ``f'L^b f / f'L^w f``, the larger the better, where neighbors and (much more)
       must-linked rows are joined in ``w`` and cannot-linked ones in ``b``.
 
-    Known classes give all pairs of their rows, without forming them. Without any must-link the
-    variance of all rows takes the place of ``f'L^M f`` in the ratio. Read more in the
+    Known classes and groups give all pairs of their rows, without forming them. Without any
+    must-link the variance of all rows takes the place of ``f'L^M f`` in the ratio. Read more in the
     :doc:`user guide </feature_selection/index>`.
 
     Parameters
@@ -227,7 +229,6 @@ class ConstraintScore(_Filter):
 
     _own_tags = own_tags(
         summary="features in which must-links are short and cannot-links long",
-        knowledge=("must-link", "cannot-link", "labels"),
         source="Zhang, Chen, Zhou 2008; Kalakech et al. 2011; Hamad, part 3",
         complexity="O(m d) time for m pairs, O(d) memory",
     )
@@ -308,6 +309,7 @@ class GiniScore(_Filter):
     """
 
     _needs_knowledge = True
+    _with_labels = ("must-link", "groups")
 
     _: KW_ONLY
     min_df: Count = 1

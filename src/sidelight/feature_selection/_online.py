@@ -47,9 +47,10 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     A pair has the squared differences ``δ_j = (x_j - x'_j)²`` and the distance ``w·δ``; it is a
     mistake if must-linked rows are farther than ``b`` or cannot-linked ones nearer. Mirror descent
     on ``min_{w≥0} ‖w‖²_{1,2} + λ Σ_t max(0, 1 - y_t (b - w·δ_t))`` keeps a dual vector ``θ``: after
-    a mistake ``θ <- max(0, θ - λ y δ)``, and ``w^g = r_g θ^g`` with ``r = softmax(‖θ^g‖² / 2μ)``
-    over the groups (Mallapragada 2010, Algorithm 4, with ``θ`` as the state, which makes the
-    projection exact). Groups of one feature give the LASSO, one group the 2-norm, a diagonal POLA.
+    a mistake ``θ <- max(0, θ - λ c y δ)`` with the weight ``c`` of the pair, and
+    ``w^g = r_g θ^g`` with ``r = softmax(‖θ^g‖² / 2μ)`` over the groups (Mallapragada 2010,
+    Algorithm 4, with ``θ`` as the state, which makes the projection exact). Groups of one feature
+    give the LASSO, one group the 2-norm, a diagonal POLA.
     A feature is chosen while its ``θ`` is positive. :meth:`partial_fit` takes pairs once, both
     kinds evenly mixed.
 
@@ -212,7 +213,9 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     def _learn_from(self, rows: Any, pairs: Pairs, order: Array) -> None:
         sign = np.repeat([1.0, -1.0], [pairs.n_together, pairs.n_apart])
         places = np.concatenate([pairs.together, pairs.apart])
-        stream: Any = (rows.data, rows.indices, rows.indptr, places, sign, order, 1.0 / self.scale_)
+        weight = np.concatenate([pairs.together_weight, pairs.apart_weight])
+        shown: Any = (rows.data, rows.indices, rows.indptr, places, sign, weight)
+        stream: Any = (*shown, order, 1.0 / self.scale_)
         settings: Any = (float(self.mu), self.step_, self.threshold_, float(self.margin))
         if self.variant == "dual":
             state: Any = (self.groups_, self._dual, self._norms, self._powers)

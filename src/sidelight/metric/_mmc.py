@@ -85,7 +85,6 @@ class MMC(_MetricBase):
 
     _own_tags = own_tags(
         summary="distance in which must-links are short and cannot-links long",
-        knowledge=("must-link", "cannot-link", "labels"),
         source="Xing, Ng, Jordan, Russell 2002; Book 2009, section 1.2.2",
         complexity="O(m d² + d³) per iteration, O(m d + d²) memory for m pairs",
         monotone=True,

@@ -335,7 +335,7 @@ def test_equal_documents_cannot_be_told_apart() -> None:
     model = FeedbackClustering(random_state=0).fit(X)
     with pytest.warns(ConstraintWarning, match="same counts"):
         model.add_feedback("apart", [7, 4])
-    with pytest.warns(ConstraintWarning, match="labels and groups"):
+    with pytest.warns(ConstraintWarning, match="does not use groups"):
         model.fit(X, constraints=Constraints.from_groups([0, 0] + [-1] * (len(X) - 2)))
 
 

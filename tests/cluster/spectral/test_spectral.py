@@ -318,3 +318,12 @@ def test_few_landmarks_stand_for_many_rows_old_and_new():
     model = SpectralClustering(3, graph="landmarks", random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.98
     np.testing.assert_array_equal(model.predict(X[:100]), model.labels_[:100])
+
+
+@pytest.mark.parametrize("method", [SpectralClustering, SignedSpectralClustering])
+def test_a_width_that_nothing_uses_is_told(method):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    plain = method(2, weights="local", random_state=0).fit(X)
+    with pytest.warns(UserWarning, match=r"sigma=3.0 is not used.*weights='local'"):
+        told = method(2, weights="local", sigma=3.0, random_state=0).fit(X)
+    np.testing.assert_array_equal(told.labels_, plain.labels_)

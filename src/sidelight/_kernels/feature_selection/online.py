@@ -113,6 +113,7 @@ def update_by_pairs(
     indptr: Array,
     pairs: Array,
     sign: Array,
+    weight: Array,
     order: Array,
     scale: float,
     group: Array,
@@ -126,8 +127,9 @@ def update_by_pairs(
 ) -> int:
     """Show pairs in this order; change the dual vector after each mistake; return their number.
 
-    ``θ <- max(0, θ - λ y δ)``, and the weights are ``w^g = r_g θ^g`` with the softmax ``r`` of the
-    squared group norms over ``2μ``. A pair costs the places where its rows differ.
+    ``θ <- max(0, θ - λ c y δ)`` with the weight ``c`` of the pair, and the weights of the features
+    are ``w^g = r_g θ^g`` with the softmax ``r`` of the squared group norms over ``2μ``. A pair
+    costs the places where its rows differ.
     """
     n_features = len(dual)
     n_groups = len(norms)
@@ -149,7 +151,7 @@ def update_by_pairs(
         for t in range(count):
             j = places[t]
             g = group[j]
-            new = max(0.0, dual[j] - step * sign[n] * values[t])
+            new = max(0.0, dual[j] - step * weight[n] * sign[n] * values[t])
             norms[g] += new * new - dual[j] * dual[j]
             dual[j] = new
             if last_touch[g] != n_mistakes:
@@ -180,6 +182,7 @@ def update_as_published(
     indptr: Array,
     pairs: Array,
     sign: Array,
+    weight: Array,
     order: Array,
     scale: float,
     group: Array,
@@ -195,7 +198,7 @@ def update_as_published(
     """Show pairs by the approximation of the thesis (equations 5.19-5.22); return the mistakes.
 
     The weights of group ``g`` are ``share[g]`` times its ``direction`` of norm 1 (or 0). After a
-    mistake ``θ^g = ‖w‖_{1,2} direction^g - λ y δ^g``, without its negative entries, gives the new
+    mistake ``θ^g = ‖w‖_{1,2} direction^g - λ c y δ^g``, without its negative entries, gives the new
     direction, and the softmax of ``‖θ^g‖² / 2μ`` the new shares. ``members[starts[g]:]`` are the
     features of a group. A mistake costs the features of the groups it touches and the groups.
     """
@@ -232,7 +235,8 @@ def update_as_published(
             square = 0.0
             for a in range(starts[g], starts[g + 1]):
                 j = members[a]
-                direction[j] = max(0.0, length * direction[j] - step * sign[n] * delta[j])
+                change = step * weight[n] * sign[n] * delta[j]
+                direction[j] = max(0.0, length * direction[j] - change)
                 square += direction[j] * direction[j]
             norms[g] = 1.0 if square > 0.0 else 0.0
             share[g] = square / (2.0 * mu)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,7 +15,7 @@ from sidelight.cluster._core._distances import squared_center_distances
 from sidelight.cluster._core._lloyd import LloydResult, Project, _KMeansBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.exceptions import SidelightError
 
 #: Squared distances and means, or 1 minus the cosine and mean directions.
 Geometry: TypeAlias = Literal["euclidean", "cosine"]
@@ -58,7 +57,6 @@ class _DirectionsBase(_KMeansBase):
 
     geometry: Geometry = "cosine"
 
-    #: Method that would use pairs, labels and groups, as the warning names it.
     _uses_pairs = "HMRFKMeans uses them for directions."
 
     @property
@@ -78,13 +76,6 @@ class _DirectionsBase(_KMeansBase):
         self, X: Any, y: Any, constraints: Constraints | None
     ) -> tuple[RowSource, Constraints]:
         source, known = super()._validate_fit(X, y, constraints)
-        if not known.is_empty:
-            warnings.warn(
-                f"{type(self).__name__} does not use must-links, cannot-links, labels or groups; "
-                f"n_violations_ counts those that the result violates. {self._uses_pairs}",
-                ConstraintWarning,
-                stacklevel=3,
-            )
         if self.geometry == "cosine":
             source = UnitRows(source, known.name_rows)
         return source, known

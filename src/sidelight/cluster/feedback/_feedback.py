@@ -191,12 +191,6 @@ class FeedbackClustering(Clusterer):
         source, known = self._validate_fit(X, None, constraints)
         rows = source.to_memory()
         check_counts(rows, known)
-        if known.has_labels or known.has_groups:
-            warnings.warn(
-                "FeedbackClustering uses pairs only: labels and groups are ignored.",
-                ConstraintWarning,
-                stacklevel=2,
-            )
         self._dtype = source.dtype
         self._documents = Documents(rows, self.min_df, published=self.variant == "published")
         self._source = as_rows(self._documents.counts)

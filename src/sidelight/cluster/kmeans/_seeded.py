@@ -24,7 +24,7 @@ from sidelight.cluster._core._starts import check_centers, kmeans_plusplus, rand
 from sidelight.cluster.pairs._penalties import resolve_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.exceptions import SidelightError, UnusedKnowledge
 from sidelight.tags import MethodTags
 
 
@@ -137,6 +137,8 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
         classes = known.label_names[present] if known.has_labels else np.empty(0, dtype=np.int64)
         return _Seeds(rows, clusters.astype(np.int32), classes)
 
+    _with_labels = ("must-link", "cannot-link", "groups")
+
     def _on_contradiction(self) -> Literal["raise", "keep"]:
         return "keep"
 
@@ -158,7 +160,7 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
                 f"{unused} of the must-links, cannot-links and groups reach no labeled row, and "
                 f"{type(self).__name__} only uses labels: these are ignored. COPKMeans and "
                 "PCKMeans use them.",
-                ConstraintWarning,
+                UnusedKnowledge,
                 stacklevel=5,
             )
 
@@ -247,6 +249,8 @@ class ConstrainedKMeans(SeededKMeans):
     @property
     def _is_hard(self) -> bool:
         return self.penalty == np.inf
+
+    _with_labels = ("must-link", "cannot-link", "groups")
 
     def _on_contradiction(self) -> Literal["raise", "keep"]:
         return "raise" if self._is_hard else "keep"

@@ -133,6 +133,13 @@ class _SpectralBase(Clusterer):
         self, rows: Any, known: Constraints, sigma: float | None
     ) -> tuple[sparse.csr_array, Similarity | None]:
         """Similarities of the rows, as the parameters ask for, and the way to those of new rows."""
+        if sigma is not None and (self.graph == "precomputed" or self.weights != "gaussian"):
+            warnings.warn(
+                f"sigma={sigma} is not used: it is the width of weights='gaussian', and not of "
+                f"graph={self.graph!r}, weights={self.weights!r}.",
+                UserWarning,
+                stacklevel=3,
+            )
         if self.graph == "precomputed":
             return check_graph(rows, known.name_rows if known.ids is not None else None), None
         return similarity_graph(

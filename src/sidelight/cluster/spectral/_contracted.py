@@ -55,6 +55,7 @@ class ContractedSpectralClustering(_PenalizedSpectral):
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
+            weights=("cannot-link",),  # must-links are contracted
             summary="spectral clustering in which must-linked rows are one vertex of the graph",
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 
 import numpy as np
@@ -17,7 +16,6 @@ from sidelight.cluster.spectral._constrained import _ConstrainedSpectral
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints
 from sidelight.engine._threads import one_thread_blas
-from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import degrees, normalized_graph
 from sidelight.graphs._laplacian import inverse_root
 from sidelight.tags import MethodTags
@@ -67,8 +65,11 @@ class GroupedSpectralClustering(_ConstrainedSpectral):
     _: KW_ONLY
     smooth: bool = False
 
+    _uses_pairs = "ContractedSpectralClustering uses both kinds of pairs."
+
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
+            weights=(),
             summary="spectral clustering under the equations of must-links",
             knowledge=("must-link", "labels", "groups"),
             source="Yu, Shi 2004",
@@ -78,13 +79,6 @@ class GroupedSpectralClustering(_ConstrainedSpectral):
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
     ) -> Embedding:
         closure = known.closure(on_contradiction="keep")
-        if len(known.cannot_link):
-            warnings.warn(
-                "GroupedSpectralClustering uses must-links only; cannot-links are counted but not "
-                "used. ContractedSpectralClustering uses both.",
-                ConstraintWarning,
-                stacklevel=3,
-            )
         grouping = Grouping(W, closure.component, smooth=self.smooth)
         values, vectors = grouping.embed(k, rng)
         extension = Extension.normalized(grouping.extensible(vectors), 1.0 - values, degrees(W))

@@ -50,6 +50,7 @@ class SpectralLearning(_ConstrainedSpectral):
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
+            weights=(),
             summary="spectral clustering with similarity 1 for must-links and 0 for cannot-links",
             source="Kamvar, Klein, Manning 2003",
         )

@@ -83,7 +83,9 @@ def propagate(
     """
     n = W.shape[0]
     Z = constraint_graph(pairs, n)
-    Z.data = np.sign(Z.data)
+    # A pair counts by its weight, also one that is stated twice; the heaviest counts 1.
+    heaviest = max(pairs.together_weight.max(initial=0), pairs.apart_weight.max(initial=0), 1e-300)
+    Z.data = np.clip(Z.data / heaviest, -1.0, 1.0)
     Z.eliminate_zeros()
     rows = np.flatnonzero(np.diff(Z.indptr))
     if not len(rows):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._fit.parameters import Count, estimator
 from sidelight._typing import Array
 from sidelight.cluster import COPKMeans
-from sidelight.constraints import Constraints
+from sidelight.constraints import Constraints, without_weights
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import EMResult, Parameters, StartName, rough_clusters
@@ -194,7 +194,7 @@ def complying_clusters(
     )
     max_iter = 100 if how == "kmeans" else 1
     model = COPKMeans(k, init=init, n_init=1, max_iter=max_iter, random_state=rng)
-    clusters = model.fit(source, constraints=known).labels_
+    clusters = model.fit(source, constraints=without_weights(known)).labels_
     return _numbered_by_class(clusters, constrained.components, k)
 
 

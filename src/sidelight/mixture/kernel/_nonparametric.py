@@ -176,6 +176,7 @@ class NonparametricMixture(MixtureBase):
     verbose: Verbosity = 0
 
     _own_tags = own_tags(
+        weights=(),  # the published share counts pairs
         summary="kernel densities with learned weights; constraints choose the bandwidth",
         source="Mallapragada 2010, chapter 4",
         complexity="O(n² (d + k s)) per iteration with s starts, O(n k s) memory; O(n m k s) "
