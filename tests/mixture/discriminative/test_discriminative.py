@@ -19,7 +19,7 @@ import sidelight
 from sidelight import Constraints, engine
 from sidelight.cluster import PCKMeans
 from sidelight.datasets import make_four_gaussians
-from sidelight.evaluation import clustering_accuracy
+from sidelight.evaluation import adjusted_rand_index, clustering_accuracy
 from sidelight.mixture import DiscriminativeMixture, ProjectedDiscriminativeMixture
 from sidelight.mixture.discriminative._descent import schedule
 from sidelight.mixture.discriminative._penalty_search import (
@@ -155,8 +155,45 @@ def test_the_default_price_is_enough_for_the_illustration() -> None:
         model = DiscriminativeMixture(2, random_state=0).fit(
             data.data, constraints=data.constraints
         )
-        assert model.penalty_ == pytest.approx(15 * 400 / 2)
+        assert model.penalty_ == pytest.approx(1.3 * 400 / 2)
         assert clustering_accuracy(data.target, model.labels_) > 0.95
+
+
+def three_clouds(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    angle = 2 * np.pi * np.arange(3) / 3
+    means = np.zeros((3, 5))
+    means[:, :2] = 2.6 * np.column_stack([np.cos(angle), np.sin(angle)])
+    y = np.repeat(np.arange(3), 100)
+    return means[y] + rng.normal(size=(300, 5)), y
+
+
+@pytest.mark.parametrize("seed", [2, 7])
+def test_few_pairs_do_no_harm_and_one_wrong_pair_little(seed: int) -> None:
+    X, y = three_clouds(seed)
+    free = DiscriminativeMixture(3, random_state=0).fit(X)
+    index = adjusted_rand_index(y, free.labels_)
+    right = Constraints.sample(y, 10, random_state=0)
+    model = DiscriminativeMixture(3, random_state=0).fit(X, constraints=right)
+    assert adjusted_rand_index(y, model.labels_) > index - 0.05
+    wrong = right.flip(0.1, random_state=seed)
+    assert len(set(map(tuple, wrong.must_link)) ^ set(map(tuple, right.must_link))) == 1
+    misled = DiscriminativeMixture(3, random_state=0).fit(X, constraints=wrong)
+    assert adjusted_rand_index(y, misled.labels_) > index - 0.1
+
+
+def test_the_fit_without_constraints_is_a_start() -> None:
+    """No worse than a descent from there on the sharp loss, which skips the smooth ones."""
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.arange(3), 100)
+    X = (3 * rng.normal(size=(3, 2)))[y]
+    X += rng.normal(size=(300, 2)) * rng.uniform(0.5, 1.5, size=(3, 1))[y]
+    known = Constraints.sample(y, 10, random_state=1)
+    options = {"penalty": 450.0, "random_state": 0}
+    model = DiscriminativeMixture(3, **options).fit(X, constraints=known)
+    free = DiscriminativeMixture(3, random_state=0).fit(X)
+    alone = DiscriminativeMixture(3, means_init=free.means_, sharpness=(4.0,), **options)
+    assert model.objective_ <= alone.fit(X, constraints=known).objective_ + 1e-3
 
 
 def test_alike_rows_are_labelled_alike(clouds: Any) -> None:

@@ -27,11 +27,17 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import EMResult, data_moments
-from sidelight.mixture.discriminative._descent import Descent, at, descend_in_stages, schedule
+from sidelight.mixture.discriminative._descent import (
+    Descent,
+    Stage,
+    at,
+    descend_in_stages,
+    schedule,
+)
 from sidelight.mixture.discriminative._factor_models import FactorModel
 from sidelight.mixture.discriminative._lost_components import find_lost, recover_lost
 from sidelight.mixture.discriminative._objective import Objective, WhiteRows
-from sidelight.mixture.discriminative._penalty_search import NATS_PER_ROW, choose_penalty
+from sidelight.mixture.discriminative._penalty_search import automatic_penalty, choose_penalty
 from sidelight.mixture.discriminative._violation_loss import statements
 from sidelight.mixture.gaussian._components import GaussianBase
 
@@ -80,8 +86,10 @@ class Search:
 DISCRIMINATIVE_PARAMETERS = {
     "penalty": """``λ``: log-likelihood (in nats) paid for a violated statement of weight 1. It has
     to outweigh what the likelihood loses when all rows follow the constraints, so it grows with the
-    rows per statement: ``"auto"`` is 15 nats per row, ``15 n / m`` for ``m`` pairs, a rule of thumb
-    that was settled on four UCI sets; where many constraints stay violated, raise it.
+    rows per statement; but where it is large, a single wrong statement ruins the fit. ``"auto"`` is
+    ``n / (2 √m)`` for ``m`` pairs, at least ``1.3 n / m`` (so that very few can turn the mixture)
+    and at most ``15 n / m``, a rule of thumb; where many constraints that are surely right stay
+    violated, raise it.
     ``"validate"`` raises it from 0 until pairs that the fit does not see are no longer kept better,
     as the source does; that costs about a dozen fits.""",
     "solver": """Quasi-Newton, conjugate gradient, or line-search Newton with the exact Hessian (of
@@ -93,8 +101,9 @@ DISCRIMINATIVE_PARAMETERS = {
     "tol": """The last stage ends when the gradient has fallen to this fraction of that at its
     start; stages before it ten times earlier each, at most at 0.01.""",
     "max_iter": "Largest number of iterations per stage.",
-    "n_init": """Number of restarts; the best is kept. The landscape is rugged when ``λ`` is large;
-    the source uses 15. Given means are run once.""",
+    "n_init": """Number of restarts; the best is kept. One more starts from the fit without
+    constraints, with the last ``sharpness`` only. The landscape is rugged when ``λ`` is large; the
+    source uses 15. Given means are run once.""",
     "means_init": """Means to start from instead of random rows, of shape (n_components,
     n_features).""",
 }
@@ -219,8 +228,7 @@ class _DiscriminativeBase(GaussianBase):
         """``λ``; see ``penalty``."""
         if self.penalty != "auto":
             return float(self.penalty)
-        weight = statements(known, self.n_components).weight
-        return NATS_PER_ROW * known.n_samples / weight if weight > 0 else 0.0
+        return automatic_penalty(known.n_samples, statements(known, self.n_components).weight)
 
     def _search(self, objective: Objective, seeds: Array, before: Search | None) -> Search:
         """Descend from every start, and from another fit when there is one; keep the best."""
@@ -229,16 +237,24 @@ class _DiscriminativeBase(GaussianBase):
         sharpness = self.sharpness if paid else self.sharpness[-1:]
         stages = schedule(sharpness, self.inverse_temperature, self.tol)
         starts = list(seeds if self._is_start_random() else seeds[:1])
+        seeds_of_runs = starts + starts[:1] * (before is not None)
+        if paid and self._is_start_random():
+            seeds_of_runs += starts[:1]
+
+        def first_and_stages(number: int, rng: np.random.RandomState) -> tuple[Array, list[Stage]]:
+            if number < len(starts):
+                return self._first(objective.rows, objective.model, rng), stages
+            if number == len(starts) and before is not None:
+                return before.theta, stages
+            # Smooth losses may lead all starts away from where the rows are, to one poor end: so
+            # the fit without constraints is a start, too, and goes to the sharp loss at once.
+            free = self._search(replace(objective, penalty=0.0), seeds, None)
+            return free.theta, stages[-1:]
 
         def run(number: int, rng: np.random.RandomState) -> Descent:
-            if number == len(starts) and before is not None:
-                first = before.theta
-            else:
-                first = self._first(objective.rows, objective.model, rng)
             return descend_in_stages(
                 objective,
-                first,
-                stages,
+                *first_and_stages(number, rng),
                 solver=self.solver,
                 max_iter=self.max_iter,
                 repair=recover_lost,
@@ -248,7 +264,7 @@ class _DiscriminativeBase(GaussianBase):
 
         ends = run_restarts(
             run,
-            starts if before is None else [*starts, starts[0]],
+            seeds_of_runs,
             objective.rows.source,
             description=type(self).__name__,
             verbose=self.verbose,

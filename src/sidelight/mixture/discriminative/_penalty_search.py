@@ -20,6 +20,13 @@ LEAST_PER_ROW = 0.03
 #: A penalty that is known to matter: violating everything costs so much log-likelihood per row.
 NATS_PER_ROW = 15.0
 
+#: Few statements can turn a mixture only if violating all of them costs so much per row.
+LEAST_NATS_PER_ROW = 1.3
+
+#: One of ``m`` statements costs ``1 / sqrt(m)`` of so much per row at most: beyond, the mixture
+#: follows every single one that is wrong, and pays with all other rows.
+NATS_OF_ONE = 0.5
+
 #: The search ends after so many penalties that were no better than the best.
 PATIENCE = 4
 
@@ -126,6 +133,14 @@ def choose_penalty(
     names = ("penalty", "n_violations_validation", "n_violations_train")
     table = dict(zip(names, map(np.array, zip(*tried, strict=True)), strict=True))
     return PenaltyChoice(best, best_penalty, table)
+
+
+def automatic_penalty(n_rows: int, weight: float) -> float:
+    """``λ`` for statements of this weight together (the number of pairs, if each has weight 1)."""
+    if weight <= 0:
+        return 0.0
+    of_one = min(NATS_OF_ONE / weight**0.5, NATS_PER_ROW / weight)
+    return n_rows * max(of_one, LEAST_NATS_PER_ROW / weight)
 
 
 def penalties(least: float) -> Iterator[float]:
