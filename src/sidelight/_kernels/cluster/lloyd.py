@@ -124,11 +124,23 @@ def join_candidates(
 ) -> None:
     """Let every candidate alone join the centers that are ``closest`` (squared distances).
 
-    Adds ``Σ_i w_i min(closest_i, ‖x_i - p‖²)`` of each to ``potentials``, and leaves the minima
-    with the last of them in ``closest``.
+    Adds ``Σ_i w_i min(closest_i, ‖x_i - p‖²)`` of each to ``potentials``.
     """
     for i in range(rows.shape[0]):
         before = closest[i]
         for c in range(candidates.shape[0]):
-            closest[i] = min(before, squared_distance(rows[i], candidates[c]))
-            potentials[c] += weights[i] * closest[i]
+            least = min(before, squared_distance(rows[i], candidates[c]))
+            potentials[c] += weights[i] * least
+
+
+@kernel
+def join_center(
+    rows: Array, weights: Array, center: Array, bins: Array, closest: Array, masses: Array
+) -> None:
+    """Lower the squared distances ``closest`` to those to a further center.
+
+    Adds ``w_i closest_i`` of every row to the mass of its bin.
+    """
+    for i in range(rows.shape[0]):
+        closest[i] = min(closest[i], squared_distance(rows[i], center))
+        masses[bins[i]] += weights[i] * closest[i]

@@ -16,6 +16,7 @@ perturbation (near-coincident centers, a poor start).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,15 +24,18 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.moments import moments
-from sidelight._kernels.cluster.lloyd import join_candidates
+from sidelight._kernels.cluster.lloyd import join_candidates, join_center
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.cluster._core._distances import PointCosts, dense, dense_rows, squared_distances
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._contraction import Contraction, contract
 from sidelight.engine import RowSource
 
+#: Rows of a bin of the order by content.
+BIN_ROWS = 1024
+
 #: What :func:`_order_by_content` has found, as long as the source is in use.
-_orders: WeakKeyDictionary[RowSource, Array] = WeakKeyDictionary()
+_orders: WeakKeyDictionary[RowSource, ContentOrder] = WeakKeyDictionary()
 
 
 class Starts:
@@ -196,11 +200,9 @@ def kmeans_plusplus(
     """
     n_candidates = 2 + int(np.log(max(n_clusters, 1)))
 
-    def best_of_some(weights: Array, order: Array, closest: Array) -> Array:
-        drawn = _draw(closest * weights, order, n_candidates, random_state)
-        candidates = dense_rows(source, drawn)
-        potentials, _ = _join(source, weights, closest, candidates)
-        best: Array = candidates[np.argmin(potentials)]
+    def best_of_some(state: _Seeding) -> Array:
+        candidates = dense_rows(source, state.draw(n_candidates, random_state))
+        best: Array = candidates[np.argmin(state.potentials(candidates))]
         return best
 
     return _choose_in_turn(source, n_clusters, random_state, best_of_some, given, sample_weight)
@@ -223,9 +225,10 @@ def farthest_first(
     The parameters are those of :func:`kmeans_plusplus`; a row of weight 0 is no center.
     """
 
-    def farthest(weights: Array, order: Array, closest: Array) -> Array:
+    def farthest(state: _Seeding) -> Array:
         # Of equally far rows the first in an order that does not depend on the table's.
-        row = order[np.argmax(np.where(weights > 0, closest, -1)[order])]
+        order = state.content.order
+        row = order[np.argmax(np.where(state.weights > 0, state.closest, -1)[order])]
         return dense_rows(source, [row])[0]
 
     return _choose_in_turn(source, n_clusters, random_state, farthest, given, sample_weight)
@@ -235,33 +238,25 @@ def _choose_in_turn(
     source: RowSource,
     n_clusters: int,
     random_state: np.random.RandomState,
-    choose: Callable[[Array, Array, Array], Array],
+    choose: Callable[[_Seeding], Array],
     given: Array | None,
     sample_weight: Array | None,
 ) -> Array:
-    """Choose one center after the other, behind those given; the first of all is drawn.
-
-    ``choose`` gets the weights of the rows, their order by content and their squared distances
-    to the nearest center so far.
-    """
+    """Choose one center after the other, behind those given; the first of all is drawn."""
     centers = np.empty((n_clusters, source.n_features), dtype=source.dtype)
     n_given = 0 if given is None else min(len(given), n_clusters)
     if given is not None:
         centers[:n_given] = given[:n_given]
     if n_given == n_clusters:
         return centers
-    weights = np.ones(source.n_rows, dtype=source.dtype)
-    if sample_weight is not None:
-        weights[:] = sample_weight
-    order = _order_by_content(source)
-    closest = np.full(source.n_rows, np.inf, dtype=source.dtype)
+    state = _Seeding(source, sample_weight)
     for h in range(n_clusters):
         if h > 0:
-            _, closest = _join(source, weights, closest, centers[h - 1 : h])
+            state.add(centers[h - 1])
         if h == n_given == 0:
-            centers[0] = dense_rows(source, _draw(weights, order, 1, random_state))[0]
+            centers[0] = dense_rows(source, state.draw(1, random_state))[0]
         elif h >= n_given:
-            centers[h] = choose(weights, order, closest)
+            centers[h] = choose(state)
     return centers
 
 
@@ -279,26 +274,125 @@ def random_rows(
     return dense_rows(source, chosen)
 
 
-def _join(
-    source: RowSource, weights: Array, closest: Array, candidates: Array
-) -> tuple[Array, Array]:
-    """Sums of squared distances with each candidate as a further center; minima with the last."""
+class _Seeding:
+    """Rows with the centers so far: what the choice of the next one needs.
 
-    def join(block: Any, weights: Array, closest: Array) -> tuple[tuple[Array], tuple[Array]]:
-        potentials, minima = np.zeros(len(candidates)), closest.copy()
-        if not sparse.issparse(block):
-            join_candidates(block, weights, candidates, minima, potentials)
-            return (potentials,), (minima,)
-        for c, candidate in enumerate(candidates):
-            minima = np.minimum(closest, squared_distances(block, candidate))
-            potentials[c] = minima @ weights
-        return (potentials,), (minima,)
+    Attributes
+    ----------
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows.
+    content : ContentOrder
+        Their order by content.
+    closest : ndarray of shape (n_rows,)
+        Squared distances to the nearest center; infinite before the first.
+    """
 
-    (potentials,), (minima,) = source.map_reduce(join, aligned=(weights, closest))
-    return potentials, minima
+    def __init__(self, source: RowSource, sample_weight: Array | None) -> None:
+        self._source = source
+        self.weights = np.ones(source.n_rows, dtype=source.dtype)
+        if sample_weight is not None:
+            self.weights[:] = sample_weight
+        self.content = _order_by_content(source)
+        self.closest = np.full(source.n_rows, np.inf, dtype=source.dtype)
+        self._is_first = True
+        self._masses = self.content.add_up(self.weights)
+
+    def add(self, center: Array) -> None:
+        """Add a center."""
+        n_bins = len(self._masses)
+
+        def join(
+            block: Any, weights: Array, bins: Array, closest: Array
+        ) -> tuple[tuple[Array], tuple[Array]]:
+            if sparse.issparse(block):
+                closest = np.minimum(closest, squared_distances(block, center))
+                return (np.bincount(bins, closest * weights, minlength=n_bins),), (closest,)
+            closest, masses = closest.copy(), np.zeros(n_bins)
+            join_center(block, weights, center, bins, closest, masses)
+            return (masses,), (closest,)
+
+        aligned = (self.weights, self.content.bins, self.closest)
+        (self._masses,), (self.closest,) = self._source.map_reduce(join, aligned=aligned)
+        self._is_first = False
+
+    def potentials(self, candidates: Array) -> Array:
+        """Sums of weighted squared distances with each candidate as a further center."""
+
+        def join(block: Any, weights: Array, closest: Array) -> tuple[tuple[Array], tuple[()]]:
+            found = np.zeros(len(candidates))
+            if not sparse.issparse(block):
+                join_candidates(block, weights, candidates, closest, found)
+                return (found,), ()
+            for c, candidate in enumerate(candidates):
+                found[c] = np.minimum(closest, squared_distances(block, candidate)) @ weights
+            return (found,), ()
+
+        return self._source.map_reduce(join, aligned=(self.weights, self.closest))[0][0]
+
+    def draw(self, n: int, random_state: np.random.RandomState) -> Array:
+        """Draw rows by weight times squared distance; evenly where that is zero for all.
+
+        The first of all is drawn by weight.
+        """
+        order, starts = self.content.order, self.content.starts
+        masses = np.cumsum(self._masses)
+        if masses[-1] <= 0:
+            return order[random_state.randint(len(order), size=n)]
+        goals = random_state.uniform(size=n) * masses[-1]
+        drawn = []
+        for goal, b in zip(goals, _first_above(masses, goals), strict=True):
+            rows = order[starts[b] : starts[b + 1]]
+            mass = self.weights[rows] * (1 if self._is_first else self.closest[rows])
+            before = masses[b - 1] if b > 0 else 0.0
+            drawn.append(rows[_first_above(np.cumsum(mass, dtype=np.float64), goal - before)])
+        return np.array(drawn)
 
 
-def _order_by_content(source: RowSource) -> Array:
+def _first_above(cumulative: Array, goals: Any) -> Any:
+    """Position of the first sum above each goal; after rounding, at most of the last that rose."""
+    last = np.searchsorted(cumulative, cumulative[-1], side="left")
+    return np.minimum(np.searchsorted(cumulative, goals, side="right"), last)
+
+
+@dataclass(frozen=True)
+class ContentOrder:
+    """An order of rows that depends on what is in them, in bins of consecutive rows.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_rows,)
+        Positions of the rows.
+    starts : ndarray of shape (n_bins + 1,)
+        Where the bins begin in ``order``.
+    bins : ndarray of shape (n_rows,)
+        Bin of every row of the table.
+    """
+
+    order: Array
+    starts: Array
+    bins: Array
+
+    @classmethod
+    def by(cls, values: Array) -> ContentOrder:
+        """Order rows by these values; those of equal values as they are in the table."""
+        n = len(values)
+        order = np.argsort(values)  # several times as fast as a stable sort
+        ascending = values[order]
+        same = np.append(False, ascending[1:] == ascending[:-1])
+        tied = np.flatnonzero(same | np.append(same[1:], False))
+        order[tied] = order[tied][np.lexsort((order[tied], ascending[tied]))]
+        n_bins = min(-(-n // BIN_ROWS), np.iinfo(np.uint16).max)
+        starts = np.linspace(0, n, n_bins + 1).astype(np.int64)
+        bins = np.empty(n, dtype=np.uint16)
+        bins[order] = np.repeat(np.arange(n_bins), np.diff(starts))
+        return cls(order, starts, bins)
+
+    def add_up(self, mass: Array) -> Array:
+        """Sum of some mass of the rows in every bin."""
+        return np.bincount(self.bins, mass, minlength=len(self.starts) - 1)
+
+
+def _order_by_content(source: RowSource) -> ContentOrder:
     """Order the rows by their projection on a fixed line: equal rows become neighbors.
 
     Random draws along this order meet the same rows however the table is arranged, and do
@@ -309,18 +403,8 @@ def _order_by_content(source: RowSource) -> Array:
         return known
     line = np.random.RandomState(0).standard_normal(source.n_features).astype(source.dtype)
     projections = source.map_reduce(lambda block: ((), (block @ line,)))[1][0]
-    order = _orders[source] = np.argsort(projections, kind="stable")
-    return order
-
-
-def _draw(mass: Array, order: Array, n: int, random_state: np.random.RandomState) -> Array:
-    """Draw positions with probability proportional to ``mass``; evenly where it is all zero."""
-    cumulative = np.cumsum(mass[order].astype(np.float64))
-    if cumulative[-1] <= 0:
-        return order[random_state.randint(len(mass), size=n)]
-    goals = random_state.uniform(size=n) * cumulative[-1]
-    drawn = np.searchsorted(cumulative, goals, side="right")
-    return order[np.minimum(drawn, len(mass) - 1)]
+    content = _orders[source] = ContentOrder.by(projections)
+    return content
 
 
 def choose_neighborhoods(contraction: Contraction, n_clusters: int, rule: str) -> IntArray:
