@@ -2,6 +2,7 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 import sklearn
@@ -14,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import sidelight
 from sidelight import Constraints
-from sidelight.cluster import PCKMeans
+from sidelight.cluster import COPKMeans, PCKMeans
 from sidelight.evaluation import ConstraintSearchCV, _search, adjusted_rand_index
 from sidelight.evaluation._constraints import held_out_satisfaction, satisfaction
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
@@ -315,6 +316,7 @@ class TestFailures:
             ({"constraints_cv": 1.5}, "constraints_cv"),
             ({"constraints_cv": "five"}, "constraints_cv"),
             ({"n_repeats": 0}, "n_repeats"),
+            ({"n_jobs": 0}, "n_jobs"),
         ],
     )
     def test_settings(self, settings, message):
@@ -346,6 +348,21 @@ class TestFailures:
 
 
 class TestIsAnEstimator:
+    @pytest.mark.parametrize("n_jobs", [2, 3, -1])
+    def test_any_number_of_jobs_gives_the_same(self, data, n_jobs):
+        X, _, known = data
+        grid = {"n_clusters": [3, 1, 4, 5]}  # 1 cannot keep the cannot-links
+        search = ConstraintSearchCV(COPKMeans(n_init=2), grid, random_state=7)
+        one = clone(search).fit(X, constraints=known)
+        with joblib.parallel_config("threading"):
+            many = search.set_params(n_jobs=n_jobs).fit(X, constraints=known)
+        np.testing.assert_array_equal(many.labels_, one.labels_)
+        assert many.best_params_ == one.best_params_
+        assert [bool(error) for error in many.cv_results_["error"]] == [False, True, False, False]
+        for name, column in one.cv_results_.items():
+            if name != "mean_fit_time" and not name.startswith("param"):
+                np.testing.assert_array_equal(column, many.cv_results_[name])
+
     def test_deterministic(self, data):
         X, _, known = data
         grid = {"n_clusters": [3, 4, 5]}

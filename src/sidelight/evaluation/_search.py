@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY
 from numbers import Integral
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
@@ -13,12 +14,14 @@ from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, Interval, Seed, Verbosity, check_parameters, estimator
-from sidelight._progress import FitProgress, fit_progress, progress
+from sidelight._progress import fit_progress, progress
 from sidelight.constraints.algebra._alignment import align, check_one_index
 from sidelight.constraints.algebra._plain import plain
+from sidelight.engine import threads
 from sidelight.evaluation._candidates import (
     fit_with,
     labels_of,
@@ -26,7 +29,7 @@ from sidelight.evaluation._candidates import (
     set_seed,
     takes_constraints,
 )
-from sidelight.evaluation._constraints import held_out_satisfaction
+from sidelight.evaluation._constraints import Satisfaction, held_out_satisfaction
 from sidelight.evaluation._scoreboard import Scoreboard
 from sidelight.exceptions import SidelightError
 
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 
 # One row of the plan: seed of the fits, and the train and held-out constraints of every split.
 Repeat = tuple[int, "list[tuple[Constraints, Constraints]]"]
+# How the pairs of a split were kept, the number of clusters, and the seconds of the fit.
+Scored = tuple[Satisfaction, int, float]
 Folds: TypeAlias = Annotated[int, Interval(2)]
 HeldOutShare: TypeAlias = Annotated[float, Interval(0, 1, open_low=True, open_high=True)]
 
@@ -84,6 +89,9 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         cannot-links, and the plain share then prefers many small clusters.
     refit : bool, default=True
         Fit the best candidate again with all constraints.
+    n_jobs : int >= 1 or int <= -1 or None, default=None
+        Number of candidates that are fitted at a time, by joblib as in scikit-learn: one by
+        default, as many as there are processors with -1. The result is the same for any number.
     random_state : int or RandomState or None, default=None
         Seed or generator for the folds and, where the estimator's own ``random_state`` is None,
         for its starts; pass an int for reproducible results.
@@ -141,6 +149,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     n_repeats: Count = 1
     balanced: bool = True
     refit: bool = True
+    n_jobs: Count | Annotated[int, Interval(high=-1)] | None = None
     random_state: Seed = None
     verbose: Verbosity = 0
 
@@ -170,8 +179,13 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         board = Scoreboard(candidates, sum(len(splits) for _, splits in plan), self.balanced)
         n_fits = board.n_splits * len(candidates)
         with fit_progress(type(self).__name__, n_fits, verbose=self.verbose) as bar:
-            for index, estimator in enumerate(estimators):
-                self._score_candidate(board, index, estimator, X, known, plan, bar)
+            for index, fits in enumerate(self._fits(estimators, X, known, plan)):
+                for found in fits:
+                    if isinstance(found, SidelightError):
+                        board.fail(index, found)
+                    else:
+                        board.record(index, *found)
+                        bar.step()
         if bar.interrupted:
             board.forget_unfinished("not finished when the search was interrupted")
         self.n_splits_ = board.n_splits
@@ -194,35 +208,18 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             plan.append((seed, splits))
         return plan
 
-    def _score_candidate(
-        self,
-        board: Scoreboard,
-        index: int,
-        estimator: Any,
-        X: Any,
-        known: Constraints,
-        plan: list[Repeat],
-        bar: FitProgress,
-    ) -> None:
-        """Fit one candidate on every split; without constraints, once per repeat."""
-        uses_constraints = takes_constraints(estimator)
-        for seed, splits in plan:
-            labels = None
-            for train, held_out in splits:
-                started = time.perf_counter()
-                try:
-                    if labels is None or uses_constraints:
-                        labels = _fitted_labels(estimator, X, train, seed)
-                except SidelightError as error:
-                    board.fail(index, error)
-                    return
-                board.record(
-                    index,
-                    held_out_satisfaction(train, held_out, labels, known),
-                    n_clusters_of(labels),
-                    time.perf_counter() - started,
-                )
-                bar.step()
+    def _fits(
+        self, estimators: list[Any], X: Any, known: Constraints, plan: list[Repeat]
+    ) -> Iterator[Iterable[Scored | SidelightError]]:
+        """Yield what becomes of every candidate, one after the other or several at a time."""
+        if self.n_jobs in (None, 1):
+            for estimator in estimators:
+                yield _scored_fits(estimator, X, known, plan)
+            return
+        at_once = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        yield from at_once(
+            delayed(_scored_at_once)(estimator, X, known, plan) for estimator in estimators
+        )
 
     def _choose(
         self, board: Scoreboard, estimators: list[Any], X: Any, known: Constraints, seed: int
@@ -298,6 +295,33 @@ def _everything_known(constraints: Constraints | None, y: Any, X: Any) -> Constr
 def clone_values(params: dict[str, Any]) -> dict[str, Any]:
     """Copy estimators among the values, so that candidates do not share fitted state."""
     return {name: clone(value, safe=False) for name, value in params.items()}
+
+
+def _scored_at_once(
+    estimator: Any, X: Any, known: Constraints, plan: list[Repeat]
+) -> list[Scored | SidelightError]:
+    """Score a candidate beside others: each has one thread."""
+    with threads(1):
+        return list(_scored_fits(estimator, X, known, plan))
+
+
+def _scored_fits(
+    estimator: Any, X: Any, known: Constraints, plan: list[Repeat]
+) -> Iterator[Scored | SidelightError]:
+    """Fit a candidate on every split (without constraints, once per repeat); end at an error."""
+    uses_constraints = takes_constraints(estimator)
+    for seed, splits in plan:
+        labels = None
+        for train, held_out in splits:
+            started = time.perf_counter()
+            try:
+                if labels is None or uses_constraints:
+                    labels = _fitted_labels(estimator, X, train, seed)
+            except SidelightError as error:
+                yield error
+                return
+            kept = held_out_satisfaction(train, held_out, labels, known)
+            yield kept, n_clusters_of(labels), time.perf_counter() - started
 
 
 def _fitted_labels(estimator: Any, X: Any, train: Constraints, seed: int) -> Any:
