@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sidelight._typing import Array
 from sidelight.engine._extent import SQUARED, largest_by_column, too_large
+from sidelight.engine._memory import TILE_ROWS
 from sidelight.engine.source import DEFAULT_BUDGET, RowSource, equal_blocks, floating_dtype
 from sidelight.exceptions import SidelightError
 
@@ -156,7 +157,10 @@ class NpyRows(MappedRows):
 
 
 class ParquetRows(_DiskRows):
-    """Numeric columns of a Parquet file; a thread streams one row group at a time."""
+    """Numeric columns of a Parquet file; a thread streams one row group at a time.
+
+    Blocks are kept once they are decoded where all of them fit into half of the memory budget.
+    """
 
     def __init__(
         self,
@@ -186,6 +190,12 @@ class ParquetRows(_DiskRows):
         rows = max(1, budget // (BLOCKS_IN_BUDGET * row_bytes))
         self._cut_groups(group_sizes, rows)
         self.max_parallel = max(1, budget // (rows * row_bytes + self.n_features * PAGE_BYTES))
+        # Decoding takes longer than most passes: rows that leave half of the budget free stay.
+        self._keeps_blocks = self.n_rows * row_bytes <= budget
+        self._kept: dict[int, Array] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_kept": {}}  # they are read again where the source goes
 
     def _cut_groups(self, group_sizes: list[int], rows_per_block: int) -> None:
         """Blocks never cross row groups; a task is one row group, since reading starts there."""
@@ -214,9 +224,15 @@ class ParquetRows(_DiskRows):
         return pq.ParquetFile(self.path, memory_map=False, buffer_size=2**16, pre_buffer=False)
 
     def read(self, task: tuple[int, ...]) -> Iterator[Array]:
+        if all(number in self._kept for number in task):
+            for number in task:
+                yield self._check(number, self._kept[number])
+            return
         group = self._group_of_task[self._task_number[task[0]]]
         with self._open() as file:
             for number, block in zip(task, self._stream(file, group), strict=True):
+                if self._keeps_blocks:
+                    self._kept[number] = block
                 yield self._check(number, block)
 
     def _stream(self, file: pq.ParquetFile, group: int) -> Iterator[Array]:
@@ -230,8 +246,11 @@ class ParquetRows(_DiskRows):
 
     def _matrix(self, batch: pa.RecordBatch) -> Array:
         block = np.empty((batch.num_rows, self.n_features), dtype=self.dtype)
-        for column, name in enumerate(self.columns):
-            block[:, column] = batch.column(name).to_numpy(zero_copy_only=False)
+        columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in self.columns]
+        # In pieces that stay in the cache while column after column is written into their rows.
+        for start, stop in equal_blocks(batch.num_rows, TILE_ROWS):
+            for position, column in enumerate(columns):
+                block[start:stop, position] = column[start:stop]
         return block
 
     def take(self, rows: npt.ArrayLike) -> Array:
@@ -240,6 +259,12 @@ class ParquetRows(_DiskRows):
         if len(positions) and not (positions.min() >= 0 and positions.max() < self.n_rows):
             raise IndexError(f"{self.path} has rows 0 to {self.n_rows - 1}.")
         taken = np.empty((len(positions), self.n_features), dtype=self.dtype)
+        if len(self._kept) == len(self._blocks):
+            starts = np.array([start for start, _ in self._blocks])
+            for number in np.unique(owners := np.searchsorted(starts, positions, "right") - 1):
+                inside = owners == number
+                taken[inside] = self._kept[number][positions[inside] - starts[number]]
+            return taken
         groups = np.searchsorted(self._group_starts, positions, side="right") - 1
         with self._open() as file:
             for group in np.unique(groups):
