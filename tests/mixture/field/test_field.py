@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import logsumexp
 
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
 from sidelight.mixture.field._field import ConstraintField
@@ -524,3 +525,42 @@ def test_many_parts_of_every_kind() -> None:
     q, log_z = engine.marginals(np.concatenate(logphis)[shuffle])
     np.testing.assert_allclose(q, np.concatenate(expected_q)[shuffle], atol=1e-10)
     assert log_z == pytest.approx(expected_z)
+
+
+@pytest.mark.parametrize("strength", [0.5, 6.0, 25.0, 200.0, np.inf])
+@pytest.mark.parametrize("gap", [1.0, 60.0, 900.0])
+def test_products_and_logarithms_give_the_same_sums(strength: float, gap: float) -> None:
+    # Where numbers would become too small the products give way to logarithms; where not, both
+    # are right: checked against the sum over all labelings.
+    rng = np.random.default_rng(0)
+    edges = np.array([(0, 3), (1, 3), (2, 3), (3, 4), (4, 5), (5, 6)])
+    coupling = strength * rng.choice([-1.0, 1.0], len(edges))
+    coupling[np.isposinf(coupling)] = 3.0
+    field = ConstraintField(edges, coupling, 8)
+    logphi = gap * rng.normal(size=(8, 3))
+    labelings = np.array(list(itertools.product(range(3), repeat=8)))
+    weight = logphi[np.arange(8), labelings].sum(axis=1)
+    for (i, j), rho in zip(edges, coupling, strict=True):
+        weight += np.where(labelings[:, i] == labelings[:, j], rho, 0.0)
+    log_z = logsumexp(weight)
+    p = np.exp(weight - log_z)
+    q, found = field.marginals(logphi)
+    assert found == pytest.approx(log_z, rel=1e-12)
+    for label in range(3):
+        np.testing.assert_allclose(q[:, label], p @ (labelings == label), atol=1e-12)
+    together = [p @ (labelings[:, i] == labelings[:, j]) for i, j in edges]
+    np.testing.assert_allclose(field.pair_marginals(logphi), together, atol=1e-12)
+
+
+def test_a_label_that_children_bring_back_is_not_lost() -> None:
+    # The middle alone is out of range for the label that many neighbors want.
+    n = 400
+    edges = np.column_stack([np.zeros(n, int), np.arange(1, n + 1)])
+    logphi = np.zeros((n + 1, 2))
+    logphi[0] = [0.0, -1000.0]
+    logphi[1:] = [-40.0, 0.0]
+    q, log_z = ConstraintField(edges, np.full(n, 5.0), n + 1).marginals(logphi)
+    ends = np.array([[5.0, 0.0], [0.0, 5.0]]) + logphi[1]
+    by_label = logphi[0] + n * logsumexp(ends, axis=1)
+    assert log_z == pytest.approx(logsumexp(by_label), rel=1e-12)
+    np.testing.assert_allclose(q[0], np.exp(by_label - logsumexp(by_label)), atol=1e-12)

@@ -21,6 +21,9 @@ from sidelight._typing import Array
 # Below this an extra term e^rho cannot bring back what has underflowed beside 1.
 _MILD = 30.0
 
+# Sums of smaller numbers may have lost digits.
+_TINY = 1e-280
+
 
 @kernel
 def log_add(a: float, b: float) -> float:
@@ -30,18 +33,6 @@ def log_add(a: float, b: float) -> float:
     if b == -np.inf:
         return a
     return a + math.log1p(math.exp(b - a))
-
-
-@kernel
-def log_sum(values: Array) -> float:
-    """Return ``log Σ e^values``."""
-    top = values.max()
-    if top == -np.inf:
-        return -np.inf
-    total = 0.0
-    for value in values:
-        total += math.exp(value - top)
-    return top + math.log(total)
 
 
 @kernel
@@ -69,24 +60,32 @@ def send(values: Array, coupling: float, maximum: bool, message: Array) -> None:
         for label in range(k):
             message[label] = max(highest if label != top else second, coupling + values[label])
         return
-    rest, beside_second = 0.0, 0.0
-    if second > -np.inf:
-        for label in range(k):
-            if label != top:
-                rest += math.exp(values[label] - highest)
-                beside_second += math.exp(values[label] - second)
+    rest = 0.0
+    for label in range(k):
+        if label != top:
+            message[label] = math.exp(values[label] - highest)
+            rest += message[label]
     own = math.exp(coupling) if coupling < _MILD else 0.0
     for label in range(k):
         if label == top:
-            others = second + math.log(beside_second) if second > -np.inf else -np.inf
-            message[label] = log_add(others, coupling + highest)
             continue
-        part = math.exp(values[label] - highest)
+        part = message[label]
         others = 1.0 + max(rest - part, 0.0)
         if coupling < _MILD:
             message[label] = highest + math.log(others + own * part)
         else:
             message[label] = log_add(highest + math.log(others), coupling + values[label])
+    if rest > _TINY:
+        others = highest + math.log(rest)
+    elif second > -np.inf:
+        beside = 0.0
+        for label in range(k):
+            if label != top:
+                beside += math.exp(values[label] - second)
+        others = second + math.log(beside)
+    else:
+        others = -np.inf
+    message[top] = log_add(others, coupling + highest)
 
 
 @kernel
@@ -125,39 +124,51 @@ def distribute(
     log_z: Array,
     agree: Array,
 ) -> None:
-    """Sweep from the roots to the leaves: marginals, log Z at roots, P(node agrees with parent).
-
-    ``q`` holds logarithms on the way and probabilities at the end.
-    """
+    """Sweep from the roots to the leaves: marginals, log Z at roots, P(node agrees with parent)."""
     n, k = inward.shape
     outside = np.empty(k)
     down = np.empty(k)
+    log_q = np.empty((n, k))
     for v in range(n - 1, -1, -1):
         p = parent[v]
         agree[v] = 0.0
         log_z[v] = 0.0
         if p < 0:
-            total = log_sum(inward[v])
-            log_z[v] = total
             for label in range(k):
-                q[v, label] = inward[v, label] - total
+                log_q[v, label] = inward[v, label]
+            log_z[v] = _normalize(log_q[v], q[v])
             continue
         for label in range(k):
             # Where the message is -inf, v allows nothing at all: the rest does not matter there.
             told = message[v, label]
-            outside[label] = q[p, label] - told if told > -np.inf else -np.inf
+            outside[label] = log_q[p, label] - told if told > -np.inf else -np.inf
         send(outside, coupling[v], False, down)
         for label in range(k):
-            q[v, label] = inward[v, label] + down[label]
-        total = log_sum(q[v])
+            log_q[v, label] = inward[v, label] + down[label]
+        total = _normalize(log_q[v], q[v])
         for label in range(k):
-            q[v, label] -= total
             both = inward[v, label] + outside[label] + coupling[v]
             if both > -np.inf:
                 agree[v] += math.exp(both - total)
-    for v in range(n):
-        for label in range(k):
-            q[v, label] = math.exp(q[v, label])
+
+
+@kernel
+def _normalize(logs: Array, values: Array) -> float:
+    """Make logarithms those of probabilities, which ``values`` receives; return what they lost."""
+    top = logs.max()
+    if top == -np.inf:
+        values[:] = np.nan
+        logs[:] = np.nan
+        return -np.inf
+    total = 0.0
+    for label in range(len(logs)):
+        values[label] = math.exp(logs[label] - top)
+        total += values[label]
+    lost = top + math.log(total)
+    for label in range(len(logs)):
+        values[label] /= total
+        logs[label] -= lost
+    return lost
 
 
 @kernel

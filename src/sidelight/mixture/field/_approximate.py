@@ -231,9 +231,9 @@ class GibbsChains(_Approximation):
 class MeanField(_Approximation):
     """Mean field (4.3.3, 5.3.4): the factorized distribution of highest bound, one node at a time.
 
-    Started from the uncoupled posterior under slowly growing couplings, and from where the last
-    call ended; the better one is kept in every connected part, so that the bound never falls while
-    EM goes on.
+    Started from where the last call ended, so that the bound never falls while EM goes on, and at
+    calls 1, 4, 16, ... also from the uncoupled posterior under slowly growing couplings; then the
+    better one is kept in every connected part.
     """
 
     name = "mean-field"
@@ -244,22 +244,43 @@ class MeanField(_Approximation):
 
     def _forget(self) -> None:
         self._q: FloatArray | None = None
+        self._n_calls, self._next_ramp = 0, 1
 
     def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Marginals, terms of the bound, agreements of independent ends."""
-        q = self._ramp(logphi)
-        bound = self._bound(logphi, q)
-        if self._q is not None and self._q.shape == logphi.shape:
-            again = np.where(np.isneginf(logphi), 0.0, self._q)
-            self._settle(logphi, again, _HARD, _MEAN_FIELD_SWEEPS)
-            other = self._bound(logphi, again)
-            part = self._region.part
-            gain = np.bincount(part, other) - np.bincount(part, bound)
-            keep = (gain > 0)[part]
-            q[keep], bound[keep] = again[keep], other[keep]
-        self._q = q.copy()
+        self._n_calls += 1
+        q, bound = self._go_on(logphi)
+        if q is None or self._n_calls == self._next_ramp:
+            self._next_ramp *= 4
+            fresh = self._ramp(logphi)
+            q, bound = self._better(fresh, self._bound(logphi, fresh), q, bound)
+        self._q = q
         ends = self._region.graph.edges
         return q, bound, np.einsum("el,el->e", q[ends[:, 0]], q[ends[:, 1]])
+
+    def _go_on(self, logphi: FloatArray) -> tuple[FloatArray | None, FloatArray | None]:
+        """Marginals and bound from where the last call ended, if there was one."""
+        if self._q is None or self._q.shape != logphi.shape:
+            return None, None
+        q = np.where(np.isneginf(logphi), 0.0, self._q)
+        self._settle(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
+        return q, self._bound(logphi, q)
+
+    def _better(
+        self,
+        q: FloatArray,
+        bound: FloatArray,
+        other: FloatArray | None,
+        other_bound: FloatArray | None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Of every connected part the marginals of the higher bound."""
+        if other is None or other_bound is None:
+            return q, bound
+        part = self._region.part
+        gain = np.bincount(part, other_bound) - np.bincount(part, bound)
+        keep = (gain > 0)[part]
+        q[keep], bound[keep] = other[keep], other_bound[keep]
+        return q, bound
 
     def _bound(self, logphi: FloatArray, q: FloatArray) -> FloatArray:
         from sidelight._kernels.mixture.field_sweeps import mean_field_bound

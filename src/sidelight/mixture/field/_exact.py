@@ -16,6 +16,8 @@ from sidelight.assignment._graph import Graph, connected_parts
 _LARGEST_CORE = 2048
 # All messages of a part together may take this many times the budget of its largest table.
 _MESSAGES = 16
+# Larger factors of an edge leave messages of too wide a range to be numbers.
+_LARGEST_FACTOR = 1e100
 
 
 class Inference(Protocol):
@@ -159,6 +161,7 @@ class Forest(_Stateless):
         self._child = np.flatnonzero(np.diff(order.begin))
         self._parent[self._child] = order.separators
         self._coupling[self._child] = order.coupling
+        self._factor = np.exp(np.minimum(self._coupling, 700.0))
 
     def _inward(self, logphi: FloatArray, maximum: bool) -> tuple[FloatArray, FloatArray]:
         from sidelight._kernels.mixture.field import collect
@@ -171,11 +174,27 @@ class Forest(_Stateless):
         """Marginals, log Z at the roots, agreement of every node with its parent."""
         from sidelight._kernels.mixture.field import distribute
 
-        inward, message = self._inward(logphi, False)
         q = np.empty_like(logphi)
         log_z, agree = np.empty(len(logphi)), np.empty(len(logphi))
-        distribute(self._parent, self._coupling, inward, message, q, log_z, agree)
+        if not self._infer_by_products(logphi, q, log_z, agree):
+            inward, message = self._inward(logphi, False)
+            distribute(self._parent, self._coupling, inward, message, q, log_z, agree)
         return q, log_z, agree[self._child]
+
+    def _infer_by_products(
+        self, logphi: FloatArray, q: FloatArray, log_z: FloatArray, agree: FloatArray
+    ) -> bool:
+        """The same without logarithms; whether the range of numbers was enough."""
+        from sidelight._kernels.mixture.field_products import collect_products, distribute_products
+
+        scale = logphi.max(axis=1)
+        if self._factor.max(initial=0.0) > _LARGEST_FACTOR or np.isneginf(scale).any():
+            return False
+        inward, message = np.exp(logphi - scale[:, None]), np.empty_like(logphi)
+        if not collect_products(inward, self._parent, self._factor, message, scale):
+            return False
+        distribute_products(self._parent, self._factor, inward, message, scale, q, log_z, agree)
+        return True
 
     def best(self, logphi: FloatArray) -> IntArray:
         """Max-product."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 import copy
 import dataclasses
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
 from sidelight._typing import FloatArray, IntArray
@@ -48,6 +48,13 @@ _SMALL_TABLE = 1e4
 # Moments match when they differ by no more than this share of the number of rows.
 _TOL = 1e-8
 _MAX_STEPS = 100
+
+# A step multiplies no weight by more than e to this, and is halved twice, so often, if it fails.
+_LONGEST_STEP = 3.0
+_HALVINGS = 12
+
+# Normalizers of the prior that are remembered: an m-step ends with the one that an e-step needs.
+_REMEMBERED = 64
 
 # A mixing weight never falls below this, so that its logarithm is a number.
 _LEAST_WEIGHT = 1e-300
@@ -229,6 +236,7 @@ class ConstraintField:
         log_pi: npt.ArrayLike,
         *,
         free: float = 0.0,
+        accuracy: float = 0.0,
     ) -> FloatArray:
         r"""M-step of the mixing weights: the prior expects the counts that the posterior has.
 
@@ -243,10 +251,13 @@ class ConstraintField:
             Logarithms of the mixing weights to start from.
         free : float
             ``m``: number of rows in no node.
+        accuracy : float
+            Stop when the expected counts are so much closer to the totals than at the start; 0 goes
+            on to rounding. No value lowers the function.
         """
         wanted = np.asarray(totals, dtype=np.float64)
         start = np.asarray(log_pi, dtype=np.float64)
-        return self._prior_model(len(wanted)).match(wanted, start, free)
+        return self._prior_model(len(wanted)).match(wanted, start, free, accuracy)
 
     def prepare(self, k: int) -> None:
         """Make everything that does not change while EM runs with ``k`` labels."""
@@ -528,9 +539,20 @@ class PriorModel:
         kept = Links(len(self.exponent), self.edges, all_coupling, np.zeros(len(self.edges)))
         exactly = dataclasses.replace(choice, inference="exact")
         self._plan: list[Inference] = make_plan(kept, k, exactly)
+        self._remembered: dict[bytes, tuple[FloatArray, float]] = {}
 
     def counts(self, log_pi: FloatArray) -> tuple[FloatArray, float]:
         """Return ``E[Σ_i s_i [y_i = l]]`` and ``log Z``."""
+        key = log_pi.tobytes()
+        found = self._remembered.get(key)
+        if found is None:
+            found = self._counts(log_pi)
+            if len(self._remembered) >= _REMEMBERED:  # restarts may be here at the same time
+                self._remembered = {}
+            self._remembered[key] = found
+        return found
+
+    def _counts(self, log_pi: FloatArray) -> tuple[FloatArray, float]:
         logphi = self.exponent[:, None] * log_pi
         counts, log_z = np.zeros(self.k), 0.0
         for inference in self._plan:
@@ -540,7 +562,9 @@ class PriorModel:
             log_z += float(self.number[nodes] @ terms)
         return counts, log_z
 
-    def match(self, totals: FloatArray, log_pi: FloatArray, free: float) -> FloatArray:
+    def match(
+        self, totals: FloatArray, log_pi: FloatArray, free: float, accuracy: float
+    ) -> FloatArray:
         """Mixing weights (logarithms) under which the prior expects the totals."""
         share = np.maximum(totals / totals.sum(), _LEAST_WEIGHT)
         powers = np.unique(np.append(self.exponent, 1.0) if free > 0 else self.exponent)
@@ -550,20 +574,56 @@ class PriorModel:
         n = totals.sum()
 
         def loss(eta: FloatArray) -> tuple[float, FloatArray]:
-            pi = _normalized(eta)
-            counts, log_z = self.counts(pi)
-            slope = counts + free * np.exp(pi) - totals
+            counts, log_z = self.counts(eta)
+            pi = np.exp(eta)
+            slope = counts + free * pi - totals
             # The weights are normalized on the way: only what keeps their sum matters.
-            return (log_z - totals @ pi) / n, (slope - np.exp(pi) * slope.sum()) / n
+            return (log_z - totals @ eta) / n, (slope - pi * slope.sum()) / n
 
-        found = minimize(
-            loss,
-            _normalized(log_pi),
-            jac=True,
-            method="L-BFGS-B",
-            options={"gtol": _TOL, "ftol": 0.0, "maxiter": _MAX_STEPS},
-        )
-        return np.maximum(_normalized(found.x), np.log(_LEAST_WEIGHT))
+        # Counts of independent draws vary by Σ s² where there are Σ s of them.
+        drawn = self.number * self.exponent
+        spread = (drawn @ self.exponent + free) / max(drawn.sum() + free, _LEAST_WEIGHT)
+        found = _descend(loss, _normalized(log_pi), 1.0 / (spread * share), accuracy)
+        return np.maximum(found, np.log(_LEAST_WEIGHT))
+
+
+def _descend(
+    loss: Callable[[FloatArray], tuple[float, FloatArray]],
+    eta: FloatArray,
+    scale: FloatArray,
+    accuracy: float,
+) -> FloatArray:
+    """Minimize a convex function of normalized log-weights, by quasi-Newton steps (BFGS).
+
+    An evaluation is a pass over the field, and the start is nearly right: steps begin with the
+    curvature of independent draws, of which ``scale`` is the inverse. It ends when the slope has
+    fallen to ``accuracy`` of what it was, or to rounding; no step makes the value larger.
+    """
+    value, slope = loss(eta)
+    enough = max(_TOL, accuracy * float(np.abs(slope).max()))
+    inverse = np.diag(np.minimum(scale, 1.0 / _TOL))
+    for _ in range(_MAX_STEPS):
+        if np.abs(slope).max() <= enough:
+            break
+        step = -inverse @ slope
+        step -= step.mean()
+        step *= min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), _TOL))
+        expected = float(slope @ step)
+        for _ in range(_HALVINGS):
+            ahead = _normalized(eta + step)
+            new_value, new_slope = loss(ahead)
+            if new_value <= value + 1e-4 * expected:
+                break
+            step, expected = 0.25 * step, 0.25 * expected
+        else:
+            break
+        moved, bent = ahead - eta, new_slope - slope
+        if moved @ bent > 0:
+            # Broyden, Fletcher, Goldfarb, Shanno: the inverse curvature that explains the step.
+            turn = np.eye(len(eta)) - np.outer(moved, bent) / (moved @ bent)
+            inverse = turn @ inverse @ turn.T + np.outer(moved, moved) / (moved @ bent)
+        eta, value, slope = ahead, new_value, new_slope
+    return eta
 
 
 def bound_by_pairs(n_nodes: int, edges: IntArray) -> tuple[FloatArray, FloatArray]:

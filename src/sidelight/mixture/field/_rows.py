@@ -31,6 +31,10 @@ from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, Sidel
 from sidelight.mixture._core import Posterior, known_classes
 from sidelight.mixture.field._field import ConstraintField
 
+#: An m-step brings the expected counts so much closer to those seen. Any step that does not lower
+#: the bound will do in EM, and the next one begins where this one ends.
+MATCHED = 0.1
+
 Sampling: TypeAlias = Literal["points", "chunklets"]
 
 
@@ -185,7 +189,9 @@ class ConstrainedRows:
         """Mixing weights under which the prior expects the draws that the posterior saw."""
         independent = float(free.sum()) + float(self._size[self._fixed >= 0].sum())
         with one_thread_blas:  # many products of a few numbers, which threads only slow down
-            return self._prior.mixing_weights(free + counts, log_weights, free=independent)
+            return self._prior.mixing_weights(
+                free + counts, log_weights, free=independent, accuracy=MATCHED
+            )
 
     def labels(self, log_density: Array, log_weights: Array) -> Array:
         """Most probable components of the rows; hard constraints are satisfied."""
