@@ -53,6 +53,9 @@ _MAX_STEPS = 100
 _LONGEST_STEP = 3.0
 _HALVINGS = 12
 
+# So few nodes cost nothing: there is no need to stop early.
+_FEW_NODES = 1000
+
 # Normalizers of the prior that are remembered: an m-step ends with the one that an e-step needs.
 _REMEMBERED = 64
 
@@ -252,8 +255,8 @@ class ConstraintField:
         free : float
             ``m``: number of rows in no node.
         accuracy : float
-            Stop when the expected counts are so much closer to the totals than at the start; 0 goes
-            on to rounding. No value lowers the function.
+            Where there are many nodes, stop when the expected counts are so much closer to the
+            totals than at the start. Never below where it started.
         """
         wanted = np.asarray(totals, dtype=np.float64)
         start = np.asarray(log_pi, dtype=np.float64)
@@ -583,7 +586,10 @@ class PriorModel:
         # Counts of independent draws vary by Σ s² where there are Σ s of them.
         drawn = self.number * self.exponent
         spread = (drawn @ self.exponent + free) / max(drawn.sum() + free, _LEAST_WEIGHT)
-        found = _descend(loss, _normalized(log_pi), 1.0 / (spread * share), accuracy)
+        exactly = len(self.exponent) <= _FEW_NODES
+        found = _descend(
+            loss, _normalized(log_pi), 1.0 / (spread * share), 0.0 if exactly else accuracy
+        )
         return np.maximum(found, np.log(_LEAST_WEIGHT))
 
 
