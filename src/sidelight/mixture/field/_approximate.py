@@ -251,39 +251,37 @@ class MeanField(_Approximation):
     def infer(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Marginals, terms of the bound, agreements of independent ends."""
         self._n_calls += 1
-        q, bound = self._go_on(logphi)
         is_small = len(self.nodes) + len(self.edges) <= _SMALL_FIELD
-        if q is None or is_small or self._n_calls == self._next_ramp:
+        found = self._go_on(logphi)
+        if found is None or is_small or self._n_calls == self._next_ramp:
             self._next_ramp = 4 * self._n_calls
             fresh = self._ramp(logphi)
-            q, bound = self._better(fresh, self._bound(logphi, fresh), q, bound)
+            found = self._better((fresh, self._bound(logphi, fresh)), found)
+        q, bound = found
         self._q = q
         ends = self._region.graph.edges
         return q, bound, np.einsum("el,el->e", q[ends[:, 0]], q[ends[:, 1]])
 
-    def _go_on(self, logphi: FloatArray) -> tuple[FloatArray | None, FloatArray | None]:
+    def _go_on(self, logphi: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """Marginals and bound from where the last call ended, if there was one."""
         if self._q is None or self._q.shape != logphi.shape:
-            return None, None
+            return None
         q = np.where(np.isneginf(logphi), 0.0, self._q)
         self._settle(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
         return q, self._bound(logphi, q)
 
     def _better(
-        self,
-        q: FloatArray,
-        bound: FloatArray,
-        other: FloatArray | None,
-        other_bound: FloatArray | None,
+        self, one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray] | None
     ) -> tuple[FloatArray, FloatArray]:
         """Of every connected part the marginals of the higher bound."""
-        if other is None or other_bound is None:
-            return q, bound
+        if other is None:
+            return one
         part = self._region.part
-        gain = np.bincount(part, other_bound) - np.bincount(part, bound)
+        gain = np.bincount(part, other[1]) - np.bincount(part, one[1])
         keep = (gain > 0)[part]
-        q[keep], bound[keep] = other[keep], other_bound[keep]
-        return q, bound
+        for mine, theirs in zip(one, other, strict=True):
+            mine[keep] = theirs[keep]
+        return one
 
     def _bound(self, logphi: FloatArray, q: FloatArray) -> FloatArray:
         from sidelight._kernels.mixture.field_sweeps import mean_field_bound

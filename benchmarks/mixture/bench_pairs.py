@@ -1,0 +1,82 @@
+"""Mixtures under many pairs: seconds per iteration beside our unconstrained EM.
+
+Random pairs among overlapping and among separated clusters, 20,000 rows. Seconds per iteration are
+those of the iterations after the first ones, so that starts do not count.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from benchmarks.harness import Row, clock
+from sklearn.exceptions import ConvergenceWarning
+
+from sidelight import Constraints
+from sidelight.exceptions import ConstraintWarning
+from sidelight.mixture import ChunkletMixture, GaussianMixture, MeanFieldMixture, PenalizedMixture
+
+METHODS = (PenalizedMixture, MeanFieldMixture, ChunkletMixture)
+#: Number of pairs, and how many times an iteration of plain EM one may take.
+LIMITS = {10_000: 3.0, 100_000: 10.0}
+FEATURES, COMPONENTS = 6, 5
+
+
+def run(quick: bool) -> list[Row]:
+    n = 5_000 if quick else 20_000
+    rows = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of iterations
+        warnings.simplefilter("ignore", ConstraintWarning)  # entangled parts are approximated
+        for spread in (0.7, 2.0):
+            X, y = clusters(n, spread)
+            for n_pairs, limit in LIMITS.items():
+                known = pairs(y, n_pairs * n // 20_000)
+                rows += [beside_plain_em(X, known, m, spread, limit) for m in METHODS]
+    return rows
+
+
+def clusters(n: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(COMPONENTS, size=n)
+    centers = spread * rng.normal(size=(COMPONENTS, FEATURES))
+    return centers[y] + rng.normal(size=(n, FEATURES)), y
+
+
+def pairs(y: np.ndarray, m: int) -> Constraints:
+    """Pairs of random rows, as the classes have them."""
+    ends = np.random.default_rng(1).integers(len(y), size=(m, 2))
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    same = y[ends[:, 0]] == y[ends[:, 1]]
+    return Constraints(ends[same], ends[~same], n_samples=len(y))
+
+
+def beside_plain_em(
+    X: np.ndarray, known: Constraints, method: Any, spread: float, limit: float
+) -> Row:
+    ours, theirs = [], []
+    for _ in range(3):
+        ours.append(per_iteration(method, X, {"constraints": known}))
+        theirs.append(per_iteration(GaussianMixture, X, {}))
+    kind = "overlapping" if spread < 1 else "separated"
+    return {
+        "case": f"{method.__name__}, n={len(X):,}, {kind}, {known.n_pairs:,} pairs",
+        "peer": "our GaussianMixture",
+        "ours": min(ours),
+        "theirs": min(theirs),
+        "ratio": min(ours) / min(theirs),
+        "limit": limit,
+    }
+
+
+def per_iteration(method: Any, X: np.ndarray, knowledge: dict[str, Constraints]) -> float:
+    """Seconds of an iteration, from two fits of different length from the same start."""
+    means = X[:COMPONENTS] + 0.0
+    options = {"n_init": 1, "tol": 0.0, "means_init": means, "random_state": 0}
+    seconds, iterations = [], []
+    for max_iter in (2, 17):
+        model = method(COMPONENTS, max_iter=max_iter, **options)
+        seconds.append(clock(lambda model=model: model.fit(X, **knowledge)))
+        iterations.append(model.n_iter_)
+    return (seconds[1] - seconds[0]) / max(iterations[1] - iterations[0], 1)
