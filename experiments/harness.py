@@ -24,7 +24,11 @@ from sidelight.datasets import load_uci
 from sidelight.exceptions import SidelightError
 
 HERE = Path(__file__).parent
-EXPERIMENTS = {path.stem: path for path in sorted(HERE.glob("*/[!_]*.py"))}
+EXPERIMENTS = {
+    path.stem: path
+    for path in sorted(HERE.rglob("[!_]*.py"), key=lambda path: path.stem)
+    if path != HERE / "harness.py"
+}
 
 #: What can be said of a table beside the published one.
 WORDS = ("agrees", "better", "differs", "cannot be had", "no published figure")
@@ -121,9 +125,15 @@ def keep(name: str, title: str, body: str, sections: Sequence[Section], quick: b
     return path
 
 
+def load(name: str) -> Any:
+    """Import the module of an experiment."""
+    path = EXPERIMENTS[name].relative_to(HERE.parent).with_suffix("")
+    return importlib.import_module(".".join(path.parts))
+
+
 def main(name: str, arguments: Sequence[str] | None = None) -> None:
     """Run one experiment from the command line."""
-    module: Any = importlib.import_module(f"experiments.{EXPERIMENTS[name].parent.name}.{name}")
+    module = load(name)
     parser = argparse.ArgumentParser(description=module.__doc__)
     parser.add_argument("--runs", type=int, default=50, help="runs per figure (default 50)")
     parser.add_argument("--quick", action="store_true", help="few runs, small sets")

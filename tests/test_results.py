@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 
 import pytest
 from benchmarks import pages
-from experiments.harness import EXPERIMENTS, WORDS
+from experiments.harness import EXPERIMENTS, WORDS, load
 
 BENCHMARKS = {
     path.stem.removeprefix("bench_"): path
@@ -53,7 +52,7 @@ def test_every_kept_table_has_a_verdict(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
 def test_every_experiment_can_be_imported(name: str) -> None:
-    module = importlib.import_module(f"experiments.{EXPERIMENTS[name].parent.name}.{name}")
+    module = load(name)
     assert module.TITLE
     assert module.VERDICTS
 
