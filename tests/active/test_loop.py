@@ -29,8 +29,27 @@ def test_the_budget_is_kept_and_everything_is_told(name, mixed):
     assert (counts[0], counts[-1]) == (0, 23)
     np.testing.assert_array_equal(model.history_[-1][1], model.labels_)
     again = PCKMeans(3, n_init=1, random_state=0).fit(X, constraints=model.constraints_)
-    np.testing.assert_array_equal(model.labels_, again.labels_)
-    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+    np.testing.assert_array_equal(model.estimator_.labels_, again.labels_)
+    if name != "cobras":
+        np.testing.assert_array_equal(model.labels_, again.labels_)
+        np.testing.assert_array_equal(model.predict(X), again.predict(X))
+
+
+def test_clusters_of_cobras_are_its_own(mixed):
+    X, y = mixed
+    model = ActiveClusterer(PCKMeans(3, n_init=1, random_state=0), "cobras", 60, random_state=0)
+    model.fit(X, oracle=LabelOracle(y))
+    np.testing.assert_array_equal(model.labels_, model.strategy_.labels_)
+    np.testing.assert_array_equal(model.history_[-1][1], model.labels_)
+    speakers = model.strategy_.representatives_
+    squared = ((X[:, None] - X[speakers]) ** 2).sum(axis=2)
+    nearest = model.labels_[speakers][squared.argmin(axis=1)]
+    np.testing.assert_array_equal(model.predict(X), nearest)
+    # Before its first splitting and joining is complete it has none.
+    early = clone(model).set_params(budget=1).fit(X, oracle=LabelOracle(y))
+    np.testing.assert_array_equal(early.labels_, early.estimator_.labels_)
+    with pytest.raises(SidelightError, match="no clusters yet"):
+        early.strategy_.predict(X)
 
 
 def test_it_ends_when_nothing_is_left_to_ask(mixed):

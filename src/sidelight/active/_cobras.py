@@ -13,7 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.parameters import estimator
 from sidelight._typing import FloatArray, IntArray
-from sidelight.active._strategies import Strategy, block_distances, dense_rows, mean_row
+from sidelight.active._strategies import (
+    Strategy,
+    block_distances,
+    check_rows,
+    dense_rows,
+    mean_row,
+)
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 
@@ -98,6 +104,37 @@ class COBRAS(Strategy):
         self.labels_ = np.zeros(rows.n_rows, np.int64)
         self.representatives_ = np.empty(0, np.int64)
         self._restart()
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether a first splitting and joining is complete."""
+        return len(self.representatives_) > 0
+
+    def predict(self, X: Any) -> IntArray:
+        """Clusters of new rows: that of the nearest representative.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        labels : ndarray of int64, shape (n_samples,)
+            Cluster of every row, numbered as in ``labels_``.
+        """
+        if not self.has_clusters:
+            raise SidelightError(
+                "COBRAS has no clusters yet: they are complete after about twice as many questions "
+                "as there are clusters."
+            )
+        speakers = dense_rows(self._rows, self.representatives_)
+
+        def nearest(block: Any) -> tuple[tuple[()], tuple[IntArray]]:
+            return (), (np.argmin(block_distances(block, speakers), axis=0),)
+
+        (place,) = check_rows(X).map_reduce(nearest)[1]
+        return self.labels_[self.representatives_[place]]
 
     def _restart(self) -> None:
         """Begin again with the same seed: what is known already costs no question."""

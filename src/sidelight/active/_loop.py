@@ -31,7 +31,8 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
 
     A strategy chooses pairs, an oracle answers them, the estimator clusters with the answers: ten
     times on the way (see ``history_``) and at the end. A pair whose answer follows from the others
-    is not asked.
+    is not asked. COBRAS makes clusters of the answers by itself, as many as it finds; once it has
+    some, these are the result.
 
     Parameters
     ----------
@@ -52,7 +53,8 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     estimator_ : clusterer
         The estimator, fitted with all answers.
     labels_ : ndarray of shape (n_samples,)
-        Cluster of every row.
+        Cluster of every row: of the strategy if it makes clusters itself (COBRAS), otherwise of
+        ``estimator_``.
     answers_ : Answers
         All answers, in order.
     constraints_ : Constraints
@@ -62,7 +64,7 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     history_ : list of (int, ndarray)
         Number of questions asked and labels at that time.
     strategy_ : Strategy
-        The strategy at its end; COBRAS has ``labels_`` of its own.
+        The strategy at its end.
 
     Examples
     --------
@@ -124,7 +126,7 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
                     self._look(X)
         if self.history_[-1][0] < self.n_queries_:
             self._look(X)
-        self.labels_: Array = self.estimator_.labels_
+        self.labels_: Array = self._clusterer.labels_
         return self
 
     def _ask(self, oracle: Oracle) -> Iterator[None]:
@@ -145,12 +147,17 @@ class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         """Cluster with what is known now."""
         self.constraints_ = self.answers_.constraints
         self.estimator_ = clone(self.estimator).fit(X, constraints=self.constraints_)
-        self.history_.append((self.n_queries_, self.estimator_.labels_))
+        self.history_.append((self.n_queries_, self._clusterer.labels_))
+
+    @property
+    def _clusterer(self) -> Any:
+        """Whose clusters are the result."""
+        return self.strategy_ if self.strategy_.has_clusters else self.estimator_
 
     def predict(self, X: Any) -> Array:
-        """Clusters of new rows, by the fitted estimator."""
+        """Clusters of new rows, numbered as in ``labels_``."""
         check_is_fitted(self, "estimator_")
-        labels: Array = self.estimator_.predict(X)
+        labels: Array = self._clusterer.predict(X)
         return labels
 
 

@@ -58,6 +58,11 @@ class Strategy(BaseEstimator, ABC):
     _answers: Answers
     _k: int | None
 
+    @property
+    def has_clusters(self) -> bool:
+        """Whether the answers so far make clusters by themselves: ``labels_`` and ``predict``."""
+        return False
+
     def start(
         self, X: Any, answers: Answers, k: int | None = None, random_state: Any = None
     ) -> Self:
@@ -80,7 +85,7 @@ class Strategy(BaseEstimator, ABC):
             Ready to be asked for pairs.
         """
         check_parameters(self)
-        rows = _check_rows(X)
+        rows = check_rows(X)
         if rows.n_rows != answers.n_samples:
             raise SidelightError(
                 f"The answers are about {answers.n_samples} rows but X has {rows.n_rows}."
@@ -132,7 +137,8 @@ def make_strategy(name: str | Strategy, estimator: Any = None) -> Strategy:
     return strategy
 
 
-def _check_rows(X: Any) -> RowSource:
+def check_rows(X: Any) -> RowSource:
+    """Return the rows of an array, a CSR matrix or a source, checked."""
     rows = X
     if not isinstance(X, RowSource):
         rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])

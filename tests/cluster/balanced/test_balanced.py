@@ -265,6 +265,23 @@ def test_flow_is_no_dearer_at_the_same_start(uneven):
     assert flow <= stable * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_sizes_by_default_are_as_cheap_as_the_best_of_all_partitions(seed):
+    X = np.random.default_rng(seed).exponential(size=(9, 2)) ** 2
+    model = BalancedKMeans(3, balance=1, n_init=60, random_state=0).fit(X)
+
+    def spread(rows):
+        return ((X[rows] - X[rows].mean(axis=0)) ** 2).sum()
+
+    best = min(
+        spread([0, *pair]) + spread(list(second)) + spread(sorted(rest - set(second)))
+        for pair in itertools.combinations(range(1, 9), 2)
+        for rest in [set(range(1, 9)) - set(pair)]
+        for second in itertools.combinations(sorted(rest), 3)
+    )
+    assert model.objective_ == pytest.approx(best)
+
+
 def test_the_sample_has_the_promised_size():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     model = BalancedKMeans(5, balance=0.8, n_init=1, random_state=0).fit(X)
