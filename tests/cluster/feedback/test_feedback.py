@@ -17,10 +17,10 @@ from scipy.special import logsumexp
 from sidelight import Constraints
 from sidelight.cluster import FeedbackClustering
 from sidelight.cluster.feedback._multinomial import WeightedTerms, random_log_frequencies
-from sidelight.cluster.feedback._term_weights import Documents, average, normalize, warp
+from sidelight.cluster.feedback._term_weights import Documents, evidence, normalize, warp
 from sidelight.datasets import make_two_factor_documents
 from sidelight.engine import as_rows, threads
-from sidelight.evaluation import purity
+from sidelight.evaluation import adjusted_rand_index, purity
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture._core import (
     ExpectationMaximization,
@@ -49,6 +49,11 @@ def distance(X: np.ndarray, i: int, j: int, gamma: np.ndarray, published: bool) 
     return float(np.sum(gamma * (s * a * np.log(a / m) + t * b * np.log(b / m))))
 
 
+def loudness(g: np.ndarray) -> np.ndarray:
+    """What a pair says of every term, written out."""
+    return g * np.abs(g).sum() / np.sum(g**2) if g.any() else 0 * g
+
+
 # ------------------------------------------------------------------ the divergence
 
 
@@ -68,10 +73,9 @@ def test_gradient_by_finite_differences_and_what_a_step_does(published: bool, se
     here = distance(X, 0, 1, gamma, published)
     for sign in (1, -1):
         (pull, _) = documents.pull_of_pairs(np.array([[0, 1]]), np.array([float(sign)]))
-        direction = average([pull], X.shape[1])
-        np.testing.assert_allclose(
-            direction, sign * X.shape[1] * g / np.abs(g).sum() if g.any() else 0 * g, atol=1e-9
-        )
+        u = loudness(g)
+        direction = evidence([pull])
+        np.testing.assert_allclose(direction, sign * u / (5 + np.abs(u)), atol=1e-9)
         after = distance(X, 0, 1, warp(gamma, direction, 0.7), published)
         assert sign * (after - here) >= -1e-12
 
@@ -103,12 +107,14 @@ def test_pairs_add_up_and_rare_terms_are_left_alone(published: bool) -> None:
     documents = Documents(sparse.csr_matrix(X), 2, published=published)
     pairs = np.array([[0, 1], [2, 3], [2, 5]])
     pull, twins = documents.pull_of_pairs(pairs, np.array([1.0, -2.0, 0.5]))
-    expected = np.zeros(X.shape[1])
-    for (i, j), weight in zip(pairs, [1.0, -2.0, 0.5], strict=True):
-        g = np.where(documents.learned, documents.gradient(i, j), 0)
-        expected += weight * g / np.abs(g).sum()
-    np.testing.assert_allclose(pull.direction, expected, atol=1e-12)
-    assert pull.weight == 3.5
+    said = np.array(
+        [
+            weight * loudness(np.where(documents.learned, documents.gradient(i, j), 0))
+            for (i, j), weight in zip(pairs, [1.0, -2.0, 0.5], strict=True)
+        ]
+    )
+    np.testing.assert_allclose(pull.direction, said.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(pull.magnitude, np.abs(said).sum(axis=0), atol=1e-12)
     assert not twins.any()
     assert pull.direction[3] == 0
 
@@ -121,6 +127,7 @@ def test_a_cluster_counts_as_one_long_document(published: bool) -> None:
     pull = documents.pull_of_cluster(np.array([0, 2]), frequencies, X[4].sum(), -1)
     pairs, _ = documents.pull_of_pairs(np.array([[0, 4], [2, 4]]), np.array([-0.5, -0.5]))
     np.testing.assert_allclose(pull.direction, pairs.direction)
+    np.testing.assert_allclose(pull.magnitude, pairs.magnitude)
 
 
 # ------------------------------------------------------------------ the mixture
@@ -267,7 +274,8 @@ def test_kinds_about_clusters_pull_as_they_should(documents: Any) -> None:
         assert sign * pull.direction.sum() > 0
         assert model.feedback_[-1].kind == kind
     model.refit(reinit=False)
-    assert model.term_weights_.mean() == pytest.approx(1)
+    totals = documents.data.sum(axis=0)
+    assert model.term_weights_ @ totals == pytest.approx(totals.sum())
     assert not np.allclose(model.term_weights_, 1)
 
 
@@ -279,7 +287,9 @@ def test_unsatisfied_only_steps_along_what_is_violated(documents: Any) -> None:
     here = np.flatnonzero(model.labels_ == 0)[:2]
     model.add_feedback("apart", here).refit()
     pull, _ = model._documents.pull_of_pairs(here[None], np.ones(1))
-    expected = normalize(warp(np.ones(600), average([pull], 600), model.step))
+    expected = normalize(
+        warp(np.ones(600), evidence([pull]), model.step), documents.data.sum(axis=0)
+    )
     np.testing.assert_allclose(model.term_weights_, expected)
 
 
@@ -308,6 +318,65 @@ def test_sparse_dense_precision_pickle_and_threads(documents: Any) -> None:
     with threads(1):
         one = FeedbackClustering(2, random_state=0).fit(documents.data, constraints=known)
     np.testing.assert_array_equal(one.history_, results[1].history_)
+
+
+# ------------------------------------------------------------------ few documents, few pairs
+
+
+def small_collection(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """125 documents of five topics, a fifth of the words from forty words of the topic."""
+    rng = np.random.default_rng(seed)
+    background = 0.8 * rng.dirichlet(np.full(800, 0.3))
+    shares = np.tile(background, (5, 1))
+    for topic in shares:
+        topic[rng.choice(800, 40, replace=False)] += 0.2 / 40
+    y = np.arange(125) % 5
+    return np.array([rng.multinomial(80, shares[topic]) for topic in y]), y
+
+
+@pytest.mark.parametrize("params", [{}, {"schedule": "unsatisfied", "variant": "published"}])
+def test_one_pair_changes_little_of_a_small_collection(params: dict[str, Any]) -> None:
+    X, y = small_collection(0)
+    model = FeedbackClustering(5, random_state=0, **params).fit(X)
+    apart = next(
+        (i, j)
+        for i in range(125)
+        for j in range(i)
+        if y[i] != y[j] and model.labels_[i] == model.labels_[j]
+    )
+    model.add_feedback("apart", apart).refit()
+    assert model.cluster_sizes_.max() < 60
+    lengths = X @ model.term_weights_
+    assert lengths.sum() == pytest.approx(X.sum())
+    assert np.all((lengths > 0.5 * X.sum(axis=1)) & (lengths < 2 * X.sum(axis=1)))
+
+
+def test_a_faithful_user_does_not_lose_by_ten_rounds() -> None:
+    gained = []
+    for seed in range(4):
+        X, y = small_collection(seed)
+        rng = np.random.default_rng(seed)
+        model = FeedbackClustering(5, random_state=seed).fit(X)
+        before = adjusted_rand_index(y, model.labels_)
+        for _ in range(10):
+            for kind, same in (("together", True), ("apart", False)):
+                pairs = rng.integers(125, size=(1000, 2))
+                joined = np.equal(*model.labels_[pairs].T)
+                wrong = (np.equal(*y[pairs].T) == same) & (joined != same)
+                if wrong.any():
+                    model.add_feedback(kind, pairs[wrong.argmax()])
+            model.refit()
+        gained.append(adjusted_rand_index(y, model.labels_) - before)
+    assert np.mean(gained) > -0.02
+
+
+def test_documents_that_fall_into_one_cluster_are_told() -> None:
+    X, _ = small_collection(0)
+    model = FeedbackClustering(5, step=1e6, n_init=1, random_state=0).fit(X)
+    here = np.flatnonzero(model.labels_ == model.labels_[0])
+    model.add_feedback("apart", here[:3])
+    with pytest.warns(ConstraintWarning, match=r"of 125 documents are in one cluster; undo\(\)"):
+        model.refit()
 
 
 # ------------------------------------------------------------------ bad input

@@ -53,15 +53,17 @@ def add_pair_directions(
     learned: Array,
     by_length: bool,
     direction: Array,
+    magnitude: Array,
 ) -> Array:
-    """Add ``pull * g / |g|₁`` of every pair to ``direction`` and return the sums ``|g|₁``.
+    """Add ``pull * u`` of every pair to ``direction`` and ``|pull * u|`` to ``magnitude``.
 
-    Only terms in ``learned`` count. ``indptr``, ``indices`` (sorted) and ``counts`` are the
-    documents in CSR form.
+    ``u = g |g|₁ / |g|₂²`` is about ±1 for the terms that tell the two documents apart, however many
+    they are. Return the sums ``|g|₁``. Only terms in ``learned`` count. ``indptr``, ``indices``
+    (sorted) and ``counts`` are the documents in CSR form.
     """
     n_terms = direction.shape[0]
     n_learned = np.sum(learned)
-    everywhere = 0.0
+    everywhere, everywhere_size = 0.0, 0.0
     norms = np.zeros(pairs.shape[0])
     terms = np.empty(n_terms, np.int64)
     both = np.empty((n_terms, 2))
@@ -71,7 +73,7 @@ def add_pair_directions(
         s, t = lengths[one], lengths[other]
         absent = term_divergence(1 / (s + n_terms), 1 / (t + n_terms), s, t, by_length)
         n = _terms_of_both(one, other, indptr, indices, counts, terms, both)
-        norm = 0.0
+        norm, squares = 0.0, 0.0
         n_present = 0
         for place in range(n):
             gains[place] = term_divergence(
@@ -84,14 +86,20 @@ def add_pair_directions(
             if learned[terms[place]]:
                 n_present += 1
                 norm += abs(gains[place])
+                squares += gains[place] ** 2
         norm += (n_learned - n_present) * abs(absent)
+        squares += (n_learned - n_present) * absent**2
         norms[number] = norm
-        if norm > 0:
+        if squares > 0:
+            unit = pull[number] * norm / squares
             for place in range(n):
-                direction[terms[place]] += pull[number] * (gains[place] - absent) / norm
-            everywhere += pull[number] * absent / norm
+                direction[terms[place]] += unit * (gains[place] - absent)
+                magnitude[terms[place]] += abs(unit) * (abs(gains[place]) - abs(absent))
+            everywhere += unit * absent
+            everywhere_size += abs(unit * absent)
     for term in range(n_terms):
         direction[term] = direction[term] + everywhere if learned[term] else 0.0
+        magnitude[term] = magnitude[term] + everywhere_size if learned[term] else 0.0
     return norms
 
 

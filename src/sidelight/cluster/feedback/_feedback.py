@@ -28,13 +28,18 @@ from sidelight.cluster.feedback._statements import (
     check_counts,
     check_feedback,
 )
-from sidelight.cluster.feedback._term_weights import Documents, Pull, average, normalize, warp
+from sidelight.cluster.feedback._term_weights import Documents, Pull, evidence, normalize, warp
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import own_ids
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.mixture._core import EMResult, Parameters, em, log_joint_blocks
+from sidelight.mixture._core import Parameters, em, log_joint_blocks
 from sidelight.tags import MethodTags
+
+#: Price of a violated pair, in documents that would rather be in another cluster.
+PRICE_OF_PAIR = 3.0
+#: Share of the documents in one cluster at which a clustering says nothing any more.
+ALMOST_ALL = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,19 @@ class _State:
     pulls: tuple[Pull, ...]
     clustering: Clustering
     n_clusterings: int
+
+
+@dataclass(frozen=True)
+class _Restart:
+    """A clustering, and its value with the price of the pairs that it violates."""
+
+    clustering: Clustering
+    objective: float
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return self.clustering.end.interrupted
 
 
 @estimator
@@ -77,10 +95,11 @@ class FeedbackClustering(Clusterer):
         ``"all"``: weights follow from all feedback so far, averaged, in whatever order it was given
         (recommended). ``"unsatisfied"``: every ``refit`` takes a step from the present weights,
         along the feedback that the clustering does not satisfy yet (as published).
-    step : float >= 0, finite, default=30.0
-        How far the weights move: ``γ_j`` is multiplied by ``exp(step * V * mean_j)`` where
-        ``mean_j`` averages ``± g_j / |g|₁`` over the feedback and ``V`` is the number of terms,
-        kept within 0.01 and 20 and scaled to mean 1.
+    step : float >= 0, finite, default=1.0
+        How far the weights move: ``γ_j`` is multiplied by ``exp(step * Σ u_j / (5 + Σ |u_j|))``,
+        where ``u_j`` is about 1 for a term that distinguishes documents to be separated and about
+        -1 for one that distinguishes documents to be joined; kept within 0.01 and 20, and scaled
+        such that all words together weigh as much as before.
     variant : {"weighted", "published"}, default="weighted"
         ``"weighted"``: documents are compared with their mean weighted by length, so that every
         ``g_j`` is at least 0, and the m-step counts every term ``γ_j`` times, so that the objective
@@ -90,7 +109,8 @@ class FeedbackClustering(Clusterer):
         Number of documents below which a term keeps weight 1 (before scaling): it marks a document,
         not a topic.
     n_init : int >= 1, default=5
-        Number of random restarts of every clustering; the likeliest is kept.
+        Number of random restarts of every clustering. The likeliest is kept, where every stated
+        pair that it violates counts against it like three documents in the wrong cluster.
     tol : float >= 0, finite, default=0.0001
         Stop when an iteration gains no more than this per document.
 
@@ -100,7 +120,7 @@ class FeedbackClustering(Clusterer):
         Likeliest cluster of every document; numbered as in the clustering before, where clusters
         have much in common.
     term_weights_ : ndarray of shape (n_features,)
-        Weights ``γ`` of the terms, with mean 1.
+        Weights ``γ`` of the terms, with mean 1 over all words of the documents.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Term frequencies ``θ``.
     weights_ : ndarray of shape (n_clusters,)
@@ -144,7 +164,7 @@ class FeedbackClustering(Clusterer):
     n_clusters: Count = 2
     _: KW_ONLY
     schedule: Literal["all", "unsatisfied"] = "all"
-    step: FiniteNonNegative = 30.0
+    step: FiniteNonNegative = 1.0
     variant: Literal["weighted", "published"] = "weighted"
     min_df: Count = 2
     n_init: Count = 5
@@ -245,8 +265,8 @@ class FeedbackClustering(Clusterer):
         Parameters
         ----------
         reinit : bool, default=True
-            Whether to start from new random frequencies, except in clusters to be kept, instead of
-            the present ones.
+            Whether to start from new random frequencies too, except in clusters to be kept, and
+            not from the present ones alone.
 
         Returns
         -------
@@ -259,8 +279,9 @@ class FeedbackClustering(Clusterer):
         starts = [Parameters(present.components, present.log_weights)]
         if reinit:
             kept = [f.cluster for f in state.feedback if f.kind == "keep" and f.cluster is not None]
-            starts = self._random_starts(state.n_clusterings, present.components, kept)
-        found = self._cluster(self._learn(state), starts).numbered_as(present.labels)
+            starts += self._random_starts(state.n_clusterings, present.components, kept)
+        found = self._cluster(self._learn(state), starts, state).numbered_as(present.labels)
+        self._warn_of_collapse(present.labels, found.labels)
         self._clusterings = [*self._clusterings[: state.n_clusterings], found.labels]
         self._states.append(replace(state, clustering=found, n_clusterings=state.n_clusterings + 1))
         return self._set_fitted_attributes()
@@ -351,12 +372,15 @@ class FeedbackClustering(Clusterer):
             starts.append(Parameters(components, np.full(k, -np.log(k))))
         return starts
 
-    def _cluster(self, term_weights: Array, starts: list[Parameters]) -> Clustering:
-        """Run EM from all starts and keep the likeliest."""
+    def _cluster(
+        self, term_weights: Array, starts: list[Parameters], state: _State | None = None
+    ) -> Clustering:
+        """Run EM from all starts and keep the likeliest, less the price of violated pairs."""
+        price = 0.0 if state is None else PRICE_OF_PAIR * self._margin(state.clustering)
 
-        def run(number: int, random_state: np.random.RandomState) -> EMResult:
+        def run(number: int, random_state: np.random.RandomState) -> _Restart:
             components, log_weights = starts[number]
-            return em(
+            end = em(
                 self._source,
                 replace(components, term_weights=term_weights),
                 log_weights,
@@ -366,9 +390,19 @@ class FeedbackClustering(Clusterer):
                 description="FeedbackClustering",
                 verbose=self.verbose,
             )
+            found = Clustering.of(end, self._source, self._documents.lengths)
+            n_violated = 0 if state is None else state.known.violations(found.labels).n
+            return _Restart(found, self._source.n_rows * end.objective + price * n_violated)
 
-        best = self._best_restart(len(starts), run, self._source)
-        return Clustering.of(best, self._source, self._documents.lengths)
+        return self._best_restart(len(starts), run, self._source).clustering
+
+    def _margin(self, found: Clustering) -> float:
+        """Log-likelihood that a typical document loses in its second best cluster."""
+        if self.n_clusters == 1:
+            return 0.0
+        joint = log_joint_blocks(self._source, found.components, found.log_weights, _as_it_is)
+        second, best = np.partition(joint, -2, axis=1)[:, -2:].T
+        return float(np.median(best - second))
 
     def _learn(self, state: _State) -> Array:
         """Weights of the terms from the feedback."""
@@ -393,8 +427,8 @@ class FeedbackClustering(Clusterer):
         pairs, _ = self._documents.pull_of_pairs(
             np.concatenate([together, apart]), np.concatenate([-weight, apart_weight])
         )
-        direction = average([pairs, *pulls], self._documents.n_terms)
-        return normalize(warp(begin, direction, self.step))
+        weights = warp(begin, evidence([pairs, *pulls]), self.step)
+        return normalize(weights, self._documents.totals)
 
     def _pull_of(self, feedback: Feedback, found: Clustering) -> Pull:
         """Change of the weights for feedback about a cluster, with the cluster as it is now."""
@@ -419,6 +453,17 @@ class FeedbackClustering(Clusterer):
             warnings.warn(
                 f"The documents {one} and {other} are to be apart but have the same counts{more}: "
                 "no weights of terms can separate them; drop the cannot-link or one of the two.",
+                ConstraintWarning,
+                stacklevel=3,
+            )
+
+    def _warn_of_collapse(self, before: Array, labels: Array) -> None:
+        """Tell that almost all documents came into one cluster, and what can be done."""
+        largest, was = (np.bincount(found).max() for found in (labels, before))
+        if self.n_clusters > 1 and largest > ALMOST_ALL * len(labels) >= was:
+            warnings.warn(
+                f"With this feedback {largest} of {len(labels)} documents are in one cluster; "
+                "undo() takes it back. State pairs that belong together too, or a smaller step.",
                 ConstraintWarning,
                 stacklevel=3,
             )

@@ -6,7 +6,13 @@ is linear in the weights (the sign of the text's formula is corrected)::
     D'(x, y) = Σ_j γ_j g_j        g_j = s a_j log(a_j / m_j) + t b_j log(b_j / m_j)
 
 so its gradient is ``g``, whatever the weights are. Documents to be separated pull ``γ`` along ``g``
-and documents to be joined against it.
+and documents to be joined against it. A pair is as loud as another, and speaks of every term as
+``u = g |g|₁ / |g|₂²``: about ±1 for the terms that tell its documents apart, however many they
+are. Of a term that few pairs speak of little is learned::
+
+    log γ_j  changes by  step · Σ u_j / (5 + Σ |u_j|)
+
+so that no number of pairs changes a weight by more than a factor ``exp(step)``.
 """
 
 from __future__ import annotations
@@ -22,6 +28,8 @@ from sidelight._typing import Array
 
 #: The weights that a step may reach, before they are scaled to mean 1.
 LOWEST, HIGHEST = 1e-2, 20.0
+#: Evidence for nothing in particular that every term begins with, in pairs.
+PRIOR_PAIRS = 5.0
 #: Documents that are compared with a cluster at a time.
 ROWS_AT_ONCE = 256
 
@@ -33,13 +41,13 @@ class Pull:
     Attributes
     ----------
     direction : ndarray of shape (n_terms,)
-        Sum of ``± g / |g|₁``: positive where a term should count more.
-    weight : float
-        Sum of the weights of the statements.
+        Sum of ``± u``: positive where a term should count more.
+    magnitude : ndarray of shape (n_terms,)
+        Sum of ``|u|``: how much was said about the term.
     """
 
     direction: Array
-    weight: float
+    magnitude: Array
 
 
 class Documents:
@@ -64,6 +72,7 @@ class Documents:
         frequency = np.bincount(self.counts.indices, minlength=self.counts.shape[1])
         self.learned = frequency >= min_df
         self._by_length = not published
+        self.totals = np.asarray(self.counts.sum(axis=0)).ravel()
 
     @property
     def n_terms(self) -> int:
@@ -75,7 +84,7 @@ class Documents:
 
         ``pull`` is the weight of each pair, positive to separate and negative to join.
         """
-        direction = np.zeros(self.n_terms)
+        direction, magnitude = np.zeros((2, self.n_terms))
         norms = add_pair_directions(
             np.array(pairs, dtype=np.int64).reshape(-1, 2),
             np.asarray(pull, dtype=np.float64),
@@ -86,15 +95,16 @@ class Documents:
             self.learned,
             self._by_length,
             direction,
+            magnitude,
         )
-        return Pull(direction, float(np.abs(pull).sum())), norms == 0
+        return Pull(direction, magnitude), norms == 0
 
     def pull_of_cluster(self, rows: Array, frequencies: Array, length: float, sign: int) -> Pull:
         """Return the change for separating (+1) or joining (-1) documents and a cluster.
 
         The cluster counts as one long document of these frequencies; all rows together weigh 1.
         """
-        direction = np.zeros(self.n_terms)
+        direction, magnitude = np.zeros((2, self.n_terms))
         for start in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[start : start + ROWS_AT_ONCE]
             s = self.lengths[some, None]
@@ -105,9 +115,11 @@ class Documents:
             gain = s * own * np.log(own / middle)
             gain += length * frequencies * np.log(frequencies / middle)
             gain[:, ~self.learned] = 0
-            norm = np.abs(gain).sum(axis=1, keepdims=True)
-            direction += np.sum(gain / np.where(norm > 0, norm, 1), axis=0)
-        return Pull(sign * direction / len(rows), 1.0)
+            squares = np.sum(gain**2, axis=1, keepdims=True)
+            gain *= np.abs(gain).sum(axis=1, keepdims=True) / np.where(squares > 0, squares, 1)
+            direction += gain.sum(axis=0)
+            magnitude += np.abs(gain).sum(axis=0)
+        return Pull(sign * direction / len(rows), magnitude / len(rows))
 
     def gradient(self, one: int, other: int) -> Array:
         """``g`` of two documents, for every term."""
@@ -119,12 +131,15 @@ class Documents:
         )
 
 
-def average(pulls: list[Pull], n_terms: int) -> Array:
-    """Mean of all changes, in units of the mean share of a term in ``g``."""
-    total = sum(pull.weight for pull in pulls)
-    if total == 0:
-        return np.zeros(n_terms)
-    return n_terms * np.sum([pull.direction for pull in pulls], axis=0) / total
+def evidence(pulls: list[Pull]) -> Array:
+    """Return what all statements together ask for, within -1 and 1: little where little was said.
+
+    ``Σ u / (5 + Σ |u|)`` for every term.
+    """
+    direction = np.sum([pull.direction for pull in pulls], axis=0)
+    magnitude = np.sum([pull.magnitude for pull in pulls], axis=0)
+    shrunken: Array = direction / (PRIOR_PAIRS + magnitude)
+    return shrunken
 
 
 def warp(term_weights: Array, direction: Array, step: float) -> Array:
@@ -133,6 +148,6 @@ def warp(term_weights: Array, direction: Array, step: float) -> Array:
     return np.exp(np.clip(np.log(term_weights) + step * direction, np.log(LOWEST), np.log(HIGHEST)))
 
 
-def normalize(term_weights: Array) -> Array:
-    """Scale the weights to mean 1."""
-    return term_weights / term_weights.mean()
+def normalize(term_weights: Array, frequencies: Array) -> Array:
+    """Scale the weights to mean 1 over all words, so that documents keep their mean length."""
+    return term_weights * (frequencies.sum() / (term_weights @ frequencies))
