@@ -37,7 +37,7 @@ from sidelight.mixture._core import Parameters, em, log_joint_blocks
 from sidelight.tags import MethodTags
 
 #: Price of a violated pair, in documents that would rather be in another cluster.
-PRICE_OF_PAIR = 3.0
+PRICE_OF_PAIR = 10.0
 #: Share of the documents in one cluster at which a clustering says nothing any more.
 ALMOST_ALL = 0.9
 
@@ -95,7 +95,7 @@ class FeedbackClustering(Clusterer):
         ``"all"``: weights follow from all feedback so far, averaged, in whatever order it was given
         (recommended). ``"unsatisfied"``: every ``refit`` takes a step from the present weights,
         along the feedback that the clustering does not satisfy yet (as published).
-    step : float >= 0, finite, default=1.0
+    step : float >= 0, finite, default=2.0
         How far the weights move: ``γ_j`` is multiplied by ``exp(step * Σ u_j / (5 + Σ |u_j|))``,
         where ``u_j`` is about 1 for a term that distinguishes documents to be separated and about
         -1 for one that distinguishes documents to be joined; kept within 0.01 and 20, and scaled
@@ -110,7 +110,7 @@ class FeedbackClustering(Clusterer):
         not a topic.
     n_init : int >= 1, default=5
         Number of random restarts of every clustering. The likeliest is kept, where every stated
-        pair that it violates counts against it like three documents in the wrong cluster.
+        pair that it violates counts against it like ten documents in the wrong cluster.
     tol : float >= 0, finite, default=0.0001
         Stop when an iteration gains no more than this per document.
 
@@ -164,7 +164,7 @@ class FeedbackClustering(Clusterer):
     n_clusters: Count = 2
     _: KW_ONLY
     schedule: Literal["all", "unsatisfied"] = "all"
-    step: FiniteNonNegative = 1.0
+    step: FiniteNonNegative = 2.0
     variant: Literal["weighted", "published"] = "weighted"
     min_df: Count = 2
     n_init: Count = 5
