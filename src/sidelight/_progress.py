@@ -79,10 +79,12 @@ def shown(verbose: int | bool) -> Iterator[None]:
 class FitProgress:
     """One running fit; see :func:`fit_progress`."""
 
-    def __init__(self, description: str, total: int | None, verbose: int | bool) -> None:
+    def __init__(
+        self, description: str, total: int | None, verbose: int | bool, partial: bool
+    ) -> None:
         settings = _settings.get()
         self._show = bool(verbose) or (settings is not None and settings.show)
-        self._keep_best = settings is not None and settings.keep_best
+        self._keep_best = partial and settings is not None and settings.keep_best
         self._description = description
         self._total = total
         self._bar: Any = None
@@ -109,9 +111,9 @@ class FitProgress:
         self._started = time.perf_counter()
         return self
 
-    def step(self, objective: float | None = None) -> None:
-        """One iteration is done."""
-        self.n_steps += 1
+    def step(self, objective: float | None = None, *, n_steps: int = 1) -> None:
+        """One iteration is done, or several."""
+        self.n_steps += n_steps
         if self._bar is not None:
             text = "" if objective is None else f"objective {objective:.6g}"
             self._bar.update(self._task, completed=self.n_steps, objective=text)
@@ -141,7 +143,10 @@ class FitProgress:
 
 
 def fit_progress(
-    description: str, total: int | None = None, *, verbose: int | bool = 0
+    description: str,
+    total: int | None = None,
+    *,
+    verbose: int | bool = 0,
 ) -> FitProgress:
     """Follow the iterations of a fit.
 
@@ -152,8 +157,8 @@ def fit_progress(
     return FitProgress(description, total, verbose)
 
 
-def stage_progress(description: str, total: int | None = None) -> FitProgress:
+def stage_progress(
+    description: str, total: int | None = None, *, verbose: int | bool = 0
+) -> FitProgress:
     """Follow a stage of a fit of which nothing can be kept when it is interrupted."""
-    stage = FitProgress(description, total, verbose=0)
-    stage._keep_best = False
-    return stage
+    return FitProgress(description, total, verbose, partial=False)

@@ -13,12 +13,15 @@ from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_iris
+from sklearn.metrics import adjusted_rand_score
 from tests.constraints.strategies import random_knowledge
 
+import sidelight
 from sidelight import Constraints
 from sidelight._kernels.cluster.nn_chain import shorten_through
+from sidelight._progress import FitProgress
 from sidelight.cluster import ConstrainedAgglomeration
-from sidelight.cluster.hierarchical import _group_distances
+from sidelight.cluster.hierarchical import _group_distances, _merging
 from sidelight.cluster.hierarchical._group_distances import group_distances
 from sidelight.exceptions import (
     ConstraintWarning,
@@ -210,7 +213,7 @@ def test_shortcuts_equal_all_shortest_paths(seed: int) -> None:
     X = rng.normal(size=(20, 2))
     known = Constraints(rng.integers(0, 20, size=(6, 2)), n_samples=20)
     component, m = known.components(), known.closure().n_components
-    ours = group_distances(X, component, m, "single", "euclidean")
+    ours = group_distances(X, component, m, "single", "euclidean", verbose=0)
     before = ours.copy()
     shorten_through(ours, m, np.flatnonzero(known.closure().sizes > 1))
     rows = squareform(ours)[component][:, component]
@@ -300,6 +303,52 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -
     # Must-links count: 10 components fit.
     together = Constraints([(i, i % 10) for i in range(40)], n_samples=40)
     ConstrainedAgglomeration().fit(X, constraints=together)
+
+
+def test_much_memory_is_told_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_group_distances, "WORTH_TELLING", 1000)
+    X = np.arange(40.0)[:, None]
+    with pytest.warns(UserWarning, match="between its 40 starting clusters"):
+        ConstrainedAgglomeration().fit(X)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_single_linkage_without_cannot_links_keeps_no_distances(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3)).astype(np.float32 if seed else np.float64)
+    known = Constraints(rng.integers(60, size=(12, 2)), n_samples=60)
+    distances = squareform(pdist(X.astype(np.float64)))
+    distances[np.equal.outer(known.components(), known.components())] = 0.0
+    expected = fcluster(linkage(squareform(distances, checks=False), "single"), 7, "maxclust")
+    monkeypatch.setattr(_group_distances, "available_memory", lambda: 0.0)
+    model = ConstrainedAgglomeration(7, linkage="single").fit(X, constraints=known)
+    assert adjusted_rand_score(expected, model.labels_) == 1
+    heights = linkage(squareform(distances, checks=False), "single")[:, 2]
+    np.testing.assert_allclose(np.sort(model.linkage_[:, 2]), np.sort(heights), atol=1e-6)
+    assert model.n_clusters_dead_end_ == 1
+
+
+@pytest.mark.parametrize("linkage_name", ["complete", "single"])
+def test_ctrl_c_is_heard_between_slices_and_progress_is_shown(
+    linkage_name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    monkeypatch.setattr(_merging, "CELLS_AT_ONCE", 100)
+    sliced = ConstrainedAgglomeration(3, linkage=linkage_name, verbose=1).fit(X)
+    assert "ConstrainedAgglomeration" in capsys.readouterr().err
+    monkeypatch.undo()
+    whole = ConstrainedAgglomeration(3, linkage=linkage_name).fit(X)
+    np.testing.assert_array_equal(sliced.linkage_, whole.linkage_)
+
+    def interrupted(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FitProgress, "step", interrupted)
+    # A part of the merges is no result, also not where the best so far would be kept.
+    with sidelight.progress(show=False, keep_best=True), pytest.raises(KeyboardInterrupt):
+        ConstrainedAgglomeration(3, linkage=linkage_name).fit(X)
 
 
 def test_impossible_numbers_of_clusters() -> None:

@@ -87,30 +87,35 @@ def joined_distance(one: float, other: float, size: int, other_size: int, linkag
 
 
 @kernel
-def nearest_neighbor_chain(
-    distances: Array, sizes: Array, linkage: int
-) -> tuple[Array, Array, Array]:
-    """Merge the closest clusters until all that is left is infinitely far apart.
+def follow_chain(
+    distances: Array,
+    size: Array,
+    linkage: int,
+    left: Array,
+    right: Array,
+    height: Array,
+    finished: Array,
+    chain: Array,
+    place: Array,
+    n_steps: int,
+) -> bool:
+    """Go on with the nearest-neighbor chain for some steps; return whether all is merged.
 
-    Overwrites the distances. Returns one member of either side of every merge and its height, in
-    the order found: sort by height (stable) for the order of the greedy rule.
+    Overwrites the distances. ``left``, ``right`` and ``height`` get one member of either side of
+    every merge and its height, in the order found: sort by height (stable) for the order of the
+    greedy rule. ``size`` is 0 for a cluster that is part of another one, ``finished`` tells which
+    are infinitely far from all others, and ``place`` holds the length of the chain, the first
+    cluster that may be open, and the number of merges.
     """
-    n = sizes.shape[0]
-    size = sizes.copy()  # 0 for a cluster that is part of another one
-    left, right = np.empty(n, np.int64), np.empty(n, np.int64)
-    height = np.empty(n)
-    finished = np.zeros(n, np.bool_)
-    chain = np.empty(n, np.int64)
-    length = 0
-    first = 0
-    n_merges = 0
-    while True:
+    n = size.shape[0]
+    for _ in range(n_steps):
+        length = place[0]
         if length == 0:
-            while first < n and (size[first] == 0 or finished[first]):
-                first += 1
-            if first == n:
-                break
-            chain[0] = first
+            while place[1] < n and (size[place[1]] == 0 or finished[place[1]]):
+                place[1] += 1
+            if place[1] == n:
+                return True
+            chain[0] = place[1]
             length = 1
         here = chain[length - 1]
         # The one before comes first, so that the chain cannot walk in circles among ties.
@@ -129,24 +134,73 @@ def nearest_neighbor_chain(
         elif length > 1 and nearest == chain[length - 2]:
             length -= 2
             keep, drop = min(here, nearest), max(here, nearest)
-            left[n_merges], right[n_merges], height[n_merges] = keep, drop, shortest
-            n_merges += 1
-            for there in range(n):
-                if there != keep and there != drop and size[there] > 0:
-                    place = condensed_index(keep, there, n)
-                    distances[place] = joined_distance(
-                        distances[place],
-                        distances[condensed_index(drop, there, n)],
-                        size[keep],
-                        size[drop],
-                        linkage,
-                    )
-            size[keep] += size[drop]
-            size[drop] = 0
+            done = place[2]
+            left[done], right[done], height[done] = keep, drop, shortest
+            place[2] += 1
+            _join(distances, size, keep, drop, linkage)
         else:
             chain[length] = nearest
             length += 1
-    return left[:n_merges].copy(), right[:n_merges].copy(), height[:n_merges].copy()
+        place[0] = length
+    return False
+
+
+@kernel
+def _join(distances: Array, size: Array, keep: int, drop: int, linkage: int) -> None:
+    """Make one cluster of two."""
+    n = size.shape[0]
+    for there in range(n):
+        if there != keep and there != drop and size[there] > 0:
+            place = condensed_index(keep, there, n)
+            distances[place] = joined_distance(
+                distances[place],
+                distances[condensed_index(drop, there, n)],
+                size[keep],
+                size[drop],
+                linkage,
+            )
+    size[keep] += size[drop]
+    size[drop] = 0
+
+
+@kernel
+def grow_tree(
+    rows: Array,
+    group: Array,
+    nearest: Array,
+    shortest: Array,
+    tree: Array,
+    left: Array,
+    right: Array,
+    height: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Add edges ``start`` to ``stop`` of the minimum spanning tree of the rows (Prim).
+
+    Rows of one group are at distance 0. ``tree`` tells which rows are in the tree, ``nearest`` and
+    ``shortest`` which row of the tree is closest to every other row, and its squared distance;
+    ``right`` is the row that an edge adds. No distance is kept: memory is linear.
+    """
+    n, d = rows.shape
+    for edge in range(start, stop):
+        new = right[edge - 1] if edge else 0
+        tree[new] = True
+        best = -1
+        for other in range(n):
+            if tree[other]:
+                continue
+            squared = 0.0
+            if group[other] != group[new]:
+                for feature in range(d):
+                    gap = float(rows[other, feature]) - float(rows[new, feature])
+                    squared += gap * gap
+            if squared < shortest[other]:
+                shortest[other] = squared
+                nearest[other] = new
+            if best < 0 or shortest[other] < shortest[best]:
+                best = other
+        left[edge], right[edge], height[edge] = nearest[best], best, np.sqrt(shortest[best])
 
 
 @kernel

@@ -6,9 +6,10 @@ from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import Tags
 
-from sidelight._fit.parameters import Count, estimator
+from sidelight._fit.parameters import Count, Verbosity, estimator
 from sidelight._kernels.cluster.nn_chain import linkage_matrix, shorten_through
 from sidelight._typing import Array
 from sidelight.base import Clusterer
@@ -24,6 +25,7 @@ from sidelight.cluster.hierarchical._merging import (
     harmless_beginning,
     merge_closest,
     set_pairs,
+    spanning_tree_merges,
 )
 from sidelight.constraints import Closure, Constraints
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
@@ -50,9 +52,10 @@ class ConstrainedAgglomeration(Clusterer):
     farther apart than any others. Then a cannot-link may be violated when ``n_clusters`` is small,
     and rows near a must-linked pair come closer too.
 
-    All distances are kept: memory is ``4 m²`` bytes for ``m`` components (3.6 GB for 30,000), and a
-    fit that would not fit into memory is refused at once. Read more in the
-    :doc:`user guide </cluster/hierarchical>`.
+    All distances are kept: memory is ``4 m²`` bytes for ``m`` components (3.6 GB for 30,000). A fit
+    that takes more than 2 GB says so before it starts, and one that would not fit into memory is
+    refused. Single linkage of dense rows without cannot-links keeps none: its merges are the edges
+    of the minimum spanning tree. Read more in the :doc:`user guide </cluster/hierarchical>`.
 
     Parameters
     ----------
@@ -126,6 +129,7 @@ class ConstrainedAgglomeration(Clusterer):
     linkage: Literal["complete", "single", "average"] = "complete"
     enforcement: Literal["hard", "soft"] = "hard"
     metric: Literal["euclidean", "precomputed"] = "euclidean"
+    verbose: Verbosity = 0
 
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
@@ -133,7 +137,7 @@ class ConstrainedAgglomeration(Clusterer):
             knowledge=("must-link", "cannot-link", "labels", "groups"),
             enforcement=self.enforcement,
             source="Davidson, Ravi 2005; Klein, Kamvar, Manning 2002",
-            complexity="O(n² d) time and O(n²) memory in all",
+            complexity="O(n² d) time in all; O(n²) memory, O(n) for single without cannot-links",
             needs_n_clusters=False,
             sparse=self.metric != "precomputed",
         )
@@ -189,9 +193,12 @@ class ConstrainedAgglomeration(Clusterer):
         m, edges = closure.n_components, closure.conflicts
         coloring = None if k is None else _clusters_that_satisfy(known, k)
         code = LINKAGES[self.linkage]
-        distances = group_distances(rows, closure.component, m, self.linkage, self.metric)
+        how: dict[str, Any] = {"metric": self.metric, "verbose": self.verbose}
+        if self._needs_no_distances(rows, edges):
+            return spanning_tree_merges(rows, closure.component, verbose=self.verbose), 1
+        distances = group_distances(rows, closure.component, m, self.linkage, **how)
         set_pairs(distances, m, edges, np.inf)
-        merges = merge_closest(distances, closure.sizes, code)
+        merges = merge_closest(distances, closure.sizes, code, verbose=self.verbose)
         n_dead_end = m - len(merges)
         if k is None or n_dead_end <= k:
             return merges, n_dead_end
@@ -205,12 +212,21 @@ class ConstrainedAgglomeration(Clusterer):
         beginning = merges.first(done)
         labels = beginning.labels(done, m)
         group = labels[closure.component]
-        distances = group_distances(rows, group, m - done, self.linkage, self.metric)
+        distances = group_distances(rows, group, m - done, self.linkage, **how)
         set_pairs(distances, m - done, contracted(edges, labels), np.inf)
         careful = CarefulMerging(distances, np.bincount(group), code, proof).run(k)
         member = np.unique(labels, return_index=True)[1]
         rest = Merges(member[careful.left], member[careful.right], careful.height)
         return beginning.then(rest), n_dead_end
+
+    def _needs_no_distances(self, rows: Any, conflicts: Array) -> bool:
+        """Whether the spanning tree of the rows tells all merges."""
+        return (
+            self.linkage == "single"
+            and self.metric == "euclidean"
+            and not sparse.issparse(rows)
+            and len(conflicts) == 0
+        )
 
     def _merge_by_distances(self, rows: Any, closure: Closure) -> tuple[Merges, int]:
         """Change the distances as the constraints say, then merge everything.
@@ -220,11 +236,14 @@ class ConstrainedAgglomeration(Clusterer):
         components of several rows can be shorter than the distances were.
         """
         m = closure.n_components
-        distances = group_distances(rows, closure.component, m, "single", self.metric)
+        distances = group_distances(
+            rows, closure.component, m, "single", self.metric, verbose=self.verbose
+        )
         shorten_through(distances, m, np.flatnonzero(closure.sizes > 1))
         farthest = float(distances.max(initial=0.0))
         set_pairs(distances, m, closure.conflicts, farthest + 1)
-        merges = merge_closest(distances, closure.sizes, LINKAGES[self.linkage])
+        code = LINKAGES[self.linkage]
+        merges = merge_closest(distances, closure.sizes, code, verbose=self.verbose)
         return merges, m - int(np.sum(merges.height <= farthest))
 
     def _set_fitted_attributes(self, merges: Merges, n_clusters: int, known: Constraints) -> Self:

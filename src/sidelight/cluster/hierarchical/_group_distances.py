@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from sidelight._kernels.cluster.nn_chain import (
     gather_block,
     sums_to_means,
 )
+from sidelight._progress import stage_progress
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
@@ -31,9 +33,13 @@ LINKAGES = {"single": SINGLE, "complete": COMPLETE, "average": AVERAGE}
 BLOCK_CELLS = 4_000_000
 #: Part of the available memory that distances may fill.
 SHARE = 0.8
+#: Bytes of distances of which the user is told.
+WORTH_TELLING = 2 * 10**9
 
 
-def group_distances(rows: Any, group: Array, n_groups: int, linkage: str, metric: str) -> Array:
+def group_distances(
+    rows: Any, group: Array, n_groups: int, linkage: str, metric: str, *, verbose: int
+) -> Array:
     """Return the distances of all pairs of groups, in SciPy's condensed form.
 
     Parameters
@@ -48,6 +54,8 @@ def group_distances(rows: Any, group: Array, n_groups: int, linkage: str, metric
         Smallest, largest or mean distance of the rows of two groups.
     metric : {"euclidean", "precomputed"}
         Whether ``rows`` are points or distances.
+    verbose : int
+        Whether to show progress.
 
     Returns
     -------
@@ -58,9 +66,12 @@ def group_distances(rows: Any, group: Array, n_groups: int, linkage: str, metric
     code = LINKAGES[linkage]
     out = np.full(n_groups * (n_groups - 1) // 2, np.inf if code == SINGLE else 0.0)
     height = max(1, BLOCK_CELLS // n)
-    for start in range(0, n, height):
-        block = _block(rows, start, min(n, start + height), metric)
-        gather_block(block, start, group, code, out)
+    description = "ConstrainedAgglomeration, distances"
+    with stage_progress(description, n, verbose=verbose) as progress:
+        for start in range(0, n, height):
+            block = _block(rows, start, min(n, start + height), metric)
+            gather_block(block, start, group, code, out)
+            progress.step(n_steps=len(block))
     if code == AVERAGE:
         sums_to_means(out, np.bincount(group, minlength=n_groups))
     return out
@@ -79,7 +90,7 @@ def _block(rows: Any, start: int, stop: int, metric: str) -> Array:
 
 
 def check_memory(n_groups: int) -> None:
-    """Refuse distances that would not fit into memory before they are allocated."""
+    """Refuse distances that would not fit into memory, and tell of many, before they are made."""
     needed = 4 * n_groups * (n_groups - 1)
     available = SHARE * available_memory()
     if needed > available:
@@ -89,6 +100,13 @@ def check_memory(n_groups: int) -> None:
             f"{needed / 2**30:.1f} GiB, and {available / 2**30:.1f} GiB may be used: at most "
             f"{most:,} rows (or must-link components) fit. Cluster a sample, or the centers of "
             "KMeans with many clusters."
+        )
+    if needed > WORTH_TELLING:
+        warnings.warn(
+            f"Agglomeration keeps all distances between its {n_groups:,} starting clusters: "
+            f"{needed / 2**30:.1f} GiB of the {available / 2**30:.1f} GiB that may be used.",
+            UserWarning,
+            stacklevel=6,
         )
 
 

@@ -21,9 +21,11 @@ from sidelight._kernels.cluster.nn_chain import (
     AVERAGE,
     COMPLETE,
     SINGLE,
+    follow_chain,
+    grow_tree,
     labels_after,
-    nearest_neighbor_chain,
 )
+from sidelight._progress import stage_progress
 from sidelight._typing import Array
 from sidelight.assignment._coloring import check_coloring
 
@@ -31,6 +33,10 @@ from sidelight.assignment._coloring import check_coloring
 #: a merge that is not decided in time counts as harmful, which is always safe.
 SECONDS_PER_MERGE = 1.0
 SECONDS_IN_ALL = 20.0
+#: Distances looked at between two looks for Ctrl-C: about a tenth of a second.
+CELLS_AT_ONCE = 20_000_000
+#: Name of the fit in the progress bar.
+DESCRIPTION = "ConstrainedAgglomeration"
 
 
 @dataclass(frozen=True)
@@ -67,9 +73,43 @@ def set_pairs(distances: Array, n: int, pairs: Array, value: float) -> None:
     distances[n * first - first * (first + 1) // 2 + second - first - 1] = value
 
 
-def merge_closest(distances: Array, sizes: Array, linkage: int) -> Merges:
+def merge_closest(distances: Array, sizes: Array, linkage: int, *, verbose: int) -> Merges:
     """Merge the closest pair until nothing is left that may be merged; overwrites distances."""
-    left, right, height = nearest_neighbor_chain(distances, sizes, linkage)
+    n = len(sizes)
+    left, right = np.empty((2, n), dtype=np.int64)
+    height, place = np.empty(n), np.zeros(3, dtype=np.int64)
+    state = left, right, height, np.zeros(n, dtype=bool), np.empty(n, dtype=np.int64), place
+    size = sizes.copy()
+    # In slices, between which progress is shown and Ctrl-C is heard.
+    n_steps = max(1, CELLS_AT_ONCE // max(n, 1))
+    with stage_progress(f"{DESCRIPTION}, merges", n - 1, verbose=verbose) as progress:
+        while not follow_chain(distances, size, linkage, *state, n_steps):
+            progress.step(n_steps=int(place[2]) - progress.n_steps)
+    done = int(place[2])
+    return _sorted(left[:done], right[:done], height[:done])
+
+
+def spanning_tree_merges(rows: Array, group: Array, *, verbose: int) -> Merges:
+    """Merge groups of rows by single linkage without keeping distances: O(n² d) time, O(n) memory.
+
+    The merges of single linkage are the edges of the minimum spanning tree, by length.
+    """
+    n = len(rows)
+    left, right = np.empty((2, max(n - 1, 0)), dtype=np.int64)
+    height = np.empty(max(n - 1, 0))
+    tree = np.zeros(n, dtype=bool), left, right, height
+    closest = np.zeros(n, dtype=np.int64), np.full(n, np.inf)
+    n_edges = max(1, CELLS_AT_ONCE // max(rows.size, 1))
+    with stage_progress(f"{DESCRIPTION}, tree", n - 1, verbose=verbose) as progress:
+        for start in range(0, n - 1, n_edges):
+            stop = min(n - 1, start + n_edges)
+            grow_tree(rows, group, *closest, *tree, start, stop)
+            progress.step(n_steps=stop - start)
+    between = group[left] != group[right]
+    return _sorted(group[left[between]], group[right[between]], height[between])
+
+
+def _sorted(left: Array, right: Array, height: Array) -> Merges:
     order = np.argsort(height, kind="stable")
     return Merges(left[order], right[order], height[order])
 
