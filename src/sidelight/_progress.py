@@ -80,7 +80,7 @@ class FitProgress:
     """One running fit; see :func:`fit_progress`."""
 
     def __init__(
-        self, description: str, total: int | None, verbose: int | bool, partial: bool
+        self, description: str, total: int | None, verbose: int | bool, partial: bool = True
     ) -> None:
         settings = _settings.get()
         self._show = bool(verbose) or (settings is not None and settings.show)

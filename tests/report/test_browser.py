@@ -76,7 +76,7 @@ def test_the_script_runs_and_the_switches_switch(page, chromium):
     assert seen["tip"] == [
         "c-003",
         "cluster 1",
-        "known label ash",
+        "true class ash",
         "must-link with c-000, violated",
         "cannot-link with c-045, violated",
     ]

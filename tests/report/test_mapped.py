@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.decomposition import PCA
 
 from sidelight import Constraints, catalog
 from sidelight.exceptions import SidelightError
 from sidelight.feature_selection import ConstraintScore
 from sidelight.metric import ITML, RCA
 from sidelight.report import _mapped, render_report, write_report
+from sidelight.report._run import shorten_words
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 30)
@@ -65,9 +67,40 @@ def test_a_selection_shows_its_ranking(parse):
     model = ConstraintScore(n_features_to_select=2).fit(X, constraints=KNOWN)
     page = parse(render_report(estimator=model, X=X, constraints=KNOWN, feature_names=NAMES))
     assert len(page.find("g", class_="unkept")) == 1
-    assert "the smallest the best; the 2 kept" in page.words()
+    assert "the smallest the best. The 2 kept" in page.words()
     assert model.ranking_[2] == 3
     assert page.words().index("colour ") < page.words().index("noise ")
+
+
+@pytest.mark.parametrize("name", ["constraint-score", "fisher-score"])
+def test_the_best_feature_has_the_longest_bar(name, parse):
+    # The smallest constraint score is the best one, and the largest Fisher score.
+    model = catalog.get(name).cls().fit(X, constraints=KNOWN | Constraints.from_labels(Y))
+    page = parse(render_report(estimator=model, X=X, constraints=KNOWN, feature_names=NAMES))
+    start = [element[1].get("class") for element in page.elements].index("saliencies")
+    bars = [attributes for tag, attributes, _ in page.elements[start:] if tag == "rect"]
+    widths = [float(bar["width"]) for bar in bars[:3]]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] > widths[-1]
+
+
+def test_a_map_that_changes_no_order_is_neither_good_nor_bad(parse):
+    for n_rows in (40, 60, 90):  # a rotation; rounding may go either way
+        model = PCA().fit(X[:n_rows])
+        page = parse(render_report(estimator=model, X=X, constraints=KNOWN))
+        assert len(page.find("p", class_="status")) == len(page.find("p", class_="none")) == 1
+
+
+def test_names_are_cut_between_words():
+    long = "number_of_support_tickets_per_quarter_and_region"
+    shown = shorten_words(long, 30)
+    assert len(shown) <= 30
+    start, end = shown.split("…")
+    assert long.startswith(start)
+    assert long.endswith(end)
+    assert set(re.findall(r"[a-z]+", shown)) <= set(long.split("_"))
+    assert shorten_words("short", 30) == "short"
+    assert len(shorten_words("x" * 50, 30)) == 30
 
 
 def test_both_maps_have_the_same_rows_and_pairs(parse):
@@ -152,3 +185,21 @@ def test_in_a_browser_there_is_a_picture(tmp_path, chromium):
     )
     dom = chromium(page.as_uri(), "--dump-dom")
     assert len(re.findall(r"<circle class=\"k", dom)) == 180
+
+
+def test_on_a_phone_the_page_is_as_wide_as_the_screen(tmp_path, chromium):
+    model = ConstraintScore().fit(X, constraints=KNOWN)
+    page = write_report(
+        tmp_path / "map.html", estimator=model, X=X, constraints=KNOWN, labels_true=Y
+    )
+    tell = "parent.postMessage(document.documentElement.scrollWidth, '*')"
+    html = page.read_text(encoding="utf-8")
+    page.write_text(f"{html}<script>addEventListener('load', () => {tell})</script>", "utf-8")
+    phone = tmp_path / "phone.html"
+    phone.write_text(
+        "<script>addEventListener('message', (m) => { document.body.dataset.width = m.data })"
+        f"</script><iframe src='{page.name}' width=390 height=800></iframe>",
+        encoding="utf-8",
+    )
+    (width,) = re.findall(r'data-width="(\d+)"', chromium(phone.as_uri(), "--dump-dom"))
+    assert int(width) == 390

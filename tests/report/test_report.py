@@ -15,6 +15,7 @@ from sidelight.cluster import KMeans, PCKMeans, SizeConstrainedKMeans
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.report import _selection, _tables, render_report, write_report
+from sidelight.report._charts import objective_line
 
 from .conftest import Fitted
 
@@ -126,6 +127,23 @@ def test_all_satisfied(parse):
     assert "20 rows, 2 clusters, 1 must-link and 1 cannot-link: all satisfied." in page.words()
     assert page.find("line", inside="violated") == []
     assert "row 12" in page.words()
+    assert page.find("input", id="only-violated") == []
+
+
+def test_without_violations_many_lines_are_all_shown(parse):
+    y = np.arange(1200) % 3
+    X = np.random.default_rng(0).normal(size=(1200, 2))
+    known = Constraints.sample(y, 900, random_state=0)
+    html = render_report(estimator=Fitted().with_labels(y), X=X, constraints=known)
+    (plot,) = parse(html).find("figure", id="plot")
+    assert plot["data-violated"] == "off"
+
+
+def test_labels_of_the_objective_have_room():
+    history = np.linspace(12_400_000, 11_800_000, 5)
+    svg = objective_line(history)
+    for words in re.findall(r'<text class="left" x="([\d.]+)" y="[\d.]+">([^<]*)<', svg):
+        assert 6.2 * len(words[1]) <= float(words[0])
 
 
 def test_labels_and_groups_count_too(parse):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from sidelight.report._run import Partition, shorten
+from sidelight.report._run import Partition, shorten_words
 from sidelight.report._tables import format_number
 
 Array = npt.NDArray[np.float64]
@@ -64,6 +64,9 @@ OBJECTIVE = Box(width=420, height=142, left=56, right=16, top=12, bottom=24)
 
 BINS = 40
 _BAR = 19.0
+#: Width of a letter or digit of the labels, and the most letters of a name beside a bar.
+_LETTER = 6.6
+_NAME = 30
 
 
 def size_bars(clusters: Partition, bounds: npt.NDArray[np.float64] | None = None) -> str:
@@ -117,8 +120,10 @@ def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -
     """Draw the objective by iteration; values that are not finite are left out."""
     iterations = np.flatnonzero(np.isfinite(history))
     values = history[iterations]
-    box = OBJECTIVE
     low, high = frame_of(values)
+    ticks = nice_ticks(low, high, 3)
+    longest = max(len(format_number(tick)) for tick in ticks)
+    box = replace(OBJECTIVE, left=max(OBJECTIVE.left, _LETTER * longest + 12))
     last = max(int(iterations[-1]), 1)
     x = box.x(iterations.astype(np.float64), 0.0, float(last))
     y = box.y(values, low, high)
@@ -127,7 +132,7 @@ def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -
         f"in {len(values)} recorded values."
     )
     parts = [svg_start(box, "curve", f"{title} by iteration", description)]
-    for tick in nice_ticks(low, high, 3):
+    for tick in ticks:
         height = float(box.y(tick, low, high))
         parts.append(
             f'<path class="gridline" d="M{box.left} {height:.1f}H{box.width - box.right}"/>'
@@ -186,17 +191,19 @@ def _named_bars(
     kept: Sequence[bool] | None,
 ) -> str:
     """Draw horizontal bars of lengths from 0 to 1, each with its name and a text at its end."""
-    box = Box(width=420, height=_BAR * len(names) + 6, left=130, right=64, top=3, bottom=3)
+    shown = [shorten_words(what, _NAME) for what in names]
+    left = max(130.0, _LETTER * max((len(what) for what in shown), default=0) + 12)
+    box = Box(width=420, height=_BAR * len(names) + 6, left=left, right=64, top=3, bottom=3)
     description = ", ".join(f"{what}: {text}" for what, text in zip(names, texts, strict=True))
     parts = [svg_start(box, name, title, description)]
-    rows = zip(names, lengths, texts, kept or [True] * len(names), strict=True)
-    for number, (what, share, text, chosen) in enumerate(rows):
+    rows = zip(names, shown, lengths, texts, kept or [True] * len(names), strict=True)
+    for number, (what, label, share, text, chosen) in enumerate(rows):
         y = box.top + number * _BAR
         length = max(float(share) * box.inner_width, 1.0)
         parts.append(
             f"<g{'' if chosen else ' class=unkept'}><title>{escape(what)}: {escape(text)}</title>"
             f'<text class="left" x="{box.left - 8}" y="{y + 13:.1f}">'
-            f"{escape(shorten(what, 18))}</text>"
+            f"{escape(label)}</text>"
             f'<rect x="{box.left}" y="{y + 3:.1f}" width="{length:.1f}" height="{_BAR - 6:.1f}"/>'
             f'<text class="right" x="{box.left + length + 6:.1f}" y="{y + 13:.1f}">'
             f"{escape(text)}</text></g>"

@@ -136,7 +136,10 @@ def _status(known: _Kinds) -> Section:
     before, after = known.order("before"), known.order("after")
     if before is None or after is None:
         return status(None, "No pairs of both kinds to compare")
-    return status(after >= before, f"Known pairs in order: {after:.0%}, before {before:.0%}")
+    text = f"Known pairs in order: {after:.0%}, before {before:.0%}"
+    # Equal as they are shown is neither good nor bad.
+    gain = round(100 * after) - round(100 * before)
+    return status(gain > 0 if gain else None, text)
 
 
 # --- the two maps -----------------------------------------------------------------------------
@@ -290,20 +293,30 @@ def _ranking(given: Given) -> Section:
     estimator = given.estimator
     order = np.argsort(estimator.ranking_, kind="stable")[:MOST_BARS]
     scores = np.asarray(estimator.scores_, np.float64)[order]
-    sizes = np.where(np.isfinite(scores), np.abs(scores), 0.0)
     kept = estimator.get_support()
     best = "smallest" if scores[0] < scores[-1] else "largest"
     found = bar_figure(
         "Ranking of the features, the best first",
         [given.feature_names[j] for j in order],
-        sizes,
+        _merits(scores),
         [format_number(float(score)) for score in scores],
-        note=f"Bars are the scores, the {best} the best; the {int(kept.sum()):,} kept features are "
-        "drawn in full colour.",
+        note=f"The longer the bar, the better; the numbers are the scores, the {best} the best. "
+        f"The {int(kept.sum()):,} kept features are drawn in full colour.",
         of=given.source.n_features,
         kept=kept[order].tolist(),
     )
     return {"bars": found}
+
+
+def _merits(scores: Array) -> Array:
+    """Lengths of the bars of ranked features: 1 for the best score, 0 for the worst."""
+    finite = np.isfinite(scores)
+    merits = np.zeros(len(scores))
+    if finite.any():
+        shown = scores[finite]
+        worst = shown[-1] if shown[0] < shown[-1] else min(float(shown[-1]), 0.0)
+        merits[finite] = np.abs(shown - worst)
+    return merits
 
 
 def _spread(mapped: _Mapped) -> Section:

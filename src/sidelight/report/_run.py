@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -190,6 +191,29 @@ def shorten(text: str, limit: int = SHOWN_ID_LENGTH) -> str:
         return text
     tail = (limit - 1) // 2
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def shorten_words(text: str, limit: int) -> str:
+    """Leave out words in the middle of a long name; a word itself is cut only if it is too long.
+
+    Examples
+    --------
+    >>> shorten_words("loyalty_programme_membership_duration_months", 30)
+    'loyalty_programme_…_months'
+    """
+    if len(text) <= limit:
+        return text
+    words = re.findall(r"[^\W_]+[\W_]*|[\W_]+", text)
+    last = words[-1]
+    start = ""
+    for word in words[:-1]:
+        if len(start) + len(word) + 2 + len(last) > limit:
+            break
+        start += word
+    if not start:
+        return shorten(text, limit)
+    between = re.search(r"[\W_]*$", start)
+    return f"{start}…{between.group()[-1:] if between else ''}{last}"
 
 
 def _check_length(what: str, found: int, expected: int) -> None:

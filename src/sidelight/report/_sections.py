@@ -110,7 +110,9 @@ def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Genera
         "notes": _picture_notes(run, links, selection, projection.note, drawn.n_beyond),
         "n_must": int((~selection.links.cannot).sum()),
         "n_cannot": int(selection.links.cannot.sum()),
-        "start_violated_only": len(selection.links) > _MANY_LINES,
+        "any_violated": bool(selection.links.violated.any()),
+        "start_violated_only": len(selection.links) > _MANY_LINES
+        and bool(selection.links.violated.any()),
         "colours": Markup(colours(n_colours)),
         "drawn": Markup(_drawn_as_json(run, selection)),
         "cluster_chips": chips(run.clusters, np.arange(len(run.clusters.names))),

@@ -91,7 +91,7 @@
     tip.replaceChildren();
     add("b", drawn.ids[number]);
     add("div", drawn.k[number] < 0 ? "in no cluster" : `cluster ${drawn.clusters[drawn.k[number]]}`);
-    if (drawn.t) add("div", drawn.t[number] < 0 ? "label unknown" : `known label ${drawn.classes[drawn.t[number]]}`);
+    if (drawn.t) add("div", drawn.t[number] < 0 ? "class unknown" : `true class ${drawn.classes[drawn.t[number]]}`);
     for (const link of linksOf[number].slice(0, 5)) {
       const [a, b, cannot, violated] = drawn.links[link];
       const other = drawn.ids[a === number ? b : a];
