@@ -1,6 +1,7 @@
 """The catalog is made from tags, nothing else."""
 
 import importlib
+import re
 import subprocess
 import sys
 
@@ -46,6 +47,16 @@ def test_filters_are_the_tags():
 @pytest.mark.parametrize("name", ["copkmeans", "COPKMeans", "cop-kmeans", "COP K_Means"])
 def test_case_and_dashes_do_not_matter(name):
     assert catalog.get(name).cls is cluster.COPKMeans
+
+
+def test_suggestions_are_of_the_kind_that_was_asked_for():
+    for name in ("dbscan", "rcakmeans", "itmm"):
+        with pytest.raises(SidelightError) as caught:
+            catalog.get(name, kind="clusterer")
+        meant = str(caught.value).partition(";")[2]
+        named = [m for m in catalog.methods() if re.search(rf"\b{m.name}\b", meant)]
+        assert named
+        assert {m.tags.kind for m in named} == {"clusterer"}
 
 
 def test_unknown_methods_get_suggestions():

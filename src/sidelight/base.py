@@ -155,6 +155,7 @@ class ConstrainedEstimator(BaseEstimator):
         self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
     ) -> Constraints:
         """Check the number of clusters and the knowledge against the rows."""
+        self._refuse_constraints_as_labels(y)
         for name in ("n_clusters", "n_components"):
             if self._is_clusterer and isinstance(getattr(self, name, None), Integral):
                 check_n_clusters(getattr(self, name), n_samples, name=name)
@@ -165,6 +166,14 @@ class ConstrainedEstimator(BaseEstimator):
         if soft and tags.kind != "selector":  # scores average over all pairs
             self._warn_of_contradictions(known)
         return known
+
+    def _refuse_constraints_as_labels(self, y: Any) -> None:
+        """Hint at the keyword where side information was passed by position."""
+        if isinstance(y, Constraints):
+            raise TypeError(
+                f"Side information is passed by name, {type(self).__name__}(...).fit(X, "
+                "constraints=known): the second argument is y, the labels."
+            )
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
         """Check rows and make them a source of blocks."""

@@ -23,6 +23,9 @@ from sidelight.tags import KINDS, KNOWLEDGE, Kind, MethodTags
 SIZES = ("n_clusters", "n_components", "n_features_to_select")
 FAMILIES = ("cluster", "feature_selection", "manifold", "metric", "mixture")
 
+#: How alike a name has to be to be suggested, out of 1.
+CLOSE = 0.6
+
 
 @dataclass(frozen=True)
 class Method:
@@ -103,8 +106,10 @@ def methods(
     )
 
 
-def get(name: str) -> Method:
+def get(name: str, *, kind: str | None = None) -> Method:
     """Find a method by its name or the name of its class; case and dashes do not matter.
+
+    Where there is none, similar names are suggested, of this kind if one is given.
 
     Examples
     --------
@@ -123,8 +128,9 @@ def get(name: str) -> Method:
     found = by_name.get(_plain(name))
     if found is not None:
         return found
-    close = difflib.get_close_matches(_plain(name), by_name, n=3, cutoff=0.5)
-    names = sorted({by_name[plain].name for plain in close} or {m.name for m in _all_methods()})
+    wanted = {alias: m for alias, m in by_name.items() if kind in (None, m.tags.kind)}
+    close = difflib.get_close_matches(_plain(name), wanted, n=3, cutoff=CLOSE)
+    names = sorted({wanted[plain].name for plain in close or wanted})
     meant = f"did you mean {' or '.join(names)}?" if close else f"there are {', '.join(names)}."
     raise SidelightError(f"There is no method {name!r}; {meant}")
 

@@ -51,6 +51,13 @@ def check_pickle(method: Method) -> None:
     assert_same(model, pickle.loads(pickle.dumps(model)), data_for(method).X)
 
 
+def check_constraints_by_position_hint_at_their_name(method: Method) -> None:
+    data = data_for(method)
+    known = Constraints([(0, 1)], n_samples=len(data.X))
+    with pytest.raises(TypeError, match=r"constraints=known"):
+        make(method).fit(data.X, known)
+
+
 def check_use_changes_nothing(method: Method) -> None:
     """Predictions, features and summaries leave a fitted model as it was."""
     model = fitted(method)

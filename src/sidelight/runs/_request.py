@@ -206,7 +206,8 @@ def _named_method(request: Request) -> Method | None:
             return None
         names = [m.name for m in catalog.methods() if m.kind.command == request.command]
         raise InvalidRequest(f"say how: -m NAME, one of {', '.join(names)}.")
-    method = catalog.get(request.method)
+    wanted = next((name for name, k in KINDS.items() if k.command == request.command), None)
+    method = catalog.get(request.method, kind=wanted)
     kind = method.kind
     if request.command not in (None, kind.command):
         raise InvalidRequest(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_iris, make_blobs
 
 from sidelight import Constraints, engine
 from sidelight.cluster import KMeans, PCKMeans
@@ -304,3 +305,12 @@ def test_any_number_of_threads_gives_the_same() -> None:
 def test_wrong_parameters_are_named(params: dict[str, Any], message: str, blobs: Any) -> None:
     with pytest.raises(ValueError, match=message):
         PCKMeans(3, **params).fit(blobs[0])
+
+
+def test_progress_shows_the_objective_of_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, 40, random_state=0)
+    model = PCKMeans(3, n_init=1, verbose=1, random_state=0).fit(X, constraints=known)
+    shown = re.findall(r"objective ([\d.e+]+)", capsys.readouterr().err)
+    assert float(shown[-1]) == pytest.approx(model.objective_, rel=1e-5)
+    assert model.history_[-1] == pytest.approx(model.objective_)

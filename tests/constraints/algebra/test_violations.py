@@ -83,6 +83,7 @@ def test_weights_are_added():
     assert found.must_link_weight.tolist() == [2.0, 5.0]
     assert known.violations([0, 0, 0]).weight == 0.5
     assert repr(found) == "Violations(n=3, n_stated=3, weight=7.5)"
+    assert str(found) == "\n".join(["3 of 3 violated:", *found.describe()])
 
 
 def test_sentences_name_ids_clusters_classes_and_groups():

@@ -18,8 +18,8 @@ from sidelight.cli.ask._pair_view import PairView
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 
 KEYS = {
-    "same": ("s", "same"),
-    "different": ("d", "different"),
+    "same": ("s", "same", "y", "yes"),
+    "different": ("d", "different", "n", "no"),
     "skip": ("k", "skip"),
     "undo": ("u", "undo"),
     "quit": ("q", "quit"),
@@ -27,7 +27,7 @@ KEYS = {
 }
 COMMANDS = {word: command for command, words in KEYS.items() for word in words}
 HELP = (
-    "  s  same: the two rows belong together     d  different: they do not\n"
+    "  s  same (or y): they belong together      d  different (or n): they do not\n"
     "  k  skip: not sure, do not ask again       u  undo the last answer, and again\n"
     "  q  quit: cluster with the answers so far  h  this help\n"
     "s A B or d A B says it about any two rows, by their ids."

@@ -86,7 +86,7 @@ class LloydResult:
     labels : ndarray of int32, shape (n_rows,)
         Labels at these centers.
     inertia, penalty : float
-        The two parts of the objective at these centers and labels.
+        The two parts of the objective at these centers and labels, in units of ``unit``.
     history : ndarray of float64
         Objective at every evaluation; the last belongs to the result.
     n_iter : int
@@ -97,6 +97,8 @@ class LloydResult:
         Whether Ctrl-C ended it (inside ``sidelight.progress(keep_best=True)``).
     parameters : object
         Centers and what else was fitted; the centers for Lloyd's algorithm.
+    unit : float
+        Factor between the sum of both parts and the objective of the method.
     """
 
     centers: Array
@@ -108,11 +110,12 @@ class LloydResult:
     converged: bool
     interrupted: bool
     parameters: Any = dataclasses.field(default=None, kw_only=True)
+    unit: float = dataclasses.field(default=1.0, kw_only=True)
 
     @property
     def objective(self) -> float:
-        """``inertia + penalty``."""
-        return self.inertia + self.penalty
+        """``unit * (inertia + penalty)``."""
+        return self.unit * (self.inertia + self.penalty)
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,8 @@ class Labeling(Generic[Parameters]):
         Number of labels that differ from the evaluation before.
     statistics : object
         Sums that the update needs.
+    unit : float
+        Factor between ``inertia + penalty`` and the objective of the method.
     """
 
     parameters: Parameters
@@ -141,11 +146,12 @@ class Labeling(Generic[Parameters]):
     penalty: float
     n_changed: int
     statistics: Any
+    unit: float = 1.0
 
     @property
     def objective(self) -> float:
-        """``inertia + penalty``."""
-        return self.inertia + self.penalty
+        """``unit * (inertia + penalty)``."""
+        return self.unit * (self.inertia + self.penalty)
 
 
 def lloyd(
@@ -157,6 +163,7 @@ def lloyd(
     project: Project | None = None,
     max_iter: int = 300,
     tol: float = 1e-4,
+    unit: float = 1.0,
     description: str = "KMeans",
     verbose: int = 0,
 ) -> LloydResult:
@@ -183,12 +190,14 @@ def lloyd(
     tol : float, default=1e-4
         Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
         features; with 0 only unchanged labels stop the loop.
+    unit : float, default=1.0
+        Factor between the sum of squares with the penalty and the objective of the method.
     description : str, default="KMeans"
         Name of the fit in the progress bar.
     verbose : int, default=0
         Whether to show a progress bar.
     """
-    step = _Step(source, sample_weight, constrained, project)
+    step = _Step(source, sample_weight, constrained, project, unit)
     centers = np.ascontiguousarray(centers, dtype=source.dtype)
     largest_move = 0.0
     if tol > 0:
@@ -241,6 +250,7 @@ def finished(end: Alternation[Labeling[Any]]) -> LloydResult:
         converged=end.converged,
         interrupted=end.interrupted,
         parameters=parameters,
+        unit=end.last.unit,
     )
 
 
@@ -266,8 +276,10 @@ class _Step:
         sample_weight: Array | None,
         constrained: ConstrainedRows | None,
         project: Project | None,
+        unit: float,
     ) -> None:
         self.source = source
+        self.unit = unit
         self.constrained = constrained
         self.project = project
         self.constrained_rows = (
@@ -295,6 +307,7 @@ class _Step:
             penalty=float(penalty),
             n_changed=int(n_changed),
             statistics=_Sums(offsets, sizes, bounds[0] if bounds else None),
+            unit=self.unit,
         )
 
     def _pass(
@@ -502,6 +515,7 @@ class _WeightedRowsMixin(Clusterer):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
+        self._refuse_constraints_as_labels(y)
         uses_labels = "labels" in self.__sidelight_tags__().knowledge
         source, known = self._validate_fit(X, y if uses_labels else None, constraints)
         return self._fit_weighted(source, known, check_weights(sample_weight, source, X))

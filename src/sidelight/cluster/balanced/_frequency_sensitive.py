@@ -152,6 +152,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        self._refuse_constraints_as_labels(y)
         source, known = self._validate_fit(X, None, constraints)
         streaming = self.mode == "streaming"
         rule = self._rule(self.memory if streaming else source.n_rows)

@@ -208,6 +208,7 @@ class FeedbackClustering(Clusterer):
         """
         if constraints is None and (ids := own_ids(X)) is not None:
             constraints = Constraints(ids=ids)
+        self._refuse_constraints_as_labels(y)
         source, known = self._validate_fit(X, None, constraints)
         rows = source.to_memory()
         check_counts(rows, known)

@@ -121,17 +121,12 @@ class PCKMeans(_CentersBase):
                 constrained=SoftConstrainedRows(penalties, PointCosts(points), random_state),
                 max_iter=self.max_iter,
                 tol=self.tol,
+                unit=0.5,
                 description="PCKMeans",
                 verbose=self.verbose,
             )
 
         return self._set_fitted_attributes(self._best_restart(starts.n_starts, run, source), known)
-
-    def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:
-        """Set the fitted attributes; the result has ``2 J``."""
-        super()._set_fitted_attributes(result, constraints)
-        self.objective_, self.history_ = result.objective / 2, result.history / 2
-        return self
 
 
 def _warn_of_twins(starts: Starts, known: Constraints) -> None:

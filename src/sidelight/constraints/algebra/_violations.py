@@ -44,7 +44,8 @@ class Violations:
     >>> violations = known.violations([0, 1, 1])
     >>> violations.n, violations.satisfied
     (2, 0.0)
-    >>> print(*violations.describe(), sep="\\n")
+    >>> print(violations)
+    2 of 2 violated:
     must-link 'a' - 'b' is violated: they are in the clusters 0 and 1.
     cannot-link 'b' - 'c' is violated: both are in cluster 1.
     """
@@ -66,6 +67,15 @@ class Violations:
 
     def __repr__(self) -> str:
         return f"Violations(n={self.n}, n_stated={self.n_stated}, weight={self.weight:g})"
+
+    def __str__(self) -> str:
+        if not self.n:
+            return (
+                f"Nothing is violated of {self.n_stated} stated."
+                if self.n_stated
+                else ("Nothing is violated: nothing was stated.")
+            )
+        return "\n".join([f"{self.n} of {self.n_stated} violated:", *self.describe()])
 
     @property
     def n(self) -> int:
