@@ -143,10 +143,7 @@ class FitProgress:
 
 
 def fit_progress(
-    description: str,
-    total: int | None = None,
-    *,
-    verbose: int | bool = 0,
+    description: str, total: int | None = None, *, verbose: int | bool = 0
 ) -> FitProgress:
     """Follow the iterations of a fit.
 

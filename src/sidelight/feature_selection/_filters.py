@@ -37,6 +37,7 @@ class _Filter(_ScoreSelector):
     _larger_is_better = False
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        self._refuse_constraints_as_labels(y)
         taken = y if "labels" in self.__sidelight_tags__().knowledge else None
         rows, known = self._validate_fit_in_memory(X, taken, constraints)
         scores = self._scores(rows, known)
