@@ -204,9 +204,9 @@ class _OneStart(FitProgress):
         self._show = False
         self._end = end
 
-    def step(self, objective: float | None = None) -> None:
+    def step(self, objective: float | None = None, *, n_steps: int = 1) -> None:
         """One iteration is done; Ctrl-C, of which the main thread has learnt, reaches this one."""
-        super().step(objective)
+        super().step(objective, n_steps=n_steps)
         if self._end.is_set():
             raise KeyboardInterrupt
 
