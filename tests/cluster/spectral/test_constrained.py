@@ -21,6 +21,7 @@ from sidelight.cluster.spectral._base import Embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph, signed_laplacian
 from sidelight.cluster.spectral._contracted import contract
 from sidelight.cluster.spectral._flexible import (
+    _warn_of_narrow_vectors,
     complete_level,
     flexible_vectors,
     reachable_level,
@@ -271,8 +272,13 @@ def test_flexible_clusters():
     before = adjusted_rand_score(y, plain.labels_)
     assert adjusted_rand_score(y, model.fit(X, constraints=known).labels_) > before + 0.1
     assert adjusted_rand_score(model.fit(X).labels_, plain.labels_) == 1
-    with pytest.warns(ConstraintWarning, match="more than half"):
-        FlexibleSpectralClustering(3, level=0.95, random_state=0).fit(X, constraints=known)
+    # Vectors near the largest level of all live on the constrained rows.
+    W = neighbor_graph(X, 10)
+    Q = constraint_graph(known_pairs(known), 300)
+    satisfied = satisfaction_matrix(W, Q)
+    vectors = flexible_vectors(W, satisfied, 3, 0.9 * reachable_level(satisfied, 3))[1]
+    with pytest.warns(ConstraintWarning, match="of their length on constrained rows"):
+        _warn_of_narrow_vectors(vectors, Q)
 
 
 # --- constraints that spread, edited graphs ------------------------------------------------------

@@ -36,6 +36,10 @@ RIDGE = 1e-8
 #: Share of the largest level that vectors can reach at all which may be asked of them.
 BELOW = 0.9
 
+#: Share of a vector on constrained rows above which it says little about the others. Vectors with
+#: half of their length there still helped: labels of a fifth of vehicle took .09 to .36.
+NARROW = 0.8
+
 #: Centers of two clusters told apart by the sign of one vector.
 SIGNS = np.array([[-1.0], [1.0]])
 
@@ -115,11 +119,11 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
 def _warn_of_narrow_vectors(vectors: Array, Q: sparse.csr_array) -> None:
     """Warn of vectors that are about the constrained rows only."""
     inside = np.sum(vectors[np.diff(Q.indptr) > 0] ** 2, axis=0)
-    if np.any(inside > 0.5) and np.count_nonzero(np.diff(Q.indptr)) < 0.5 * Q.shape[0]:
+    if np.any(inside > NARROW) and np.count_nonzero(np.diff(Q.indptr)) < 0.5 * Q.shape[0]:
         warnings.warn(
-            f"{np.count_nonzero(inside > 0.5)} of {len(inside)} vectors have more than half of "
-            "their length on constrained rows and say little about the others; ask for a lower "
-            "level.",
+            f"{np.count_nonzero(inside > NARROW)} of {len(inside)} vectors have more than "
+            f"{NARROW:.0%} of their length on constrained rows and say little about the others; "
+            "ask for a lower level.",
             ConstraintWarning,
             stacklevel=4,
         )
