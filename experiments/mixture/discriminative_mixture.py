@@ -393,7 +393,7 @@ def section(outcome: Outcome) -> Section:
         "F/NMI of all rows. Published: one draw of constraints, prices by validation, 15 starts; "
         f"Basu's penalty by ground truth. Ours: mean ± standard error of {draws} draws of random "
         "pairs, cumulative over the levels; with the default price, and with prices by validation "
-        "from 5 starts each. The upper limit of 15 nats per row was settled by the scores of 5, 15, 30 "
+        "from 5 starts each. The limit of 15 nats per row was settled by the scores of 5, 15, 30 "
         "and 60 on heart, australian, wdbc and ionosphere with other draws, which flatters it "
         "there; a validated price has seen no label. There are many local optima: on australian, "
         "vehicle and segment mostly one of 15 starts reaches the best, and a better objective is "

@@ -51,6 +51,12 @@ MONDRIAN = {
     "MeanFieldMixture": {1: 0.772, 5: 0.829, 10: 0.972, 15: 0.98},
 }
 
+
+def mean_field(k: int, weight: Any, seed: int) -> MeanFieldMixture:
+    """The pairs are right, and trusted as in the source."""
+    return MeanFieldMixture(k, penalty=1000.0, constraint_weight=weight, random_state=seed)
+
+
 Learner = Callable[[int, int], Any]
 MAKERS: dict[str, Learner] = {
     "ChunkletMixture": lambda k, seed: ChunkletMixture(k, random_state=seed, inference="forest"),
@@ -59,13 +65,9 @@ MAKERS: dict[str, Learner] = {
     "PenalizedMixture, pairs": lambda k, seed: PenalizedMixture(
         k, penalty=np.inf, random_state=seed
     ),
-    "MeanFieldMixture": lambda k, seed: MeanFieldMixture(
-        k, constraint_weight="auto", random_state=seed
-    ),
-    "MeanFieldMixture, η = 1": lambda k, seed: MeanFieldMixture(k, random_state=seed),
-    "MeanFieldMixture, η = 30": lambda k, seed: MeanFieldMixture(
-        k, constraint_weight=30.0, random_state=seed
-    ),
+    "MeanFieldMixture": lambda k, seed: mean_field(k, "auto", seed),
+    "MeanFieldMixture, η = 1": lambda k, seed: mean_field(k, 1.0, seed),
+    "MeanFieldMixture, η = 30": lambda k, seed: mean_field(k, 30.0, seed),
 }
 
 
