@@ -382,3 +382,28 @@ def test_bad_pairs_are_explained(tmp_path, name, text, error, words):
         read_pairs(put(tmp_path, name, text), ["a", "b"])
     for word in [name, *words]:
         assert word in str(caught.value)
+
+
+def test_wide_tables_are_read_as_others_are(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(5, 1200)), 3)
+    header = ",".join(f"f{i}" for i in range(1200))
+    lines = [",".join(map(str, row)) for row in X]
+    numbers, mixed = tmp_path / "numbers.csv", tmp_path / "mixed.csv"
+    numbers.write_text("\n".join([header, *lines]) + "\n")
+    names = [f"row {i}" for i in range(5)]
+    ids = [
+        f"{name},{line},{i % 2 == 0}"
+        for i, (name, line) in enumerate(zip(names, lines, strict=True))
+    ]
+    mixed.write_text("\n".join([f"name,{header},flag", *ids]).replace("True", "true") + "\n")
+
+    table = read_table(mixed, drop=["flag"])
+    np.testing.assert_array_equal(table.X, X)
+    assert table.ids.tolist() == names
+
+    def guess(*args, **options):
+        raise AssertionError("guessing takes longer than reading")
+
+    monkeypatch.setattr("pyarrow.csv.open_csv", guess)
+    np.testing.assert_array_equal(read_table(numbers).X, X)

@@ -98,6 +98,11 @@ def column_names(path: Path) -> list[str]:
     return read_parquet(path).names if kind == "parquet" else read_npy(path).names
 
 
+#: Tables of so many columns are wide: their columns are taken for numbers at first.
+WIDE = 1000
+#: Wide tables are read so many lines at a time, if a field takes so many bytes.
+BLOCK_LINES, FIELD_BYTES = 64, 10
+
 # --- CSV and Parquet, through Arrow -------------------------------------------------------------
 
 
@@ -185,13 +190,15 @@ def read_csv(path: Path, *, text_columns: Sequence[str] = ()) -> ArrowRaw:
     kept |= {name for name in header if sounds_like_ids(name)}
     parse = pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     try:
-        with pacsv.open_csv(path, parse_options=parse) as reader:
-            guessed = dict(zip(header, reader.schema.types, strict=True))
-        types = {
-            name: pa.string() if name in kept else _plain_type(kind)
-            for name, kind in guessed.items()
-        }
-        table = _read_as(path, parse, types)
+        table = _read_wide(path, parse, header, kept)
+        if table is None:
+            with pacsv.open_csv(path, parse_options=parse) as reader:
+                guessed = dict(zip(header, reader.schema.types, strict=True))
+            types = {
+                name: pa.string() if name in kept else _plain_type(kind)
+                for name, kind in guessed.items()
+            }
+            table = _read_as(path, parse, types)
     except pa.ArrowInvalid as error:
         table = _read_as_text(path, parse, header, kept, error)
     except OSError as error:
@@ -214,11 +221,34 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     return pa.float64() if number else pa.string()
 
 
-def _read_as(path: Path, parse: Any, types: dict[str, Any]) -> pa.Table:
+def _read_wide(path: Path, parse: Any, header: list[str], kept: set[str]) -> pa.Table | None:
+    """A table of very many columns of numbers, or None if it is another.
+
+    Arrow takes longer to guess what a column holds than to read a few rows of it, and cuts the
+    file into blocks of a line or two.
+    """
+    import pyarrow as pa
+
+    if len(header) < WIDE:
+        return None
+    types = {name: pa.string() if name in kept else pa.float64() for name in header}
+    try:
+        return _read_as(path, parse, types, block_size=BLOCK_LINES * len(header) * FIELD_BYTES)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _read_as(
+    path: Path, parse: Any, types: dict[str, Any], block_size: int | None = None
+) -> pa.Table:
     import pyarrow.csv as pacsv
 
-    options = pacsv.ConvertOptions(column_types=types)
-    return pacsv.read_csv(path, parse_options=parse, convert_options=options)
+    return pacsv.read_csv(
+        path,
+        read_options=pacsv.ReadOptions(block_size=block_size),
+        parse_options=parse,
+        convert_options=pacsv.ConvertOptions(column_types=types),
+    )
 
 
 def _read_as_text(

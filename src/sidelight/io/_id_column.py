@@ -44,6 +44,7 @@ THINGS = (
     "account|case|client|customer|device|employee|item|member|object|order|patient|person|product|"
     "record|row|sample|session|student|subject|transaction|user"
 )
+THING_ID = re.compile(f"(?:{THINGS})s?(?:id|nr|no)")
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 #: Whole numbers beyond this are not all there among floating-point numbers.
@@ -57,9 +58,9 @@ Named = Callable[[], Iterable[str]]
 def sounds_like_ids(name: str) -> bool:
     """Whether the name of a column says that it names rows."""
     plain = name.strip().lower()
-    words = [word.lower() for word in WORD.findall(name)]
-    if plain in COUNTER_NAMES or re.fullmatch(f"(?:{THINGS})s?(?:id|nr|no)", plain):
+    if plain in COUNTER_NAMES or THING_ID.fullmatch(plain):
         return True
+    words = [word.lower() for word in WORD.findall(name)]
     return bool(words) and (words[-1] in ID_WORDS or words[0] == "id")
 
 
