@@ -100,6 +100,8 @@ Auto: TypeAlias = Literal["auto"]
 Seed: TypeAlias = int | np.random.RandomState | None
 Verbosity: TypeAlias = int | bool
 ArrayLike: TypeAlias = npt.NDArray[Any] | list[Any]
+#: Numbers or words.
+NamesLike: TypeAlias = npt.NDArray[np.object_]
 
 
 #: Finite parameters beyond it, and positive ones below its inverse, leave the range of floating
@@ -292,8 +294,10 @@ def _fits(value: Any, hint: Any) -> bool:
         if _out_of_range(value, interval):
             return False
         return not math.isnan(value) and (interval is None or float(value) in interval)
+    if kind == NamesLike:
+        return _is_array(value, "biufUO")
     if origin in (np.ndarray, list):
-        return _is_array_of_numbers(value)
+        return _is_array(value, "biuf")
     if origin is Callable:
         return callable(value)
     if origin is tuple:
@@ -310,15 +314,17 @@ def _fits(value: Any, hint: Any) -> bool:
     return isinstance(value, origin)
 
 
-def _is_array_of_numbers(value: Any) -> bool:
-    """Whether a value is an array, or lists that make one, without NaN."""
+def _is_array(value: Any, kinds: str) -> bool:
+    """Whether a value is an array of these kinds, or lists that make one, without NaN."""
     if not (hasattr(value, "__array__") or isinstance(value, (list, tuple))):
         return False
     try:
         numbers = np.asarray(value)
     except (ValueError, TypeError, OverflowError):  # lists of different lengths
         return False
-    return numbers.dtype.kind in "biuf" and numbers.size > 0 and not np.isnan(numbers).any()
+    if numbers.dtype.kind not in kinds or numbers.size == 0:
+        return False
+    return numbers.dtype.kind != "f" or not np.isnan(numbers).any()
 
 
 def _shown(value: Any) -> str:
@@ -347,8 +353,8 @@ NOUNS = {
     float: ("float", "number"),
     bool: ("bool", "True or False"),
     str: ("str", "a text"),
-    np.ndarray: ("array", "an array"),
-    list: ("array", "an array"),
+    np.ndarray: ("array", "an array without NaN"),
+    list: ("array", "an array without NaN"),
     Callable: ("callable", "a function"),
     np.random.RandomState: ("RandomState", "a RandomState"),
     Any: ("object", "anything"),

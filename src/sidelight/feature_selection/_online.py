@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
-    ArrayLike,
     Count,
     FiniteNonNegative,
     FinitePositive,
+    NamesLike,
     Seed,
     estimator,
 )
@@ -120,7 +120,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
 
     _: KW_ONLY
     norm: Literal["l1", "l2", "group"] = "l1"
-    groups: Literal["hierarchical"] | ArrayLike | None = None
+    groups: Literal["hierarchical"] | NamesLike | None = None
     variant: Literal["dual", "published"] = "dual"
     mu: FinitePositive = 1.0
     step: FinitePositive | None = None
