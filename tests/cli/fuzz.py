@@ -455,7 +455,8 @@ def _outputs(choose: random.Random, files: Files) -> Case:
     """Outputs in bad places."""
     case = Case(_base(choose, "good.csv"))
     places = ["out.csv", "out.html", "out.skops", "out.npy", "out.parquet", "out", "", ".", "/"]
-    places += ["loop.csv", "dangling.csv", "folder.csv", "good.csv", "known.csv", "kmeans.skops"]
+    places += ["loop.csv", "dangling.csv", "folder.csv", "good.csv", "kmeans.skops"]
+    places += ["known.csv"] if "known.csv" in case.arguments else []
     places += ["nowhere/out.csv", "good.csv/out.csv", "x" * 300 + ".csv", "/proc/out.csv", "../"]
     places += ["out.csv.gz", "out.tsv", "out.libsvm", "/dev/full", "null.csv", "out.json", "\n.csv"]
     for name in choose.sample(["-o", "--report", "--save"], choose.choice([1, 2, 3])):
