@@ -136,6 +136,8 @@ class Separation:
 
     def _ascend(self, start: Array, features: Array, classes: Array) -> Array:
         """Climb with the classes fixed; log-odds of the saliencies make the slopes even."""
+        if len(features) == 0:  # no saliency is left to choose
+            return start
 
         def at(log_odds: Array) -> Array:
             saliencies = start.copy()
