@@ -19,6 +19,7 @@ from sidelight.cli._options import (
     IdColumn,
     LabelsOutput,
     Report,
+    SafeIds,
     Save,
     Seed,
     file_argument,
@@ -68,6 +69,7 @@ def cluster(
     output: LabelsOutput = None,
     report: Report = None,
     save: Save = None,
+    safe_ids: SafeIds = False,
     force: Force = False,
 ) -> None:
     """Cluster the rows of a table.
@@ -76,7 +78,7 @@ def cluster(
     """
     from sidelight.cli._run import run
 
-    run(request, screen, force=force, labels=output, report=report, model=save)
+    run(request, screen, force=force, safe_ids=safe_ids, labels=output, report=report, model=save)
 
 
 @app.command()
@@ -87,6 +89,7 @@ def transform(
     output: FeaturesOutput = None,
     report: Report = None,
     save: Save = None,
+    safe_ids: SafeIds = False,
     force: Force = False,
     model: Annotated[
         Path | None, file_option("--model", text="Use a map that --save kept; nothing is learned.")
@@ -100,6 +103,7 @@ def transform(
     from sidelight.cli._run import run
 
     outputs: Any = {"features": output, "report": report, "model": save, "force": force}
+    outputs["safe_ids"] = safe_ids
     if model is None:
         run(request, screen, **outputs)
     else:
@@ -114,6 +118,7 @@ def select(
     output: FeaturesOutput = None,
     report: Report = None,
     save: Save = None,
+    safe_ids: SafeIds = False,
     force: Force = False,
 ) -> None:
     """Rank the features by what is known about the rows, and keep the best.
@@ -122,7 +127,7 @@ def select(
     """
     from sidelight.cli._run import run
 
-    run(request, screen, force=force, features=output, report=report, model=save)
+    run(request, screen, force=force, safe_ids=safe_ids, features=output, report=report, model=save)
 
 
 @app.command()
@@ -151,6 +156,7 @@ def ask(
     ] = None,
     output: LabelsOutput = None,
     report: Report = None,
+    safe_ids: SafeIds = False,
     force: Force = False,
 ) -> None:
     """Ask a person which rows belong together, then cluster with the answers.
@@ -167,6 +173,7 @@ def ask(
         strategy=strategy,
         budget=budget,
         answers_file=answers,
+        safe_ids=safe_ids,
         force=force,
     )
 
@@ -179,6 +186,7 @@ def predict(
     data: Data,
     id_column: IdColumn = None,
     output: LabelsOutput = None,
+    safe_ids: SafeIds = False,
     force: Force = False,
 ) -> None:
     """Assign new rows to the clusters of a saved model.
@@ -187,7 +195,9 @@ def predict(
     """
     from sidelight.cli._apply import run_predict
 
-    run_predict(model, data, screen, id_column=id_column, output=output, force=force)
+    run_predict(
+        model, data, screen, id_column=id_column, output=output, safe_ids=safe_ids, force=force
+    )
 
 
 @app.command()
@@ -244,6 +254,7 @@ def sample(
     ] = None,
     id_column: IdColumn = None,
     seed: Seed = 0,
+    safe_ids: SafeIds = False,
     force: Force = False,
 ) -> None:
     """Draw constraints from a column of known classes, for experiments.
@@ -264,6 +275,7 @@ def sample(
         teachers=teachers,
         id_column=id_column,
         seed=seed,
+        safe_ids=safe_ids,
         force=force,
         screen=screen,
     )

@@ -19,19 +19,19 @@ def run_predict(
     *,
     id_column: str | None,
     output: Path | None,
+    safe_ids: bool,
     force: bool,
 ) -> None:
     """Predict and write."""
     claim(screen, [model, data], force=force, labels=output)
     check_readable(data)
     found = predict(load_model(model), data, id_column=id_column)
-    screen.note(*found.data.notes)
+    screen.note(*found.notes)
     classes = found.class_names
     screen.show(heading(found), size_table(found.sizes, classes))
     screen.show(*class_lines(classes, found.sizes))
-    _write(
-        found, screen, "predict", model, {"sizes": found.sizes, "classes": classes}, labels=output
-    )
+    facts = {"sizes": found.sizes, "classes": classes}
+    _write(found, screen, "predict", model, facts, safe_ids=safe_ids, labels=output)
 
 
 def run_transform(
@@ -41,6 +41,7 @@ def run_transform(
     *,
     id_column: str | None,
     force: bool,
+    safe_ids: bool,
     **outputs: Path | None,
 ) -> None:
     """Transform new rows."""
@@ -49,9 +50,10 @@ def run_transform(
         raise InvalidRequest("with --model nothing is learned: --save and --report have no use.")
     claim(screen, [model_path, data], force=force, features=features)
     found = transform(load_model(model_path), data, id_column=id_column)
+    screen.note(*found.notes)
     screen.show(features_line(found))
     facts = {"features_in": found.model.feature_names, "features_out": found.feature_names}
-    _write(found, screen, "transform", model_path, facts, features=features)
+    _write(found, screen, "transform", model_path, facts, safe_ids=safe_ids, features=features)
 
 
 def _write(
@@ -60,10 +62,12 @@ def _write(
     command: str,
     model: Path,
     facts: dict[str, Any],
+    *,
+    safe_ids: bool,
     **outputs: Path | None,
 ) -> None:
     """Write what the model gives, and tell the facts."""
-    paths = found.write(**outputs)
+    paths = found.write(safe_ids=safe_ids, **outputs)
     (kind,) = outputs
     rows = {} if paths else {"ids": found.data.row_ids, **dense_values(found)}
     screen.result(

@@ -15,6 +15,7 @@ from sidelight.evaluation import constrained_scores
 from sidelight.exceptions import SidelightError, UnknownIds
 from sidelight.io import Table, read_labels, read_table
 from sidelight.io._columns import quoted
+from sidelight.io._ids import alike_hint, position_of
 
 
 def run(
@@ -72,13 +73,15 @@ def _join(path: Path, data: Table, screen: Screen) -> tuple[Any, Any]:
     """Positions in the data of the rows that have a cluster, and these clusters."""
     ids, clusters = read_labels(path)
     position = {str(name): row for row, name in enumerate(data.row_ids.tolist())}
-    unknown = [name for name in ids.tolist() if str(name) not in position]
+    rows = [position_of(str(name), position) for name in ids.tolist()]
+    unknown = [name for name, row in zip(ids.tolist(), rows, strict=True) if row is None]
     if unknown:
         raise UnknownIds(
             f"{path} names {quoted(unknown)}, but {data.path} has no such row; say which column "
-            "holds the ids with --id-column, or give the table that was clustered.",
+            "holds the ids with --id-column, or give the table that was clustered."
+            f"{alike_hint(unknown[0], data.row_ids.tolist())}",
             ids=unknown,
         )
     if len(ids) < data.n_rows:
         screen.note(f"{counted(data.n_rows - len(ids), 'row')} of {data.path} have no cluster.")
-    return np.array([position[str(name)] for name in ids.tolist()], dtype=np.int64), clusters
+    return np.array(rows, dtype=np.int64), clusters

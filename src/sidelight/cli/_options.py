@@ -83,6 +83,15 @@ Force = Annotated[
     typer.Option("--force", help="Replace existing files also where Sidelight did not write them."),
 ]
 
+SafeIds = Annotated[
+    bool,
+    typer.Option(
+        "--safe-ids",
+        help="For spreadsheets: in CSV files, an apostrophe in front of texts that begin with =, "
+        "+, - or @, which would be run as formulas.",
+    ),
+]
+
 #: Options that make a request, by the names of its fields, with their defaults.
 REQUEST: dict[str, tuple[Any, Any]] = {
     "data": (Data, inspect.Parameter.empty),

@@ -26,10 +26,12 @@ from sidelight.runs._recognize import is_ours
 SHOWN_FEATURES = 30
 
 
-def run(request: Request, screen: Screen, *, force: bool, **outputs: Path | None) -> dict[str, Any]:
+def run(
+    request: Request, screen: Screen, *, force: bool, safe_ids: bool, **outputs: Path | None
+) -> dict[str, Any]:
     """Do the whole job and return the facts that ``--json`` prints."""
     claim(screen, request.inputs, force=force, **outputs)
-    return work(request, screen, **outputs)
+    return work(request, screen, safe_ids=safe_ids, **outputs)
 
 
 def claim(
@@ -56,14 +58,16 @@ def claim(
     return paths
 
 
-def work(request: Request, screen: Screen, **outputs: Path | None) -> dict[str, Any]:
+def work(
+    request: Request, screen: Screen, *, safe_ids: bool, **outputs: Path | None
+) -> dict[str, Any]:
     """Run, write and show; the outputs have been claimed."""
     prepared = prepare(request)
     screen.note(*prepared.notes)
     with screen.progress():
         found = prepared.fit()
     facts = {"command": found.request.command, **found.facts()}
-    paths = found.write(**outputs)
+    paths = found.write(safe_ids=safe_ids, **outputs)
     if screen.talks:
         screen.show(*(_features(found) if found.labels is None else _clusters(found, facts)))
     kind = next(iter(outputs))

@@ -25,6 +25,7 @@ def run(
     teachers: int | None,
     id_column: str | None,
     seed: int,
+    safe_ids: bool,
     force: bool,
     screen: Screen,
 ) -> None:
@@ -42,7 +43,7 @@ def run(
         ids=data.ids,
         **given,
     )
-    drawn.write(output)
+    drawn.write(output, safe_ids=safe_ids)
     touched = len(drawn.mentioned)
     screen.show(
         f"{knowledge_text(drawn)} on {touched:,} of {counted(data.n_rows, 'row')}",

@@ -201,7 +201,7 @@ class Constraints:
     def read(
         cls, path: str | os.PathLike[str], *, ids: Any = None, n_samples: int | None = None
     ) -> Constraints:
-        """Read a file in the long format of :meth:`from_table`: CSV (also .gz), JSON or Parquet.
+        """Read a file in the long format of :meth:`from_table`: CSV, TSV, JSON or Parquet.
 
         A JSON file is a list of objects with the names of the columns. What ``known.write(path)``
         wrote comes back equal from ``Constraints.read(path, ids=known.ids)``, or with
@@ -217,14 +217,17 @@ class Constraints:
 
         return to_table(self)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a file in the long format, by its ending .csv, .csv.gz, .json or .parquet.
+    def write(self, path: str | os.PathLike[str], *, safe_ids: bool = False) -> None:
+        """Write a file in the long format, by its ending .csv, .csv.gz, .tsv, .json or .parquet.
 
-        The file is written beside and then renamed, so that it is never there by half.
+        The file is written beside and then renamed, so that it is never there by half. With
+        ``safe_ids``, texts in a CSV file that a spreadsheet would run as formulas (they begin with
+        ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front; :meth:`read`
+        finds their rows with and without it.
         """
         from sidelight.constraints.exchange._files import write_file
 
-        write_file(self, path)
+        write_file(self, path, safe_ids=safe_ids)
 
     @classmethod
     def sample(

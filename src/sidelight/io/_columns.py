@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._words import listed
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
@@ -42,20 +43,40 @@ def id_values(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[Any
 
     ``007`` stays text: turned into 7 it would no longer be what the user wrote.
     """
-    texts = _texts(column)
+    texts = column_texts(column)
     if "" in texts:
         raise SidelightError(
             f"The id column {name!r} of {path} is empty in {texts.count('')} of {len(texts)} rows, "
             f"the first is data row {texts.index('') + 1}; fill it in or name another id column."
         )
     if len(set(texts)) < len(texts):
-        repeated = [text for text, n in Counter(texts).items() if n > 1]
         raise SidelightError(
-            f"The id column {name!r} of {path} names rows twice: {quoted(repeated)}; ids must be "
+            f"The id column {name!r} of {path} names rows twice: {repetitions(texts)}; ids must be "
             "different, or name another id column."
         )
     numbers = _whole_numbers(texts)
     return np.asarray(texts, dtype=str) if numbers is None else numbers
+
+
+def repetitions(texts: Sequence[str]) -> str:
+    """Say which values occur more than once, and the data rows of the first of them, from 1."""
+    repeated = [text for text, n in Counter(texts).items() if text and n > 1]
+    rows = [str(row) for row, text in enumerate(texts, start=1) if text == repeated[0]]
+    shown = listed(rows) if len(rows) <= 5 else f"{', '.join(rows[:5])} and {len(rows) - 5} more"
+    others = f", and {quoted(repeated[1:])} likewise" if repeated[1:] else ""
+    return f"{repeated[0]!r} in data rows {shown}{others}"
+
+
+def repeated_ids(column: pa.ChunkedArray, share: float) -> str:
+    """What occurs more than once in a column that else looks like ids; nothing if it does not.
+
+    Categories repeat most of their values, ids with a mistake in them a few: at most a ``share`` of
+    the values were there before.
+    """
+    texts = column_texts(column)
+    given = [text for text in texts if text]
+    n_repeated = len(given) - len(set(given))
+    return repetitions(texts) if 0 < n_repeated <= share * len(given) else ""
 
 
 def label_values(column: pa.ChunkedArray) -> npt.NDArray[Any]:
@@ -69,7 +90,7 @@ def class_values(column: pa.ChunkedArray) -> npt.NDArray[Any]:
 
 
 def _labels(column: pa.ChunkedArray, *, minus_one_is_a_class: bool) -> npt.NDArray[Any]:
-    texts = _texts(column)
+    texts = column_texts(column)
     known = sorted(set(texts) - set(UNKNOWN_LABELS))
     shortened = [re.sub(r"^(-?\d+)\.0*$", r"\1", text) for text in known]  # 1.0 is often a 1
     numbers = _whole_numbers(shortened)
@@ -99,7 +120,7 @@ def number_column(column: pa.ChunkedArray) -> npt.NDArray[Any] | None:
 
 def first_not_a_number(column: pa.ChunkedArray) -> tuple[int, str]:
     """Position and text of the first value that is not a number."""
-    for position, value in enumerate(_texts(column)):
+    for position, value in enumerate(column_texts(column)):
         if value not in UNKNOWN_LABELS and not is_number(value):
             return position, value
     return 0, ""
@@ -197,7 +218,7 @@ def close_names(name: str, names: Sequence[str]) -> str:
     return f"its columns are {quoted(list(names), limit=12)}"
 
 
-def _texts(column: pa.ChunkedArray) -> list[str]:
+def column_texts(column: pa.ChunkedArray) -> list[str]:
     """A column as text, missing values as the empty text.
 
     Plain Python: ids become Python objects sooner or later, and Arrow's own functions for text take

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from sidelight.io._columns import (
     is_number,
     number_column,
     quoted,
+    repeated_ids,
     row_name,
 )
 from sidelight.io._id_column import sounds_like_ids
@@ -150,6 +152,7 @@ class ArrowRaw:
         return _numbers_or_text(column) if name in self.as_written else column
 
     def _raise_text(self, names: list[str], ids: npt.NDArray[Any] | None, path: Path) -> None:
+        self._raise_repeated(names, path)
         position, value = first_not_a_number(self.table.column(names[0]))
         example = f"{names[0]!r} is {value!r} in {row_name(ids, position)}"
         which = f"Column {names[0]!r}" if len(names) == 1 else f"Columns {quoted(names)}"
@@ -159,6 +162,19 @@ class ArrowRaw:
             f"feature (--drop {','.join(names[:5])}, or name the features with --columns), or turn "
             "categories into one 0/1 column each."
         )
+
+    def _raise_repeated(self, names: list[str], path: Path) -> None:
+        """Name what occurs twice in a column of text that else would name the rows."""
+        for name in names:
+            says_so = sounds_like_ids(name)
+            if says_so or name == self.names[0]:
+                twice = repeated_ids(self.table.column(name), 1 if says_so else 1 / 3)
+                if twice:
+                    raise SidelightError(
+                        f"Column {name!r} of {path} looks like ids, but names rows twice: {twice}; "
+                        "make the ids different, say which other column holds them (--id-column), "
+                        f"or leave it out: --drop {name}."
+                    )
 
 
 def read_parquet(path: Path) -> ArrowRaw:
@@ -285,13 +301,29 @@ def _numbers_or_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _read_header(path: Path) -> tuple[list[str], str]:
-    """Column names, and the character between them: comma, or semicolon or tab without commas."""
+    """Column names, and the character between them."""
     with open_text(path) as file:
         line = next(text_lines(file, path), "")
-    found = [mark for mark in (",", "\t", ";") if mark in line]
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else (found or [","])[0]
+    delimiter = delimiter_of(line, path)
     records = csv_records([line.rstrip("\r\n")], path, delimiter)
     return next((values for _, values in records), []), delimiter
+
+
+def is_tsv(path: Path) -> bool:
+    """Whether the name of a file says that tabs are between the values."""
+    return path.name.lower().removesuffix(".gz").endswith(".tsv")
+
+
+def delimiter_of(line: str, path: Path) -> str:
+    """Tell what is between the values: comma, or tab or semicolon in a first line without commas.
+
+    Tables, constraints and pairs are all read by this rule. What is in quotation marks is part of a
+    value.
+    """
+    if is_tsv(path):
+        return "\t"
+    outside = re.sub(r'"[^"]*"', "", line)
+    return next((mark for mark in (",", "\t", ";") if mark in outside), ",")
 
 
 def _check_header(names: list[str], path: Path) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import all_different, is_text, number_column
+from sidelight.io._columns import all_different, is_text, number_column, repeated_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,7 +110,7 @@ def notes_on_features(raw: Raw, features: Sequence[str], X: Any) -> list[str]:
                 + (
                     f"; if it only names the rows: --id-column {name}, or --drop {name}."
                     if _names_each_row(raw.column(name))
-                    else f", since values occur twice or are missing; if it is none: --drop {name}."
+                    else f", since {_why_no_ids(raw.column(name))}; if it is none: --drop {name}."
                 )
             )
         elif name in counters:
@@ -120,6 +120,11 @@ def notes_on_features(raw: Raw, features: Sequence[str], X: Any) -> list[str]:
                 f"if it only names them: --id-column {name}, or --drop {name}."
             )
     return notes
+
+
+def _why_no_ids(column: pa.ChunkedArray) -> str:
+    twice = repeated_ids(column, 1)
+    return f"values occur twice ({twice})" if twice else "values are missing or not whole"
 
 
 def _counters(raw: Raw, features: Sequence[str], X: Any) -> dict[str, tuple[int, int]]:

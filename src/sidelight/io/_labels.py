@@ -29,6 +29,8 @@ def write_labels(
     ids: npt.ArrayLike | None,
     labels: npt.ArrayLike,
     classes: npt.ArrayLike | None = None,
+    *,
+    safe_ids: bool = False,
 ) -> None:
     """Write the cluster of every row, as CSV or Parquet by the suffix.
 
@@ -43,6 +45,9 @@ def write_labels(
     classes : array-like of shape (n_rows,), optional
         Name of the class that the cluster of each row stands for, in a column ``class``; empty
         where it stands for none.
+    safe_ids : bool, default=False
+        Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
+        ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
 
     Examples
     --------
@@ -60,7 +65,7 @@ def write_labels(
     """
     check_labels_path(path)
     with atomic_write(path) as temporary:
-        fill_labels(temporary, ids, labels, classes)
+        fill_labels(temporary, ids, labels, classes, safe_ids=safe_ids)
 
 
 def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -106,6 +111,8 @@ def fill_labels(
     ids: npt.ArrayLike | None,
     labels: npt.ArrayLike,
     classes: npt.ArrayLike | None = None,
+    *,
+    safe_ids: bool = False,
 ) -> None:
     """Write to the path itself; the caller renames the file into its place."""
     clusters = np.asarray(labels)
@@ -113,4 +120,4 @@ def fill_labels(
     columns = {ID: names, CLUSTER: clusters}
     if classes is not None:
         columns[CLASS] = np.asarray(classes)
-    write_columns(columns, path)
+    write_columns(columns, path, safe_ids=safe_ids)

@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.exceptions import ConstraintFileError, UnknownIds
-from sidelight.io._formats import csv_records, open_text, read_parquet, table_format, text_lines
+from sidelight.io._formats import (
+    csv_records,
+    delimiter_of,
+    open_text,
+    read_parquet,
+    table_format,
+    text_lines,
+)
+from sidelight.io._ids import alike_hint, position_of
 from sidelight.io._table import check_readable
 
 HEADERS = {("i", "j"), ("a", "b"), ("id1", "id2"), ("id_1", "id_2"), ("from", "to"), ("id", "id")}
@@ -48,23 +56,22 @@ def read_pairs(path: str | os.PathLike[str], ids: npt.ArrayLike) -> npt.NDArray[
            [1, 2]])
     """
     file = check_readable(path)
-    position = {str(name): row for row, name in enumerate(np.asarray(ids).tolist())}
-    rows: list[tuple[int, int]] = []
+    names = np.asarray(ids).tolist()
+    position = {str(name): row for row, name in enumerate(names)}
+    rows: list[tuple[Any, Any]] = []
     for line, pair in _pairs(file):
-        if line == 1 and not (pair[0] in position or pair[1] in position) and _is_header(pair):
+        found = [position_of(name, position) for name in pair]
+        if line == 1 and found == [None, None] and _is_header(pair):
             continue
-        for name in pair:
-            if name not in position:
+        for name, row in zip(pair, found, strict=True):
+            if row is None:
+                header = "; if this line is a header, call the columns i and j" if line == 1 else ""
                 raise UnknownIds(
-                    f"Line {line} of {file} names {name!r}, but no row of the data has this id"
-                    + (
-                        "; if this line is a header, call the columns i and j."
-                        if line == 1
-                        else "."
-                    ),
+                    f"Line {line} of {file} names {name!r}, but no row of the data has this "
+                    f"id{header}.{alike_hint(name, names)}",
                     ids=(name,),
                 )
-        rows.append((position[pair[0]], position[pair[1]]))
+        rows.append((found[0], found[1]))
     return np.asarray(rows, dtype=np.int64).reshape(-1, 2)
 
 
@@ -89,7 +96,9 @@ def _pairs(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
             f"Pairs are read from .csv, .csv.gz, .tsv or .parquet, not from {path}.", path=path
         )
     with open_text(path) as file:
-        delimiter = "\t" if ".tsv" in path.suffixes else ","
+        first = next((line for line in text_lines(file, path) if line.strip()), "")
+    delimiter = delimiter_of(first, path)
+    with open_text(path) as file:
         for line, fields in csv_records(text_lines(file, path), path, delimiter):
             values = [field.strip() for field in fields]
             if not any(values):

@@ -14,7 +14,8 @@ from scipy import sparse
 
 from sidelight.exceptions import SidelightError
 from sidelight.io._atomic import atomic_write
-from sidelight.io._formats import open_text, table_format
+from sidelight.io._formats import is_tsv, open_text, table_format
+from sidelight.io._ids import harmless
 
 
 def write_table(
@@ -24,6 +25,7 @@ def write_table(
     *,
     ids: npt.ArrayLike | None = None,
     others: Mapping[str, npt.ArrayLike] | None = None,
+    safe_ids: bool = False,
 ) -> None:
     """Write rows with their ids, as CSV, Parquet or NPY by the suffix.
 
@@ -40,6 +42,9 @@ def write_table(
         Ids of the rows, in front as the column ``id``.
     others : dict of str to array-like, optional
         More columns, such as labels, at the end.
+    safe_ids : bool, default=False
+        Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
+        ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
 
     Examples
     --------
@@ -56,7 +61,7 @@ def write_table(
     """
     check_table_path(path)
     with atomic_write(path) as temporary:
-        fill_table(temporary, X, feature_names, ids=ids, others=others)
+        fill_table(temporary, X, feature_names, ids=ids, others=others, safe_ids=safe_ids)
 
 
 def fill_table(
@@ -66,6 +71,7 @@ def fill_table(
     *,
     ids: npt.ArrayLike | None = None,
     others: Mapping[str, npt.ArrayLike] | None = None,
+    safe_ids: bool = False,
 ) -> None:
     """Write to the path itself; the caller renames the file into its place."""
     rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
@@ -75,7 +81,7 @@ def fill_table(
     if check_table_path(path) == "npy":
         np.save(path, rows)
     else:
-        write_columns(columns, path)
+        write_columns(columns, path, safe_ids=safe_ids)
 
 
 def check_table_path(path: str | os.PathLike[str]) -> str:
@@ -88,7 +94,9 @@ def check_table_path(path: str | os.PathLike[str]) -> str:
     return kind
 
 
-def write_columns(columns: dict[str, npt.NDArray[Any]], path: Path) -> None:
+def write_columns(
+    columns: dict[str, npt.NDArray[Any]], path: Path, *, safe_ids: bool = False
+) -> None:
     """Write columns of any type as Parquet or CSV, by the suffix."""
     if table_format(path) == "parquet":
         import pyarrow as pa
@@ -96,8 +104,12 @@ def write_columns(columns: dict[str, npt.NDArray[Any]], path: Path) -> None:
 
         pq.write_table(pa.table(columns), path)
         return
-    between = "\t" if ".tsv" in path.suffixes else ","
+    between = "\t" if is_tsv(path) else ","
     with open_text(path, "w") as file:
         writer = csv.writer(file, delimiter=between, lineterminator="\n")
+        lists = [values.tolist() for values in columns.values()]
+        if safe_ids:
+            columns = {harmless(name): values for name, values in columns.items()}
+            lists = [[*map(harmless, v)] if v and isinstance(v[0], str) else v for v in lists]
         writer.writerow(columns)
-        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+        writer.writerows(zip(*lists, strict=True))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sidelight._words import listed, statements
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
 from sidelight.runs._model import Model
@@ -43,6 +44,20 @@ class Applied(Outcome):
     features: Any
     feature_names: list[str]
     seconds: float
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found out on the way, and what the model cannot know about these rows."""
+        tags = self.estimator.__sidelight_tags__()
+        given = statements(self.model.knowledge) if tags.enforcement != "start" else []
+        given += ["bounds on their sizes"] if "sizes" in tags.knowledge else []
+        if self.labels is None or not given:
+            return self.data.notes
+        return (
+            *self.data.notes,
+            f"The clusters were found with {listed(given)}, but rows are assigned by their "
+            "features alone: those that the model was fitted to can get another cluster here.",
+        )
 
 
 def predict(

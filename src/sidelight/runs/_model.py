@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,8 @@ class Model:
         Column that named the rows.
     zero_based : bool or None
         For libsvm files, whether the first feature has the number 0.
+    knowledge : dict of str to int
+        How many statements of each kind the method used, as ``Constraints.counts`` names them.
     """
 
     estimator: Any
@@ -48,6 +50,7 @@ class Model:
     feature_names: list[str]
     id_column: str | None
     zero_based: bool | None
+    knowledge: dict[str, int] = field(default_factory=dict)
 
     def read(self, path: str | os.PathLike[str], *, id_column: str | None = None) -> Table:
         """Read a table in the way the data of the model was read."""
@@ -89,7 +92,7 @@ def fill_model(model: Model, path: Path) -> None:
     """Write to the path itself; the caller renames the file into its place."""
     import skops.io
 
-    content = {field.name: getattr(model, field.name) for field in fields(Model)}
+    content = {one.name: getattr(model, one.name) for one in fields(Model)}
     skops.io.dump({"format": FORMAT, "version": __version__, **content}, path)
     if _strange(set(skops.io.get_untrusted_types(file=path))):
         raise SidelightError(
@@ -127,7 +130,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise _not_a_model(file) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise _not_a_model(file)
-    return Model(**{field.name: content[field.name] for field in fields(Model)})
+    known = [one.name for one in fields(Model) if one.name in content]  # older files have fewer
+    return Model(**{name: content[name] for name in known})
 
 
 def _strange(types: set[str]) -> list[str]:

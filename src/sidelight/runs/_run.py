@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "features": (),
     "report": (".html", ".htm"),
     "model": (".skops",),
-    "constraints": (".csv", ".csv.gz", ".json", ".parquet"),
+    "constraints": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".json", ".parquet"),
     "answers": (),
 }
 CHECKS: dict[str, Callable[[Any], Any]] = {
@@ -115,13 +115,18 @@ class Outcome:
         names = enumerate(getattr(self.estimator, "cluster_names_", ()))
         return {str(cluster): str(name) for cluster, name in names if name is not None}
 
-    def write(self, **outputs: str | os.PathLike[str] | None) -> dict[str, Path]:
+    def write(
+        self, *, safe_ids: bool = False, **outputs: str | os.PathLike[str] | None
+    ) -> dict[str, Path]:
         """Write several files, or none of them where one cannot be written.
 
         What was there before is replaced, unless the rows or the knowledge were read from it.
 
         Parameters
         ----------
+        safe_ids : bool, default=False
+            Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
+            ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
         **outputs : path-like or None
             Where to write ``labels``, ``features``, ``report`` and ``model``.
 
@@ -142,7 +147,7 @@ class Outcome:
         id,cluster
         """
         paths = check_outputs(inputs=self._inputs(), **outputs)
-        writers = self._writers()
+        writers = self._writers(safe_ids)
         write_together({path: writers[kind] for kind, path in paths.items()})
         return paths
 
@@ -150,19 +155,20 @@ class Outcome:
         """Files that were read, which no output may replace."""
         return [self.data.path]
 
-    def _writers(self) -> dict[str, Callable[[Path], None]]:
-        return {"labels": self._fill_labels, "features": self._fill_features}
+    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
+        tables = {"labels": self._fill_labels, "features": self._fill_features}
+        return {kind: partial(fill, safe_ids=safe_ids) for kind, fill in tables.items()}
 
-    def _fill_labels(self, path: Path) -> None:
+    def _fill_labels(self, path: Path, safe_ids: bool) -> None:
         if self.labels is None:
             raise SidelightError(
                 f"{type(self.estimator).__name__} finds no clusters; write its features."
             )
         names = self.class_names
         classes = [names.get(str(cluster), "") for cluster in self.labels] if names else None
-        fill_labels(path, self.data.ids, self.labels, classes)
+        fill_labels(path, self.data.ids, self.labels, classes, safe_ids=safe_ids)
 
-    def _fill_features(self, path: Path) -> None:
+    def _fill_features(self, path: Path, safe_ids: bool) -> None:
         if self.features is None:
             raise SidelightError(
                 f"{type(self.estimator).__name__} makes no features; write its labels."
@@ -170,7 +176,14 @@ class Outcome:
         data = self.data
         columns = ((data.label_column, data.labels), (data.truth_column, data.truth))
         others = {name: values for name, values in columns if name and values is not None}
-        fill_table(path, self.features, self.feature_names, ids=data.row_ids, others=others)
+        fill_table(
+            path,
+            self.features,
+            self.feature_names,
+            ids=data.row_ids,
+            others=others,
+            safe_ids=safe_ids,
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,8 +269,17 @@ class Run(Outcome, Prepared):
     def _inputs(self) -> Iterable[str | os.PathLike[str]]:
         return [self.data.path, *self.request.inputs]
 
-    def _writers(self) -> dict[str, Callable[[Path], None]]:
-        return {**super()._writers(), "report": self._fill_report, "model": self._fill_model}
+    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
+        return {
+            **super()._writers(safe_ids),
+            "report": self._fill_report,
+            "model": self._fill_model,
+        }
+
+    def _used(self) -> dict[str, int]:
+        """Count the statements of the kinds that the method looks at."""
+        used = {kind.replace("-", "_") for kind in self.method.tags.knowledge}
+        return {kind: n for kind, n in self.knowledge.counts.items() if n and kind in used}
 
     def _fill_model(self, path: Path) -> None:
         data = self.data
@@ -269,6 +291,7 @@ class Run(Outcome, Prepared):
                 feature_names=list(data.feature_names),
                 id_column=data.id_column,
                 zero_based=data.zero_based,
+                knowledge=self._used(),
             ),
             path,
         )

@@ -175,9 +175,10 @@ def test_merged_pairs_and_ignored_columns_are_noted():
         ("i,j,kind,weight\na,x,label,2\n", 2, "labels and groups have no weight"),
         ("i,j,kind\na,x,label\nb,y,label\na,y,label\n", 2, "'a' has the label 'x' here and 'y'"),
         ("i,j,kind\na,,group\n", 2, "the group of this row is missing"),
-        ('i,j,kind\na,"b,ML\n', 2, "unexpected end of data"),
+        ('i,j,kind\na,"b,ML\n', 2, "a quotation mark is not closed"),
         ("i,j\na,b\n", None, "kind missing among 'i', 'j'"),
-        ("i;j;kind\na;b;ML\n", None, "missing among 'i;j;kind'"),
+        ("i;j;kind\na;b;ML\nq;b;foo\n", 3, "the kind 'foo' is not known"),
+        ("i|j|kind\na|b|ML\n", None, "missing among 'i|j|kind'"),
     ],
 )
 def test_malformed_csv_names_file_line_and_trouble(tmp_path, text, line, message):
@@ -250,7 +251,7 @@ def test_files_that_cannot_be_read_at_all(tmp_path):
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(ConstraintFileError, match="empty"):
         Constraints.read(tmp_path / "empty.csv", n_samples=2)
-    with pytest.raises(ConstraintFileError, match=r"\.csv, \.csv\.gz, \.json or \.parquet"):
+    with pytest.raises(ConstraintFileError, match=r"\.csv, \.csv\.gz, \.tsv, \.json or \.parquet"):
         Constraints.read(tmp_path / "pairs.txt", n_samples=2)
     (tmp_path / "latin.csv").write_bytes("i,j,kind\nä,b,ML\n".encode("latin-1"))
     with pytest.raises(ConstraintFileError, match="not UTF-8"):
@@ -285,7 +286,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch, error):
     known.write(path)
     before = path.read_bytes()
 
-    def fail(known, temporary):
+    def fail(known, temporary, **_):
         temporary.write_text("half")
         raise error
 

@@ -33,6 +33,7 @@ def run(
     strategy: str,
     budget: int | None,
     answers_file: Path | None,
+    safe_ids: bool,
     force: bool,
 ) -> None:
     """Ask until the person has had enough, then do what ``sidelight cluster`` does."""
@@ -47,9 +48,17 @@ def run(
     _run.claim(screen, request.inputs, force=force, **kept, **outputs)
     prepared = prepare(replace(request, method=request.method or "pckmeans"))
     screen.note(*prepared.data.notes)
-    facts = _talk(prepared, strategy, budget, answers_file, constraints_file, screen.as_json)
+    facts = _talk(
+        prepared,
+        strategy,
+        budget,
+        answers_file,
+        constraints_file,
+        as_json=screen.as_json,
+        safe_ids=safe_ids,
+    )
     request = replace(_by_the_same_names(request, prepared.data), constraints=constraints_file)
-    result = _run.work(request, Screen(quiet=screen.as_json), **outputs)
+    result = _run.work(request, Screen(quiet=screen.as_json), safe_ids=safe_ids, **outputs)
     screen.result({**result, "command": "ask", "answers": facts})
 
 
@@ -66,7 +75,9 @@ def _talk(
     budget: int | None,
     answers_file: Path,
     constraints_file: Path,
+    *,
     as_json: bool,
+    safe_ids: bool,
 ) -> dict[str, Any]:
     """Hold the dialogue and write what it brought as constraints."""
     from rich.console import Console
@@ -84,7 +95,7 @@ def _talk(
             f"kept at once in {plain_text(answers_file)}{resumed}\n{plain_text(HELP)}"
         )
         ended = dialogue.run()
-        answers.constraints.write(constraints_file)
+        answers.constraints.write(constraints_file, safe_ids=safe_ids)
         console.print(
             f"\n{ENDINGS[ended]}{dialogue.tally()} Written: {plain_text(constraints_file)}"
         )

@@ -16,6 +16,7 @@ from sidelight.active import Answer, Answers, Strategy
 from sidelight.cli._screen import plain_text
 from sidelight.cli.ask._pair_view import PairView
 from sidelight.exceptions import InconsistentConstraints, SidelightError
+from sidelight.io._ids import alike_hint
 
 KEYS = {
     "same": ("s", "same", "y", "yes"),
@@ -161,7 +162,9 @@ class Dialogue:
         try:
             return known.position(name if words else int(name))
         except ValueError as error:  # our own errors are of that kind too
-            raise SidelightError(f"There is no row called {name}.") from error
+            names = range(known.n_samples) if known.ids is None else known.ids.tolist()
+            hint = alike_hint(name, names)
+            raise SidelightError(f"There is no row called {name}.{hint}") from error
 
     def _take(self, say: Callable[[], None]) -> None:
         """Store something; a Ctrl-C waits until it is on the disk."""

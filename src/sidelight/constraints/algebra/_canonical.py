@@ -13,6 +13,7 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra._classes import Classes
 from sidelight.constraints.algebra._plain import as_words, is_missing, plain, row_key
 from sidelight.exceptions import InconsistentConstraints, SidelightError, UnknownIds
+from sidelight.io._ids import alike_hint
 
 # A pair is sorted as the one number i * n + j, which must fit into 64 bits.
 MOST_ROWS = 3_037_000_499
@@ -166,7 +167,7 @@ def as_positions(pairs: Any, what: str, index: RowIndex | None, n_samples: int) 
         return np.empty((0, 2), np.int64)
     if index is not None:
         positions = index.positions(_like_ids(values, index.ids))
-        _refuse_unknown(values, positions, what, len(index.ids))
+        _refuse_unknown(values, positions, what, index.ids)
         return positions
     positions = whole_numbers(values, f"{what} must hold row positions (or pass ids=)")
     outside = (positions < 0) | (positions >= n_samples)
@@ -302,7 +303,7 @@ def _like_ids(values: Array, ids: Array) -> Array:
     return values
 
 
-def _refuse_unknown(values: Array, positions: IntArray, what: str, n_samples: int) -> None:
+def _refuse_unknown(values: Array, positions: IntArray, what: str, ids: Array) -> None:
     unknown = positions < 0
     if not unknown.any():
         return
@@ -310,8 +311,8 @@ def _refuse_unknown(values: Array, positions: IntArray, what: str, n_samples: in
     shown = ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
     verb = "does" if len(names) == 1 else "do"
     raise UnknownIds(
-        f"{what} names {shown}, which {verb} not occur among the {n_samples} ids; "
-        "correct the spelling or drop these pairs.",
+        f"{what} names {shown}, which {verb} not occur among the {len(ids)} ids; "
+        f"correct the spelling or drop these pairs.{alike_hint(names[0], ids.tolist())}",
         ids=names,
     )
 

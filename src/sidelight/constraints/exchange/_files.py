@@ -8,6 +8,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from sidelight.exceptions import (
     UnknownIds,
 )
 from sidelight.io._atomic import atomic_write
-from sidelight.io._formats import open_text
+from sidelight.io._formats import delimiter_of, is_tsv, open_text
+from sidelight.io._ids import harmless
 from sidelight.io._table import check_readable
 
 COLUMNS = ("i", "j", "kind", "weight")
@@ -51,7 +53,8 @@ def rows_named_in(path: str | os.PathLike[str]) -> set[str]:
 
 
 def _read_columns(path: Path) -> tuple[dict[str, Array], Trouble]:
-    read = {"csv": _read_csv, "json": _read_json, "parquet": _read_parquet}[_format(path)]
+    readers = {"csv": _read_csv, "json": _read_json, "parquet": _read_parquet}
+    read = readers[_format(path)]
     try:
         file = check_readable(path)
     except SidelightError as error:
@@ -59,9 +62,13 @@ def _read_columns(path: Path) -> tuple[dict[str, Array], Trouble]:
     return read(file)
 
 
-def write_file(known: Any, path: str | os.PathLike[str]) -> None:
+def write_file(known: Any, path: str | os.PathLike[str], *, safe_ids: bool = False) -> None:
     """Write all statements to a file, completely or not at all."""
-    writers = {"csv": _write_csv, "json": _write_json, "parquet": _write_parquet}
+    writers: dict[str, Callable[[Any, Path], None]] = {
+        "csv": partial(_write_csv, safe_ids=safe_ids),
+        "json": _write_json,
+        "parquet": _write_parquet,
+    }
     write = writers[_format(Path(path))]
     with atomic_write(path) as temporary:
         write(known, temporary)
@@ -69,11 +76,11 @@ def write_file(known: Any, path: str | os.PathLike[str]) -> None:
 
 def _format(path: Path) -> str:
     name = path.name.lower()
-    for ending in (".csv", ".csv.gz", ".json", ".parquet"):
+    for ending in (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".json", ".parquet"):
         if name.endswith(ending):
-            return ending.split(".")[1]
+            return ending.split(".")[1].replace("tsv", "csv")
     raise ConstraintFileError(
-        f"{path}: constraints are kept in .csv, .csv.gz, .json or .parquet files; "
+        f"{path}: constraints are kept in .csv, .csv.gz, .tsv, .json or .parquet files; "
         "give the file one of these endings.",
         path=path,
     )
@@ -101,7 +108,7 @@ def _read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
     records: list[list[str]] = []
     try:
         with open_text(path) as file:
-            reader = csv.reader(file, strict=True)
+            reader = csv.reader(file, delimiter=_delimiter(path), strict=True)
             records = [record for record in reader if record]
     except csv.Error as error:
         line = reader.line_num
@@ -126,10 +133,16 @@ def _read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
     }, trouble
 
 
+def _delimiter(path: Path) -> str:
+    """What is between the values, by the first line that says something, as for tables."""
+    with open_text(path) as file:
+        return delimiter_of(next((line for line in file if line.strip()), ""), path)
+
+
 def _line_of(path: Path, record: int) -> int:
     """Line on which a record of a CSV file starts; the header is not a record."""
     with open_text(path) as file:
-        reader = csv.reader(file)
+        reader = csv.reader(file, delimiter=_delimiter(path))
         seen, start = -1, 1
         for fields in reader:
             if fields:
@@ -175,16 +188,19 @@ def _read_parquet(path: Path) -> tuple[dict[str, Array], Trouble]:
     return table_columns(table), trouble
 
 
-def _write_csv(known: Any, path: Path) -> None:
+def _write_csv(known: Any, path: Path, *, safe_ids: bool) -> None:
     columns = to_columns(known)
+    i, j = ([*map(harmless, names)] if safe_ids else names for names in (columns.i, columns.j))
     weights = map(_weight_text, columns.weight)
     # A lone carriage return ends a line for readers, but the writer does not quote it by itself.
-    returns = any("\r" in str(word) for words in (columns.i, columns.j) for word in words)
+    returns = any("\r" in str(word) for words in (i, j) for word in words)
     with open_text(path, "w") as file:
         # The dialect "unix" quotes everything.
-        writer = csv.writer(file, "unix") if returns else csv.writer(file, lineterminator="\n")
+        style = csv.unix_dialect if returns else csv.excel
+        between = "\t" if is_tsv(path) else ","
+        writer = csv.writer(file, style, delimiter=between, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(zip(columns.i, columns.j, columns.kind, weights, strict=True))
+        writer.writerows(zip(i, j, columns.kind, weights, strict=True))
 
 
 def _weight_text(weight: float | None) -> str:

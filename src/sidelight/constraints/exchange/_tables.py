@@ -26,6 +26,7 @@ from sidelight.constraints.algebra._plain import (
     text_of,
 )
 from sidelight.exceptions import SidelightError, UnknownIds
+from sidelight.io._ids import alike_hint, as_typed
 
 if TYPE_CHECKING:
     import pyarrow
@@ -155,8 +156,11 @@ class _Reader:
             first = int(np.flatnonzero(unknown)[0])
             bad = _item(values[first])
             what = "does not occur in the data" if self.index is not None else self._no_position()
+            ids = range(self.n) if self.index is None else self.index.ids.tolist()
             raise self.trouble(
-                int(records[first]), f"the id {bad!r} {what}; correct or remove it.", ids=[bad]
+                int(records[first]),
+                f"the id {bad!r} {what}; correct or remove it.{alike_hint(bad, ids)}",
+                ids=[bad],
             )
         return positions
 
@@ -324,13 +328,14 @@ def _find(values: Array, index: RowIndex) -> IntArray:
 
 
 def _find_words(values: Array, index: RowIndex) -> IntArray:
-    """Positions of words as they are, or else without the spaces around them."""
+    """Positions of words as they are, or else without the spaces and the apostrophe at them."""
     words = values if values.dtype.kind == "U" else as_words(list(map(_as_is, values.tolist())))
     positions = index.positions(words)
-    lost = np.flatnonzero(positions < 0)
-    if len(lost):
-        stripped = as_words([word.strip() for word in words[lost].tolist()])
-        positions[lost] = index.positions(stripped)
+    for change in (str.strip, as_typed):
+        lost = np.flatnonzero(positions < 0)
+        if len(lost):
+            changed = as_words([change(word.strip()) for word in words[lost].tolist()])
+            positions[lost] = index.positions(changed)
     return positions
 
 
