@@ -9,9 +9,11 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from sidelight import Constraints
-from sidelight._fit.scatter import chunklet_scatter
+from sidelight._fit.scatter import chunklet_scatter, oracle_shrinkage, shrunk
+from sidelight.cluster import KMeans
+from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.metric import RCA
+from sidelight.metric import DCA, RCA
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +98,7 @@ def test_too_few_chunklets():
     with pytest.raises(SidelightError, match="span 2 of 6 directions"):
         RCA(shrinkage=0).fit(X, constraints=few)
     with pytest.warns(ConstraintWarning, match=r"at most 2 of 6 directions.*shrinkage=0\.05"):
-        model = RCA().fit(X, constraints=few)
+        model = RCA(shrinkage=0.05).fit(X, constraints=few)
     assert np.isfinite(model.components_).all()
     # Where nothing is known all directions count alike.
     spanned = np.array([X[0] - X[1], X[2] - X[3]])
@@ -132,7 +134,43 @@ def test_the_weight_of_a_must_link_is_its_chunklet_given_as_often(wine):
     weight = np.where(np.arange(40) < 10, 2.0, 1.0)
     heavy = Constraints(links, must_link_weight=weight, n_samples=len(X))
     again = Constraints(np.vstack([links, links[:10] + len(X)]), n_samples=len(X) + 20)
-    one = RCA().fit(X, constraints=heavy).get_mahalanobis_matrix()
+    one = RCA(shrinkage=0.05).fit(X, constraints=heavy).get_mahalanobis_matrix()
     doubled = np.vstack([X, X[:20]])
-    other = RCA().fit(doubled, constraints=again).get_mahalanobis_matrix()
+    other = RCA(shrinkage=0.05).fit(doubled, constraints=again).get_mahalanobis_matrix()
     np.testing.assert_allclose(one, other, rtol=1e-7)
+
+
+@pytest.mark.parametrize("cls", [RCA, DCA])
+def test_by_default_units_of_features_do_not_matter(wine, cls):
+    X, _, known = wine
+    units = np.logspace(-6, 6, X.shape[1])
+    pairs = known.cannot_link[:20]
+    one = cls().fit(X, constraints=known).pair_distance(pairs, X)
+    other = cls().fit(X * units, constraints=known).pair_distance(pairs, X * units)
+    np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_rows", [4, 10, 40])
+def test_shrinkage_by_default_is_close_to_the_best_there_is(n_rows):
+    rng = np.random.default_rng(0)
+    true = np.diag([4.0, 2.0, 1.0, 0.5, 0.2])
+    shares, ours, errors = np.linspace(0, 1, 21), [], []
+    for _ in range(400):
+        rows = rng.normal(size=(n_rows, 5)) * np.sqrt(np.diagonal(true))
+        found = rows.T @ rows / n_rows
+        errors.append([np.sum((shrunk(found, share) - true) ** 2) for share in shares])
+        ours.append(np.sum((shrunk(found, oracle_shrinkage(found, n_rows)) - true) ** 2))
+    errors = np.mean(errors, axis=0)
+    assert np.mean(ours) < 1.2 * errors.min()
+    assert np.mean(ours) < errors[0]
+
+
+def test_few_must_links_do_little_more_than_standardize():
+    X, y = load_wine(return_X_y=True)
+    few = Constraints(np.argsort(y, kind="stable")[:12].reshape(6, 2), n_samples=len(y))
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    mapped = RCA().fit(X, constraints=few).transform(X)
+    # k-means on raw rows sees one feature; on standardized ones it finds the classes.
+    found = KMeans(3, random_state=0).fit(mapped).labels_
+    plain = KMeans(3, random_state=0).fit(Z).labels_
+    assert adjusted_rand_index(y, found) > adjusted_rand_index(y, plain) - 0.1

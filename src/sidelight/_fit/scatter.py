@@ -127,6 +127,40 @@ def shrunk(matrix: Array, shrinkage: float) -> Array:
     return np.asarray((1 - shrinkage) * matrix + shrinkage * target)
 
 
+def oracle_shrinkage(matrix: Array, n_rows: float) -> float:
+    """Share of the mean diagonal that makes the covariance of so many rows the best estimate.
+
+    The oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010), equation 23; 1 where
+    nothing speaks against a multiple of the identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight._fit.scatter import oracle_shrinkage
+    >>> unequal = np.diag([4.0, 1.0, 0.1])
+    >>> oracle_shrinkage(unequal, 2) > oracle_shrinkage(unequal, 50)
+    True
+    """
+    d = len(matrix)
+    trace, squares = float(np.trace(matrix)), float(np.sum(matrix**2))
+    unequal = (n_rows + 1 - 2 / d) * (squares - trace**2 / d)
+    equal = (1 - 2 / d) * squares + trace**2
+    return 1.0 if unequal <= equal else equal / unequal
+
+
+def shrunk_to_variances(matrix: Array, variances: Array, n_rows: float) -> Array:
+    """Shrink a scatter within groups towards a multiple of the variances of all rows.
+
+    With few rows in the groups what is left is a scaling of the features. Nothing depends on their
+    units.
+    """
+    unit = np.sqrt(np.where(variances > 0, variances, 1.0))
+    scaled = matrix / unit[:, None] / unit
+    # However many rows there are, an inverse exists.
+    share = max(oracle_shrinkage(scaled, n_rows), RANK_TOLERANCE)
+    return shrunk(scaled, share) * unit[:, None] * unit
+
+
 def regularized(matrix: Array, shrinkage: float, least: float = 1e-9) -> Array:
     """Shrunk matrix that has an inverse, whatever the units of the features.
 

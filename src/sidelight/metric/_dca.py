@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from scipy import linalg
 
-from sidelight._fit.parameters import Count, Interval, estimator
+from sidelight._fit.parameters import Auto, Count, Interval, estimator
 from sidelight._fit.scatter import (
     chunklet_weights,
     conflict_weights,
@@ -17,6 +17,7 @@ from sidelight._fit.scatter import (
     pair_scatter,
     regularized,
     scale_free_rank,
+    shrunk_to_variances,
 )
 from sidelight._typing import Array
 from sidelight.constraints import Closure, Constraints
@@ -44,8 +45,10 @@ class DCA(_MetricBase):
         Way to the directions: the generalized eigenproblem of both matrices, or the algorithm of
         the paper, which first drops the directions that ``C_b`` does not span and then whitens
         ``C_w`` in the others. The former finds ratios at least as good.
-    shrinkage : float in [0, 1), default=0.05
-        ``C_w`` is replaced by ``(1 - s) C_w + s tr(C_w)/d I``.
+    shrinkage : "auto" or float in [0, 1), default="auto"
+        How far ``C_w`` is drawn to something simpler: towards a multiple of the variances of the
+        features, by as much as the number of rows in chunklets asks for, or by a number ``s``:
+        ``(1 - s) C_w + s tr(C_w)/d I``.
 
     Attributes
     ----------
@@ -72,7 +75,7 @@ class DCA(_MetricBase):
     n_components: Count | None = None
     _: KW_ONLY
     variant: Literal["generalized", "published"] = "generalized"
-    shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
+    shrinkage: Auto | Annotated[float, Interval(0, 1, open_high=True)] = "auto"
 
     _own_tags = own_tags(
         summary="distance in which chunklets known to be apart lie far from each other",
@@ -118,6 +121,9 @@ class DCA(_MetricBase):
         within = within / max(float(weights[sizes >= 2].sum()), 1e-300)
         if not within.any():
             return between, np.eye(len(within))
+        if self.shrinkage == "auto":
+            evidence = float(np.sum(weights[sizes >= 2] * (sizes[sizes >= 2] - 1)))
+            return between, shrunk_to_variances(within, rows.var(axis=0), evidence)
         return between, regularized(within, self.shrinkage)
 
 

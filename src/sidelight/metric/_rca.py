@@ -9,17 +9,20 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import linalg
 
-from sidelight._fit.parameters import Count, Interval, estimator
+from sidelight._fit.moments import moments
+from sidelight._fit.parameters import Auto, Count, Interval, estimator
 from sidelight._fit.scatter import (
     chunklet_scatter,
     chunklet_weights,
     n_positive,
     scale_free_rank,
     shrunk,
+    shrunk_to_variances,
     total_covariance,
 )
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
+from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase
 from sidelight.tags import own_tags
@@ -44,9 +47,12 @@ class RCA(_MetricBase):
     ----------
     n_components : int >= 1 or None, default=None
         Number of dimensions to keep; all of them by default.
-    shrinkage : float in [0, 1), default=0.05
-        ``C`` is replaced by ``(1 - s) C + s tr(C)/d I``, which keeps directions that no chunklet
-        spans from being blown up; 0 gives the published method.
+    shrinkage : "auto" or float in [0, 1), default="auto"
+        How far ``C`` is drawn to something simpler, which keeps directions that no chunklet spans
+        from being blown up. ``"auto"``: towards a multiple of the variances of the features, by as
+        much as the number of rows in chunklets asks for (oracle approximating shrinkage); with few
+        must-links the map then hardly does more than standardize. A number ``s``:
+        ``(1 - s) C + s tr(C)/d I``; 0 gives the published method.
 
     Attributes
     ----------
@@ -54,6 +60,13 @@ class RCA(_MetricBase):
         The map ``W``.
     n_chunklets_ : int
         Chunklets with at least two rows.
+
+    Notes
+    -----
+    With ``shrinkage="auto"`` the map does not depend on the units of the features, and with few
+    must-links it is close to a standardization. Where the units carry meaning, as with the pixels
+    of an image, k-means on the mapped rows can be worse than on the rows themselves: see digits in
+    :doc:`the comparison of all methods </published>`.
 
     Examples
     --------
@@ -70,7 +83,7 @@ class RCA(_MetricBase):
 
     n_components: Count | None = None
     _: KW_ONLY
-    shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.05
+    shrinkage: Auto | Annotated[float, Interval(0, 1, open_high=True)] = "auto"
 
     _own_tags = own_tags(
         summary="distance that shrinks where rows known to belong together differ",
@@ -90,7 +103,14 @@ class RCA(_MetricBase):
             self._set_euclidean_map(reason, d, rows.dtype)
             return
         sizes = np.bincount(component)
-        within = self._regularize(scatter / mass, int(np.sum(sizes[sizes >= 2] - 1)))
+        chunklet = sizes >= 2
+        rank = int(np.sum(sizes[chunklet] - 1))
+        within = scatter / mass
+        if self.shrinkage == "auto" and within.any():
+            evidence = float(np.sum(weights[chunklet] * (sizes[chunklet] - 1)))
+            within = shrunk_to_variances(within, moments(as_rows(rows)).variances, evidence)
+        else:
+            within = self._regularize(within, rank)
         # In units of their own deviations features of any scale keep all their digits.
         unit = np.sqrt(np.diagonal(within))
         within = within / unit[:, None] / unit
@@ -116,12 +136,14 @@ class RCA(_MetricBase):
                 stacklevel=4,
             )
             return np.eye(d)
+        assert self.shrinkage != "auto"
         if self.shrinkage == 0:
             spanned = scale_free_rank(within)
             if spanned < d:
                 raise SidelightError(
                     f"The chunklets span {spanned} of {d} directions, so their scatter has no "
-                    "inverse; give more must-links, fewer features (PCA first), or shrinkage=0.05."
+                    "inverse; give more must-links, fewer features (PCA first), or "
+                    "shrinkage='auto'."
                 )
         elif rank < d:
             warnings.warn(
