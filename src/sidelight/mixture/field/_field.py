@@ -1,18 +1,12 @@
 """Labels of rows that are tied to each other by constraints: one engine for all mixtures.
 
-Every connected part of the field has its inference (:func:`make_plan`). The normalizer ``log Z(η)``
-of the prior has the gradient ``E[n_l]`` in ``η = log π``, so that the m-step
-``max_η Σ_l N_l η_l - log Z(η)``, which is concave, asks for ``E[n_l] = N_l``
-(:class:`PriorModel`).
+Every connected part of the field has its inference (:func:`make_plan`); mixing weights follow from
+the prior of all parts (:class:`PriorModel`).
 """
 
 from __future__ import annotations
 
 import copy
-import dataclasses
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,47 +14,23 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.assignment._coloring import check_coloring, infeasible
-from sidelight.assignment._graph import connected_parts, make_graph
-from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
-from sidelight.mixture.field._approximate import (
-    GibbsChains,
-    MeanField,
-    SpanningForest,
-    spanning_forest,
-)
+from sidelight.assignment._graph import connected_parts
+from sidelight.exceptions import InfeasibleConstraints, SidelightError
 from sidelight.mixture.field._exact import (
-    Cliques,
     Inference,
-    Region,
-    eliminate,
-    fewer_sets,
-    two_labelings,
     wide_parts,
 )
+from sidelight.mixture.field._plan import (
+    SMALL_TABLE,
+    Choice,
+    canonical_links,
+    check_feasible,
+    exact_edges,
+    make_plan,
+)
+from sidelight.mixture.field._prior import PriorModel
 
 INFERENCE = ("auto", "exact", "forest", "gibbs", "mean-field")
-
-# Tables of so few entries are cheap beside sweeps: such parts are one block of Gibbs sampling, and
-# the prior sums over them whatever the posterior does.
-_SMALL_TABLE = 1e4
-
-# Moments match when they differ by no more than this share of the number of rows.
-_TOL = 1e-8
-_MAX_STEPS = 100
-
-# A step multiplies no weight by more than e to this, and is halved twice, so often, if it fails.
-_LONGEST_STEP = 3.0
-_HALVINGS = 12
-
-# So few nodes cost nothing: there is no need to stop early.
-_FEW_NODES = 1000
-
-# Normalizers of the prior that are remembered: an m-step ends with the one that an e-step needs.
-_REMEMBERED = 64
-
-# A mixing weight never falls below this, so that its logarithm is a number.
-_LEAST_WEIGHT = 1e-300
 
 
 class ConstraintField:
@@ -322,7 +292,7 @@ class ConstraintField:
     def _wide_edges(self, inference: Inference, k: int) -> IntArray:
         """Edges of an approximation that small tables cannot sum over either."""
         region = self._links.region(np.sort(inference.nodes), np.sort(inference.edges))
-        budget = min(_SMALL_TABLE, self._choice.budget)
+        budget = min(SMALL_TABLE, self._choice.budget)
         wide = np.isin(region.part, wide_parts(region, k, budget))
         return region.edges[wide[region.graph.edges[:, 0]]]
 
@@ -334,339 +304,3 @@ def _check(logphi: npt.ArrayLike, n_nodes: int) -> FloatArray:
             f"logphi must have shape ({n_nodes}, number of components), got {values.shape}."
         )
     return values
-
-
-@dataclass(frozen=True)
-class Links:
-    """The edges of a field, each pair of nodes once, with couplings and lengths."""
-
-    n_nodes: int
-    edges: IntArray
-    coupling: FloatArray
-    length: FloatArray
-
-    def region(self, nodes: IntArray, edges: IntArray) -> Region:
-        """Some nodes (ascending) and some edges among them (ascending)."""
-        position = np.full(self.n_nodes, -1, np.int64)
-        position[nodes] = np.arange(len(nodes))
-        graph = make_graph(len(nodes), position[self.edges[edges]])
-        part = connected_parts(len(nodes), graph.edges)[1]
-        return Region(graph, self.coupling[edges], part, nodes, edges)
-
-
-def canonical_links(
-    n_nodes: int, edges: IntArray, coupling: FloatArray, length: FloatArray | None
-) -> tuple[Links, IntArray, float]:
-    """Each pair of nodes once; where every edge went (-1: a node with itself); and a constant.
-
-    Couplings of repeated pairs add up. A node always agrees with itself: such couplings are the
-    constant.
-    """
-    if len(coupling) != len(edges):
-        raise SidelightError(f"{len(edges)} edges need as many couplings, got {len(coupling)}.")
-    if np.isnan(coupling).any() or np.isposinf(coupling).any():
-        raise SidelightError(
-            "Couplings must be numbers or -inf; contract the ends of a hard must-link instead."
-        )
-    low, high = np.minimum(edges[:, 0], edges[:, 1]), np.maximum(edges[:, 0], edges[:, 1])
-    if len(edges) and (low.min() < 0 or high.max() >= n_nodes):
-        raise SidelightError(f"Edges must name nodes 0 to {n_nodes - 1}.")
-    loop = low == high
-    if np.isneginf(coupling[loop]).any():
-        raise SidelightError("A node cannot be apart from itself.")
-    keys, number = np.unique(low[~loop] * n_nodes + high[~loop], return_inverse=True)
-    total = np.zeros(len(keys))
-    np.add.at(total, number, coupling[~loop])
-    if length is None:
-        lengths = -np.abs(total)
-    else:
-        lengths = np.full(len(keys), np.inf)
-        np.minimum.at(lengths, number, length[~loop])
-    pairs = np.column_stack(np.divmod(keys, max(n_nodes, 1))).astype(np.int64)
-    where = np.full(len(edges), -1, np.int64)
-    where[~loop] = number
-    return Links(n_nodes, pairs, total, lengths), where, float(coupling[loop].sum())
-
-
-@dataclass(frozen=True)
-class Choice:
-    """How the parts of a field are to be solved."""
-
-    inference: str
-    budget: float
-    n_sweeps: int
-    random_state: np.random.RandomState
-
-
-def check_feasible(links: Links, k: int) -> None:
-    """Raise where hard edges need more than ``k`` labels."""
-    result = check_coloring(links.n_nodes, links.edges[np.isneginf(links.coupling)], k)
-    if result.answer == "no":
-        raise infeasible(result)
-
-
-def make_plan(links: Links, k: int, choice: Choice) -> list[Inference]:
-    """Choose a method for every connected part; together they answer for every node once."""
-    n_parts, part = connected_parts(links.n_nodes, links.edges)
-    part_of_edge = part[links.edges[:, 0]]
-    size = np.bincount(part, minlength=n_parts)
-    n_edges = np.bincount(part_of_edge, minlength=n_parts)
-    all_hard = np.ones(n_parts, dtype=bool)
-    all_hard[part_of_edge[np.isfinite(links.coupling)]] = False
-
-    def take(some: npt.NDArray[np.bool_]) -> Region:
-        return links.region(np.flatnonzero(some[part]), np.flatnonzero(some[part_of_edge]))
-
-    none = np.zeros(n_parts, dtype=bool)
-    two, clique, approximate = none, none, none
-    budget = min(_SMALL_TABLE, choice.budget) if choice.inference == "gibbs" else choice.budget
-    if choice.inference == "forest":
-        approximate = n_edges >= size
-    elif choice.inference == "mean-field":
-        approximate = n_edges > 0
-    elif k == 2:
-        two = all_hard & (n_edges >= size)
-    else:
-        is_clique = all_hard & (2 * n_edges == size * (size - 1))
-        clique = is_clique & fewer_sets(size, k, budget)
-    rest = take(~(two | clique | approximate))
-    plan, wide = eliminate(rest, k, budget)
-    if two.any():
-        plan.append(two_labelings(take(two)))
-    if clique.any():
-        plan.append(Cliques(take(clique)))
-    if approximate.any():
-        plan.append(_approximate(take(approximate), links, k, choice.inference, choice))
-    return plan + _approximate_wide_parts(links, rest, wide, k, choice)
-
-
-def _approximate_wide_parts(
-    links: Links, region: Region, wide: IntArray, k: int, choice: Choice
-) -> list[Inference]:
-    """Approximate the parts that exact inference cannot handle, or refuse to."""
-    if len(wide) == 0:
-        return []
-    if choice.inference == "gibbs":
-        is_wide = np.isin(region.part, wide)
-        edges = region.edges[is_wide[region.graph.edges[:, 0]]]
-        part = links.region(region.nodes[is_wide], edges)
-        return [_approximate(part, links, k, "gibbs", choice)]
-    sizes = np.bincount(region.part)[wide]
-    trouble = (
-        f"{len(wide)} connected part(s) of the constraints, the largest of {sizes.max():,} rows or "
-        f"must-link components, cannot be summed over exactly with {k} components: a table would "
-        f"have more than {choice.budget:,.0f} entries"
-    )
-    if choice.inference == "exact":
-        raise SidelightError(
-            f"{trouble}. Choose inference='mean-field', 'gibbs' or 'forest', or drop constraints."
-        )
-    of_edge = region.part[region.graph.edges[:, 0]]
-    is_hard = np.zeros(int(region.part.max()) + 1, dtype=bool)
-    is_hard[of_edge[np.isneginf(region.coupling)]] = True
-    too_wide = np.zeros_like(is_hard)
-    too_wide[wide] = True
-    plan: list[Inference] = []
-    for chosen, how in ((too_wide & is_hard, "forest"), (too_wide & ~is_hard, "mean-field")):
-        if chosen.any():
-            nodes, edges = region.nodes[chosen[region.part]], region.edges[chosen[of_edge]]
-            plan.append(_approximate(links.region(nodes, edges), links, k, how, choice))
-    used = " and ".join(repr(inference.name) for inference in plan)
-    warnings.warn(
-        f"{trouble}. They were approximated by {used}; choose inference='forest', 'gibbs' "
-        "or 'mean-field' to say how, or drop constraints.",
-        ConstraintWarning,
-        stacklevel=4,
-    )
-    return plan
-
-
-def _approximate(region: Region, links: Links, k: int, inference: str, choice: Choice) -> Inference:
-    if inference == "forest":
-        kept = spanning_forest(region.graph.n_nodes, region.graph.edges, links.length[region.edges])
-        tree = links.region(region.nodes, region.edges[kept])
-        (forest,), _ = eliminate(tree, k, choice.budget)
-        return SpanningForest(region, forest, choice.n_sweeps, choice.random_state)
-    kind = GibbsChains if inference == "gibbs" else MeanField
-    return kind(region, choice.n_sweeps, choice.random_state)
-
-
-def exact_edges(links: Links, plan: list[Inference]) -> npt.NDArray[np.bool_]:
-    """Edges that inference sums over exactly."""
-    exact = np.zeros(len(links.edges), dtype=bool)
-    for inference in plan:
-        if inference.exact:
-            exact[inference.edges] = True
-    return exact
-
-
-class PriorModel:
-    """Prior of the labels under edges that are summed over, and a bound for others.
-
-    Without data, single nodes of one exponent are all alike, and so are pairs: each kind is kept
-    once with its number. Larger parts are kept as they are.
-    """
-
-    def __init__(
-        self,
-        links: Links,
-        summed: npt.NDArray[np.bool_],
-        bounded: npt.NDArray[np.bool_],
-        k: int,
-        exponent: FloatArray,
-        weight: FloatArray,
-        choice: Choice,
-    ) -> None:
-        self.k = k
-        edges, coupling = links.edges[summed], links.coupling[summed]
-        n_parts, part = connected_parts(links.n_nodes, edges)
-        sizes = np.bincount(part, minlength=n_parts)[part]
-        power, rest = bound_by_pairs(links.n_nodes, links.edges[bounded])
-        alone = (sizes == 1) & (rest > 0)
-        single = _kinds(exponent[alone][:, None], (weight * rest)[alone])
-        inside = sizes[edges[:, 0]]
-        of_pair = np.concatenate([edges[inside == 2], links.edges[bounded]])
-        strength = np.concatenate([coupling[inside == 2], power * links.coupling[bounded]])
-        number = np.concatenate([np.ones(int(np.sum(inside == 2))), 1.0 / power])
-        pair = _kinds(_signatures(exponent[of_pair], strength), weight[of_pair[:, 0]] * number)
-        larger = np.flatnonzero(sizes > 2)
-
-        n_single, n_pairs = len(single[1]), len(pair[1])
-        self.exponent = np.concatenate([single[0][:, 0], pair[0][:, :2].ravel(), exponent[larger]])
-        self.number = np.concatenate([single[1], np.repeat(pair[1], 2), weight[larger]])
-        where = np.full(links.n_nodes, -1, np.int64)
-        where[larger] = n_single + 2 * n_pairs + np.arange(len(larger))
-        pairs = n_single + np.arange(2 * n_pairs).reshape(-1, 2)
-        self.edges = np.concatenate([pairs, where[edges[inside > 2]]]).astype(np.int64)
-        all_coupling = np.concatenate([pair[0][:, 2], coupling[inside > 2]])
-        kept = Links(len(self.exponent), self.edges, all_coupling, np.zeros(len(self.edges)))
-        exactly = dataclasses.replace(choice, inference="exact")
-        self._plan: list[Inference] = make_plan(kept, k, exactly)
-        self._remembered: dict[bytes, tuple[FloatArray, float]] = {}
-
-    def counts(self, log_pi: FloatArray) -> tuple[FloatArray, float]:
-        """Return ``E[Σ_i s_i [y_i = l]]`` and ``log Z``."""
-        key = log_pi.tobytes()
-        found = self._remembered.get(key)
-        if found is None:
-            found = self._counts(log_pi)
-            if len(self._remembered) >= _REMEMBERED:  # restarts may be here at the same time
-                self._remembered = {}
-            self._remembered[key] = found
-        return found
-
-    def _counts(self, log_pi: FloatArray) -> tuple[FloatArray, float]:
-        logphi = self.exponent[:, None] * log_pi
-        counts, log_z = np.zeros(self.k), 0.0
-        for inference in self._plan:
-            nodes = inference.nodes
-            q, terms, _ = inference.infer(logphi[nodes])
-            counts += (self.number * self.exponent)[nodes] @ q
-            log_z += float(self.number[nodes] @ terms)
-        return counts, log_z
-
-    def match(
-        self, totals: FloatArray, log_pi: FloatArray, free: float, accuracy: float
-    ) -> FloatArray:
-        """Mixing weights (logarithms) under which the prior expects the totals."""
-        share = np.maximum(totals / totals.sum(), _LEAST_WEIGHT)
-        powers = np.unique(np.append(self.exponent, 1.0) if free > 0 else self.exponent)
-        if len(self.edges) == 0 and len(powers) <= 1:
-            # Independent draws, all of one exponent: pi^s is the share.
-            return _normalized(np.log(share) / (powers[0] if len(powers) else 1.0))
-        n = totals.sum()
-
-        def loss(eta: FloatArray) -> tuple[float, FloatArray]:
-            counts, log_z = self.counts(eta)
-            pi = np.exp(eta)
-            slope = counts + free * pi - totals
-            # The weights are normalized on the way: only what keeps their sum matters.
-            return (log_z - totals @ eta) / n, (slope - pi * slope.sum()) / n
-
-        # Counts of independent draws vary by Σ s² where there are Σ s of them.
-        drawn = self.number * self.exponent
-        spread = (drawn @ self.exponent + free) / max(drawn.sum() + free, _LEAST_WEIGHT)
-        exactly = len(self.exponent) <= _FEW_NODES
-        found = _descend(
-            loss, _normalized(log_pi), 1.0 / (spread * share), 0.0 if exactly else accuracy
-        )
-        return np.maximum(found, np.log(_LEAST_WEIGHT))
-
-
-def _descend(
-    loss: Callable[[FloatArray], tuple[float, FloatArray]],
-    eta: FloatArray,
-    scale: FloatArray,
-    accuracy: float,
-) -> FloatArray:
-    """Minimize a convex function of normalized log-weights, by quasi-Newton steps (BFGS).
-
-    An evaluation is a pass over the field, and the start is nearly right: steps begin with the
-    curvature of independent draws, of which ``scale`` is the inverse. It ends when the slope has
-    fallen to ``accuracy`` of what it was, or to rounding; no step makes the value larger.
-    """
-    value, slope = loss(eta)
-    enough = max(_TOL, accuracy * float(np.abs(slope).max()))
-    inverse = np.diag(np.minimum(scale, 1.0 / _TOL))
-    for _ in range(_MAX_STEPS):
-        if np.abs(slope).max() <= enough:
-            break
-        step = -inverse @ slope
-        step -= step.mean()
-        step *= min(1.0, _LONGEST_STEP / max(float(np.abs(step).max()), _TOL))
-        expected = float(slope @ step)
-        for _ in range(_HALVINGS):
-            ahead = _normalized(eta + step)
-            new_value, new_slope = loss(ahead)
-            if new_value <= value + 1e-4 * expected:
-                break
-            step, expected = 0.25 * step, 0.25 * expected
-        else:
-            break
-        moved, bent = ahead - eta, new_slope - slope
-        if moved @ bent > 0:
-            # Broyden, Fletcher, Goldfarb, Shanno: the inverse curvature that explains the step.
-            turn = np.eye(len(eta)) - np.outer(moved, bent) / (moved @ bent)
-            inverse = turn @ inverse @ turn.T + np.outer(moved, moved) / (moved @ bent)
-        eta, value, slope = ahead, new_value, new_slope
-    return eta
-
-
-def bound_by_pairs(n_nodes: int, edges: IntArray) -> tuple[FloatArray, FloatArray]:
-    r"""Powers ``c`` of the edges for which ``log Z`` is at most that of independent pairs.
-
-    .. math::
-
-        \log Z \le \sum_{(i, j)} \frac{1}{c_{ij}} \log Z_{ij}(c_{ij} \rho_{ij})
-            + \sum_i r_i \log Z_i , \qquad r_i = 1 - \sum_j \frac{1}{c_{ij}} \ge 0 ,
-
-    Hölder's inequality for functions of overlapping sets of independent variables (Finner 1992),
-    here with ``c`` the larger degree of the two ends. Also returns ``r``.
-    """
-    degree = np.bincount(edges.ravel(), minlength=n_nodes)
-    power = degree[edges].max(axis=1).astype(np.float64)
-    shares = np.bincount(edges.ravel(), np.repeat(1.0 / power, 2), minlength=n_nodes)
-    rest: FloatArray = np.asarray(1.0 - shares, dtype=np.float64)
-    rest[rest < 1e-12] = 0.0
-    return power, rest
-
-
-def _normalized(eta: FloatArray) -> FloatArray:
-    # Hundreds of times per step on a handful of numbers: SciPy's function is mostly overhead there.
-    largest = eta.max()
-    normalized: FloatArray = eta - (largest + np.log(np.exp(eta - largest).sum()))
-    return normalized
-
-
-def _signatures(exponents: FloatArray, coupling: FloatArray) -> FloatArray:
-    """What a pair looks like without data: its exponents, the smaller first, and its coupling."""
-    return np.column_stack([np.sort(exponents.reshape(-1, 2), axis=1), coupling])
-
-
-def _kinds(rows: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Distinct rows, and the total weight of each."""
-    if len(rows) == 0:
-        return rows, np.empty(0)
-    kinds, which = np.unique(rows, axis=0, return_inverse=True)
-    totals: FloatArray = np.asarray(np.bincount(which.reshape(-1), weight), dtype=np.float64)
-    return kinds, totals
