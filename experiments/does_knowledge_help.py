@@ -3,7 +3,8 @@
 Ten data sets, raw and standardized, at most ``ROWS`` rows each. Pairs are drawn from seven tenths
 of the rows, more pairs contain fewer, and a share of them is wrong; the score is the adjusted Rand
 index of the other three tenths. Methods that take labels only are told the classes of as many rows
-as there are pairs. Rows that were transformed or whose features were selected go through k-means.
+as there are pairs. Rows that were transformed or whose features were selected go through k-means;
+projections have as many dimensions as there are classes.
 
 ``python -m experiments.does_knowledge_help --runs 20 [--quick] [--keep]``
 """
@@ -219,6 +220,8 @@ def cluster(method: str, data: Data, known: Constraints | None, seed: int) -> np
     given: dict[str, Any] = {"random_state": seed} if "random_state" in params else {}
     if found.tags.kind == "clusterer":
         given[found.size_parameter] = data.k
+    if found.family == "manifold":  # two dimensions are for pictures
+        given[found.size_parameter] = min(data.k, data.X.shape[1])
     if found.tags.kind == "selector" and found.size_parameter in params:
         given[found.size_parameter] = max(data.X.shape[1] // 2, 1)
     model = found.cls(**given)
