@@ -1,8 +1,15 @@
-"""Counting and listing in sentences; titles of what the command line and the report both show."""
+"""Words of messages: counts and lists, titles, and what parameters are called where the user is.
+
+A message is written once. Where it speaks of a parameter it says :func:`setting`, where it gives
+advice that differs between Python and the command line :func:`worded`; both know where the user is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
 
 #: Kinds of statements, as ``Constraints.counts`` names them, and one statement of each.
 STATEMENTS = {
@@ -20,6 +27,65 @@ SCORES = {
     "pairwise_f1": "Pairwise F1",
     "purity": "Purity",
 }
+
+
+#: Options that stand for parameters where messages go to a terminal; None in Python.
+_OPTIONS: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
+
+
+@contextlib.contextmanager
+def at_the_terminal() -> Iterator[None]:
+    """Let messages speak of options of the command line, not of parameters of the library."""
+    token = _OPTIONS.set({"random_state": "--seed"})
+    try:
+        yield
+    finally:
+        _OPTIONS.reset(token)
+
+
+@contextlib.contextmanager
+def set_by(options: Mapping[str, str]) -> Iterator[None]:
+    """Tell which options set which parameters; of no effect away from the terminal."""
+    known = _OPTIONS.get()
+    token = _OPTIONS.set(None if known is None else {**known, **options})
+    try:
+        yield
+    finally:
+        _OPTIONS.reset(token)
+
+
+def has_option(name: str) -> bool:
+    """Whether the user sets a parameter by an option of its own."""
+    return name in (_OPTIONS.get() or {})
+
+
+def setting(name: str, value: Any = None) -> str:
+    """Name a parameter, and perhaps its value, in the way in which the user sets it.
+
+    Examples
+    --------
+    >>> setting("n_clusters"), setting("n_clusters", 3)
+    ('n_clusters', 'n_clusters=3')
+    >>> with at_the_terminal(), set_by({"n_clusters": "-k"}):
+    ...     setting("n_clusters"), setting("n_clusters", 3), setting("max_iter", 5)
+    ('-k', '-k 3', '--set max_iter=5')
+    """
+    known = _OPTIONS.get()
+    if known is not None and name in known:
+        return known[name] if value is None else f"{known[name]} {value}"
+    said = name if value is None else f"{name}={value}"
+    return said if known is None else f"--set {said}"
+
+
+def worded(python: str, terminal: str) -> str:
+    """Choose the words by where the user is.
+
+    Examples
+    --------
+    >>> worded("pass ids=", "name the column with --id-column")
+    'pass ids='
+    """
+    return python if _OPTIONS.get() is None else terminal
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

@@ -58,6 +58,15 @@ class Method:
         """Parameter that sets the number of clusters, dimensions or features, if there is one."""
         return next((name for name in SIZES if name in declared(self.cls)), None)
 
+    @property
+    def options(self) -> dict[str, str]:
+        """Option of the command line that sets the size, by the names that messages have for it.
+
+        Steps on the way, such as k-means for a start, call the same number by other names.
+        """
+        others = set(declared(self.cls)) - {self.size_parameter}
+        return {name: self.kind.option for name in SIZES if name not in others}
+
 
 def methods(
     *,

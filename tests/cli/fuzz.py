@@ -65,6 +65,14 @@ RAW = re.compile(
 )
 
 
+#: What only somebody who writes Python could know or do.
+OF_THE_LIBRARY = re.compile(
+    r"\b(?:n_clusters|n_components|n_features\w*|n_samples|n_teachers|random_state|sample_weight|"
+    r"labels_|components_|estimator|ndarray|constraints=|ids=|fit\(|Constraints|id_column|drop=|"
+    r"seed=|k=|RandomState)|(?<!')\b[Xy]\b(?!')|\bneeds n\b|(?<!-)\bk must\b"
+)
+
+
 class Hang(BaseException):
     """A case that did not end in time; not an ``Exception``, which the command line would catch."""
 
@@ -96,6 +104,8 @@ class Ended:
             return f"exit code {self.code}"
         if found := RAW.search(_told(self.out, self.err, case)):
             return f"raw text: {found.group()}"
+        if found := OF_THE_LIBRARY.search(_told(self.out, self.err, case)):
+            return f"word of the library: {found.group()}"
         errors = re.findall(r"^Error: .*|^\{\"error\".*", text, flags=re.MULTILINE)
         if (self.code != 0 and case.arguments[0] != "check") and len(errors) != 1:
             return f"{len(errors)} errors for exit code {self.code}"
@@ -109,7 +119,7 @@ def _told(out: str, err: str, case: Case) -> str:
     lines = [line for line in (out + err).splitlines() if re.match(r"Error|Warning|{\"error", line)]
     text = "\n".join(lines)
     for given in sorted(case.arguments, key=len, reverse=True):
-        for part in {given, given.partition("=")[2]} - {""}:
+        for part in {given, *given.partition("=")} - {""}:
             text = text.replace(part, "_") if len(part) > 2 else text
     return text
 

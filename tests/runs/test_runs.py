@@ -80,7 +80,7 @@ def test_settings_are_values_or_text_that_the_declaration_reads():
     assert values.estimator.max_iter == 7
     with pytest.raises(InvalidParameter, match=r"max_iter must be a whole number of at least 1"):
         runs.prepare(Request(X, k=2, settings={"max_iter": 0}))
-    with pytest.raises(InvalidRequest, match="use -k"):
+    with pytest.raises(InvalidRequest, match="use k= for n_clusters"):
         runs.prepare(Request(X, k=2, settings={"n_clusters": 3}))
     with pytest.raises(InvalidRequest, match="has no parameter 'speed'"):
         runs.prepare(Request(X, k=2, settings={"speed": 3}))

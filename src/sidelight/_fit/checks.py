@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
+from sidelight._words import counted, setting, worded
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import check_one_index
 from sidelight.constraints.algebra._plain import plain
@@ -36,13 +37,17 @@ FEW_NUMBERS = 1_000_000
 def check_n_clusters(n_clusters: Any, n_samples: int, *, name: str = "n_clusters") -> int:
     """Check that ``1 <= n_clusters <= n_samples``; ``name`` is what the parameter is called."""
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, Integral):
-        raise TypeError(f"{name} must be a whole number, got {n_clusters!r}.")
+        raise TypeError(f"{setting(name)} must be a whole number, got {n_clusters!r}.")
     if int(n_clusters) < 1:
-        raise ValueError(f"{name} must be at least 1, got {n_clusters}.")
+        raise ValueError(f"{setting(name)} must be at least 1, got {n_clusters}.")
     if int(n_clusters) > n_samples:
         raise ValueError(
-            f"n_samples={n_samples} should be >= {name}={n_clusters}; "
-            "ask for fewer clusters or give more rows."
+            worded(
+                f"n_samples={n_samples} should be >= {name}={n_clusters}; ",
+                f"{setting(name, n_clusters)} is more than the {counted(n_samples, 'row')} there "
+                f"{'is' if n_samples == 1 else 'are'}; ",
+            )
+            + "ask for fewer clusters or give more rows."
         )
     return int(n_clusters)
 

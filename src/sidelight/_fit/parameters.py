@@ -35,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._fit.docstrings import COMMON_PARAMETERS, complete
+from sidelight._words import has_option, setting
 from sidelight.exceptions import InvalidParameter
 
 Class = TypeVar("Class")
@@ -142,7 +143,9 @@ class Parameter:
     def check(self, value: Any) -> None:
         """Raise :class:`InvalidParameter` unless the declaration allows the value."""
         if not self.admits(value):
-            raise InvalidParameter(f"{self.name} must be {self.words}, got {_shown(value)}.")
+            raise InvalidParameter(
+                f"{setting(self.name)} must be {self._allowed}, got {_shown(value)}."
+            )
 
     def parse(self, text: str) -> Any:
         """Read a value from text, as ``--set name=value`` gives it.
@@ -178,6 +181,14 @@ class Parameter:
     def words(self) -> str:
         """Type, range and choices as an error message has them."""
         return _join([_words(option) for option in self.options], _words)
+
+    @property
+    def _allowed(self) -> str:
+        """The same, but without None where that means to leave out an option."""
+        if not has_option(self.name):
+            return self.words
+        given = [option for option in self.options if option not in (None, type(None))]
+        return _join([_words(option) for option in given], _words)
 
 
 def declared(cls: type) -> Mapping[str, Parameter]:

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.parameters import estimator
 from sidelight._typing import FloatArray, IntArray
+from sidelight._words import worded
 from sidelight.active._strategies import (
     Strategy,
     block_distances,
@@ -97,7 +98,8 @@ class COBRAS(Strategy):
     def _begin(self, X: Any, rows: RowSource, random_state: np.random.RandomState) -> None:
         if self.estimator is None or "n_clusters" not in self.estimator.get_params(deep=False):
             raise SidelightError(
-                "COBRAS splits rows by k-means: give it an estimator with the parameter n_clusters."
+                "COBRAS splits rows by k-means: "
+                + worded("give it an estimator with the parameter n_clusters.", "-m kmeans.")
             )
         self._rows = rows
         self._seed = random_state.randint(2**31)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import IntArray
-from sidelight._words import counted, listed
+from sidelight._words import counted, listed, setting
 from sidelight.assignment._graph import Graph, connected_parts, make_graph, subgraph
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
@@ -134,7 +134,7 @@ def check_coloring(
     2 clusters cannot satisfy the cannot-links; 3 clusters needed: 0, 1 and 2 are pairwise apart
     """
     if k < 1:
-        raise SidelightError(f"k must be at least 1, got {k}.")
+        raise SidelightError(f"{setting('k')} must be at least 1, got {k}.")
     graph = make_graph(n_nodes, edges)
     bounds = color_bounds(graph)
     lower, upper = bounds.lower, bounds.upper

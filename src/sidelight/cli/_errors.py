@@ -14,6 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from sidelight._words import at_the_terminal
 from sidelight.exceptions import InvalidRequest, SidelightError
 
 OK, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -46,7 +47,7 @@ class Commands(TyperGroup):
                 arguments, prog_name, complete_var, False, windows_expand_args, obj=arguments
             )
 
-        with warnings.catch_warnings():
+        with at_the_terminal(), warnings.catch_warnings():
             warnings.showwarning = _sayer()
             code = _run(command, as_json="--json" in arguments)
         sys.exit(code)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sidelight._words import set_by
 from sidelight.cli._errors import UsageError
 from sidelight.tags import KINDS
 
@@ -254,7 +255,9 @@ def _extended(
         def extended(**given: Any) -> None:
             with quick_imports():
                 made = make(given, command.__name__)
-            command(**made, **given)
+            # The fit of a method adds what its own parameter is called.
+            with set_by({"k": "-k", "n_clusters": "-k"} if "k" in before else {}):
+                command(**made, **given)
 
         extended.__name__, extended.__doc__ = command.__name__, command.__doc__
         extended.__annotations__ = {option.name: option.annotation for option in everything}

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sidelight._words import counted
+from sidelight._words import counted, set_by
 from sidelight.cli._run import claim
 from sidelight.cli._screen import Screen, knowledge_text, plain_text
 from sidelight.constraints import Constraints
 from sidelight.io import read_table
+
+#: Options that are not called as what they set.
+OPTIONS = {"n": "-n", "n_teachers": "--teachers"}
 
 
 def run(
@@ -34,15 +37,16 @@ def run(
     data = read_table(data_path, id_column=id_column, truth_column=label_column, columns=[])
     screen.note(*data.notes)
     given: dict[str, Any] = {"level": level, "fraction": fraction, "size": size}
-    drawn = Constraints.sample(
-        data.truth_codes,
-        n,
-        protocol=protocol,
-        n_teachers=teachers,
-        random_state=seed,
-        ids=data.ids,
-        **given,
-    )
+    with set_by({**{name: f"--{name}" for name in ("protocol", *given)}, **OPTIONS}):
+        drawn = Constraints.sample(
+            data.truth_codes,
+            n,
+            protocol=protocol,
+            n_teachers=teachers,
+            random_state=seed,
+            ids=data.ids,
+            **given,
+        )
     drawn.write(output, safe_ids=safe_ids)
     touched = len(drawn.mentioned)
     screen.show(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight._words import counted
+from sidelight._words import counted, worded
 from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra import _operations as algebra
@@ -272,7 +272,8 @@ class Constraints:
         blank = cls(n_samples=len(plain(y)), ids=ids)
         classes = as_codes(plain(y), blank.n_samples, "y")
         if classes is None:
-            raise SidelightError("y knows no class, so that nothing can be drawn from it.")
+            what = worded("y", "the column of classes")
+            raise SidelightError(f"{what} knows no class, so that nothing can be drawn from it.")
         if protocol == "chunklets":
             groups = sampling.sample_chunklets(
                 classes.codes, fraction=fraction, size=size, random_state=random_state

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from sidelight._typing import FloatArray, IntArray
+from sidelight._words import setting
 from sidelight.exceptions import SidelightError
 
 Protocol = Literal["random", "level", "disjoint", "balanced", "teachers"]
@@ -78,8 +79,8 @@ def sample_pairs(
     rng = check_random_state(random_state)
     if protocol not in get_args(Protocol):
         raise SidelightError(
-            f"protocol must be one of {', '.join(get_args(Protocol))} (or chunklets, which makes "
-            f"groups), got {protocol!r}."
+            f"{setting('protocol')} must be one of {', '.join(get_args(Protocol))} (or chunklets, "
+            f"which makes groups), got {protocol!r}."
         )
     if protocol == "teachers":
         return _teachers(
@@ -133,7 +134,7 @@ def sample_chunklets(
     rng = check_random_state(random_state)
     share = _needed(fraction, "fraction", "chunklets")
     if not 0 <= share <= 1:
-        raise SidelightError(f"fraction must be between 0 and 1, got {share}.")
+        raise SidelightError(f"{setting('fraction')} must be between 0 and 1, got {share}.")
     members = _whole(_needed(size, "size", "chunklets"), "size", 2)
     n_groups = round(share * len(classes) / members)
     # Shuffled rows, class by class, cut into pieces; the rest of a class stays free.
@@ -182,7 +183,7 @@ def flip_pairs(
         What is said afterwards.
     """
     if not 0 <= fraction <= 1:
-        raise SidelightError(f"fraction must be between 0 and 1, got {fraction}.")
+        raise SidelightError(f"{setting('fraction')} must be between 0 and 1, got {fraction}.")
     rng = check_random_state(random_state)
     pairs = np.concatenate([must_link, cannot_link])
     weight = np.concatenate([must_link_weight, cannot_link_weight])
@@ -346,19 +347,23 @@ def _check_classes(y: npt.ArrayLike) -> IntArray:
 
 def _needed(value: Any, name: str, protocol: str) -> Any:
     if value is None:
-        raise SidelightError(f"The protocol {protocol!r} needs {name}.")
+        raise SidelightError(f"The protocol {protocol!r} needs {setting(name)}.")
     return value
 
 
 def _pairs_at(level: float, n_rows: int) -> int:
     if not 0 <= level * n_rows < np.inf:
-        raise SidelightError(f"level must be a finite share of the rows, at least 0, got {level}.")
+        raise SidelightError(
+            f"{setting('level')} must be a finite share of the rows, at least 0, got {level}."
+        )
     return round(level * n_rows)
 
 
 def _whole(value: Any, name: str, least: int) -> int:
     if not np.isfinite(float(value)) or int(value) != value or value < least:
-        raise SidelightError(f"{name} must be a whole number of at least {least}, got {value}.")
+        raise SidelightError(
+            f"{setting(name)} must be a whole number of at least {least}, got {value}."
+        )
     return int(value)
 
 

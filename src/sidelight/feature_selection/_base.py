@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, Interval, estimator
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.base import Transformer
 from sidelight.exceptions import ConstraintWarning
 from sidelight.tags import SOFT_TAGS
@@ -81,8 +82,8 @@ class _ScoreSelector(Transformer, SelectorMixin):
             return max(1, round(float(wanted) * n_features))
         if wanted > n_features:
             raise ValueError(
-                f"n_features_to_select={wanted} must be between 1 and the number of features, "
-                f"{n_features}."
+                f"{setting('n_features_to_select', wanted)} must be between 1 and the number of "
+                f"features, {n_features}."
             )
         return int(wanted)
 

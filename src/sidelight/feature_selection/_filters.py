@@ -12,10 +12,11 @@ from sklearn.utils import Tags
 
 from sidelight._fit.parameters import Auto, Count, FiniteNonNegative, estimator
 from sidelight._typing import Array
+from sidelight._words import worded
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.feature_selection._base import _ScoreSelector
-from sidelight.feature_selection._known import classes_of, constraint_sums, edit_graph
+from sidelight.feature_selection._known import classes_of, constraint_sums, edit_graph, missing_y
 from sidelight.feature_selection._scores import (
     fisher_scores,
     gini_scores,
@@ -170,8 +171,9 @@ class LaplacianScore(_Filter):
         graph = edit_graph(neighbor_graph(rows, self.n_neighbors), known)
         if not graph.nnz:
             raise SidelightError(
-                f"LaplacianScore compares neighbors, but no two of the rows (n_samples="
-                f"{rows.shape[0]}) are joined: give more rows, or fewer cannot-links."
+                "LaplacianScore compares neighbors, but no two of the rows "
+                f"({worded('n_samples=', '')}{rows.shape[0]}) are joined: give more rows, or fewer "
+                "cannot-links."
             )
         return laplacian_scores(rows, graph)
 
@@ -239,12 +241,12 @@ class ConstraintScore(_Filter):
         self._larger_is_better = self.method == "locality"
         together, apart = constraint_sums(rows, known)
         if apart is None:
-            nothing = "requires y to be passed, but the target y is None: " * known.is_empty
+            nothing = missing_y() * known.is_empty
             one = ", only rows of 1 class" if known.has_labels else ""
             raise SidelightError(
                 f"{nothing}{type(self).__name__} compares rows that belong together with rows that "
                 f"do not, but no two rows are known to be apart{one}: give cannot-links, or labels "
-                "of two classes (y), or use LaplacianScore."
+                f"of two classes ({worded('y', '--label-column')}), or use LaplacianScore."
             )
         scores = self._scores_from_sums(rows, known, together, apart)
         if not np.any(apart > 0) and not np.isnan(scores).all():

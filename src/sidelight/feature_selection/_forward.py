@@ -13,9 +13,11 @@ from scipy import sparse
 
 from sidelight._fit.parameters import Whole, estimator
 from sidelight._typing import Array
+from sidelight._words import worded
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.feature_selection._base import _ScoreSelector
+from sidelight.feature_selection._known import missing_y
 from sidelight.feature_selection._scores import ROUNDING, largest_values, squared_differences
 from sidelight.tags import own_tags
 
@@ -133,13 +135,13 @@ class ForwardConstraintSelector(_ScoreSelector):
     def _refuse_one_kind(self, known: Constraints, pairs: Pairs) -> None:
         if pairs.n_together and pairs.n_apart:
             return
-        nothing = "requires y to be passed, but the target y is None: " * known.is_empty
+        nothing = missing_y() * known.is_empty
         missing = "belong together" if pairs.n_apart else "be apart"
         one = " (rows of 1 class only)" if known.has_labels and not pairs.n_apart else ""
         raise SidelightError(
             f"{nothing}{type(self).__name__} compares rows that belong together with rows that do "
             f"not, but no two rows are known to {missing}{one}: give pairs of both kinds, or "
-            "labels (y) of two classes with two rows each."
+            f"labels ({worded('y', '--label-column')}) of two classes with two rows each."
         )
 
 

@@ -8,24 +8,34 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
+from sidelight._words import worded
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import SidelightError
 from sidelight.feature_selection._scores import class_scatters, known_rows, pair_sums
+
+
+def missing_y() -> str:
+    """What scikit-learn wants to be said in Python where ``y`` is needed and missing."""
+    return worded("requires y to be passed, but the target y is None: ", "")
 
 
 def classes_of(known: Constraints, selector: Any) -> Array:
     """Known class of every row, also through must-links; -1 where unknown."""
     if not known.has_labels:
         raise SidelightError(
-            f"requires y to be passed, but the target y is None: {type(selector).__name__} needs "
-            "known classes, -1 where unknown (on the command line --label-column)."
+            f"{missing_y()}{type(selector).__name__} needs known classes, "
+            + worded(
+                "-1 where unknown (on the command line --label-column).",
+                "empty where unknown: --label-column NAME, or labels among the constraints.",
+            )
         )
     closure = known.closure(on_contradiction="keep")
     classes: Array = closure.component_label[closure.component]
     if len(np.unique(classes[classes >= 0])) < 2:
         raise SidelightError(
-            f"{type(selector).__name__} compares classes, but y knows only 1 class; give rows of "
-            "two classes at least."
+            f"{type(selector).__name__} compares classes, but "
+            f"{worded('y', 'the column of labels')} knows only 1 class; give rows of two classes "
+            "at least."
         )
     return classes
 

@@ -26,6 +26,7 @@ from sidelight._kernels.feature_selection.online import (
     update_by_pairs,
 )
 from sidelight._typing import Array
+from sidelight._words import worded
 from sidelight.base import PairStream
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, InvalidParameter
@@ -305,7 +306,8 @@ def _warn_of_imbalance(pairs: Pairs) -> None:
         rare, common = kinds if pairs.n_together < pairs.n_apart else kinds[::-1]
         warnings.warn(
             f"There are {many} {common} for {few} {rare}: the rare kind hardly has a say. Give "
-            "about as many of both (Constraints.sample(..., protocol='balanced')).",
+            "about as many of both."
+            + worded(" Constraints.sample(..., protocol='balanced') draws so.", ""),
             ConstraintWarning,
             stacklevel=3,
         )

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._words import listed
+from sidelight._words import listed, worded
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
@@ -189,10 +189,11 @@ def _raise_not_finite(
     others = len(np.unique(columns)) - 1
     more = f" ({others} more columns have such values)" if others else ""
     name = names[int(first)]
+    in_python = worded(f" (in Python drop=[{name!r}])", "")
     raise SidelightError(
         f"Column {name!r} of {path} has {here.sum()} {kind} number{'s' if here.sum() > 1 else ''}, "
         f"the first in {row_name(ids, int(rows[here].min()))}{more}; fill them in, remove these "
-        f"rows, or leave the column out: --drop {name} (in Python drop=[{name!r}])."
+        f"rows, or leave the column out: --drop {name}{in_python}."
         f"{'' if kind == 'infinite' else MISSING_IS_MODELED}"
     )
 

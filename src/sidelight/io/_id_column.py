@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._words import worded
 from sidelight.exceptions import SidelightError
 from sidelight.io._columns import all_different, is_text, number_column, repeated_ids
 
@@ -167,7 +168,8 @@ def _by_constraints(
         could += ["the number of the row, counted from 0"] if positions else []
         raise SidelightError(
             f"The constraints name rows by numbers, which could be {' or '.join(could)} of {path}. "
-            f"Say which: --id-column {holding[0]} (in Python id_column={holding[0]!r})"
+            f"Say which: --id-column {holding[0]}"
+            + worded(f" (in Python id_column={holding[0]!r})", "")
             + (
                 f"; or leave it out with --drop {holding[0]}, or name the features with --columns, "
                 "for numbers of rows."

@@ -11,7 +11,7 @@ from scipy import linalg
 from sidelight._fit.parameters import Count, estimator
 from sidelight._fit.scatter import steady_signs
 from sidelight._typing import Array
-from sidelight._words import counted
+from sidelight._words import counted, setting, worded
 from sidelight.base import LinearTransformer
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
@@ -37,8 +37,8 @@ class Centered:
         self.basis = basis[singular > RANK_TOLERANCE * max(singular.max(initial=0.0), 1e-300)]
         if not len(self.basis):
             raise SidelightError(
-                f"All rows are the same (n_samples={len(values)}), so no direction tells them "
-                "apart; give rows that differ."
+                f"All rows are the same ({worded('n_samples=', '')}{len(values)}), so no direction "
+                "tells them apart; give rows that differ."
             )
         self.coordinates = offsets @ self.basis.T
 
@@ -68,7 +68,7 @@ class _LinearProjection(LinearTransformer):
         if self.n_components > rank:
             warnings.warn(
                 f"The rows vary in {counted(rank, 'direction')} only: "
-                f"n_components={self.n_components} is reduced to {rank}.",
+                f"{setting('n_components', self.n_components)} is reduced to {rank}.",
                 ConstraintWarning,
                 stacklevel=4,
             )

@@ -10,6 +10,7 @@ import numpy as np
 
 from sidelight._fit.parameters import Auto, NonNegative, estimator
 from sidelight._fit.scatter import RANK_TOLERANCE, pair_scatter
+from sidelight._words import setting
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning, InvalidParameter
 from sidelight.manifold._base import Centered, _LinearProjection
@@ -88,8 +89,8 @@ class ConstrainedPCA(_LinearProjection):
         if kept < wanted:
             warnings.warn(
                 f"Only {positive} directions spread the rows more than they spread must-linked "
-                f"ones; n_components={wanted} is reduced to {kept}. A smaller penalty of the "
-                "must-links leaves more.",
+                f"ones; {setting('n_components', wanted)} is reduced to {kept}. A smaller penalty "
+                "of the must-links leaves more.",
                 ConstraintWarning,
                 stacklevel=3,
             )

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.scatter import pair_differences
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.base import LinearTransformer
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -35,7 +36,8 @@ class _MetricBase(LinearTransformer):
         n_components: int | None = getattr(self, "n_components", None)
         if n_components is not None and n_components > d:
             raise ValueError(
-                f"n_components={n_components} must be between 1 and the number of features, {d}."
+                f"{setting('n_components', n_components)} must be between 1 and the number of "
+                f"features, {d}."
             )
         return d if n_components is None else int(n_components)
 
@@ -44,8 +46,8 @@ class _MetricBase(LinearTransformer):
         n_components: int | None = getattr(self, "n_components", None)
         if n_components is not None and n_components > rank:
             warnings.warn(
-                f"n_components={n_components} directions were asked for, but {reason} {rank}; ask "
-                f"for {rank} at most.",
+                f"{setting('n_components', n_components)} directions were asked for, but {reason} "
+                f"{rank}; ask for {rank} at most.",
                 ConstraintWarning,
                 stacklevel=4,
             )

@@ -20,6 +20,7 @@ from sidelight._fit.scatter import (
     shrunk_to_variances,
 )
 from sidelight._typing import Array
+from sidelight._words import worded
 from sidelight.constraints import Closure, Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.metric._base import _MetricBase
@@ -90,8 +91,9 @@ class DCA(_MetricBase):
         if not len(closure.conflicts):
             if not known.is_empty:
                 raise SidelightError(
-                    "No rows are known to be apart (n_samples=1 class at most): DCA needs "
-                    "cannot-links or labels of two classes; use RCA with must-links alone."
+                    f"No rows are known to be apart ({worded('n_samples=', '')}1 class at most): "
+                    "DCA needs cannot-links or labels of two classes; use RCA with must-links "
+                    "alone."
                 )
             self._set_euclidean_map("Nothing is known about the rows", d, rows.dtype)
             self.n_chunklets_, self.ratios_ = 0, np.ones(len(self.components_), rows.dtype)

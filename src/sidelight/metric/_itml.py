@@ -24,6 +24,7 @@ from sidelight._fit.parameters import (
 from sidelight._fit.scatter import mean_diagonal, pair_differences, root, total_covariance
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.metric._base import _MetricBase
 from sidelight.metric._itml_solver import MetricPoint, Problem, point_at, search_log_det
@@ -137,10 +138,10 @@ class ITML(_MetricBase):
         if not self.converged_ and not progress.interrupted:
             least = max(found.value - found.gap, 0.0)
             warnings.warn(
-                f"ITML stopped after {self.n_iter_} steps (max_iter={self.max_iter}) before the "
-                f"optimum: its objective is {found.value:.6g}, and the least possible one may be "
-                f"as low as {least:.6g}. Pairs may be farther from their bounds than they need to "
-                "be; allow more steps, or a larger tol.",
+                f"ITML stopped after {self.n_iter_} steps ({setting('max_iter', self.max_iter)}) "
+                f"before the optimum: its objective is {found.value:.6g}, and the least possible "
+                f"one may be as low as {least:.6g}. Pairs may be farther from their bounds than "
+                "they need to be; allow more steps, or a larger tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -14,6 +14,7 @@ from sidelight._fit.parameters import Count, Interval, NonNegative, Verbosity, e
 from sidelight._fit.scatter import pair_differences, pair_scatter, regularized, scale_free_rank
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase
@@ -127,10 +128,10 @@ class MMC(_MetricBase):
         self._set_map(found.components(), dtype)
         if not self.converged_ and not progress.interrupted:
             warnings.warn(
-                f"MMC stopped after {self.n_iter_} steps (max_iter={self.max_iter}) before the "
-                f"optimum: the lengths of the cannot-links sum up to {-self.objective_:.6g}, and "
-                f"at most {self.duality_gap_:.3g} more is possible ("
-                f"{self.duality_gap_ / -self.objective_:.2g} of it, tol={self.tol}). Allow more "
+                f"MMC stopped after {self.n_iter_} steps ({setting('max_iter', self.max_iter)}) "
+                "before the optimum: the lengths of the cannot-links sum up to "
+                f"{-self.objective_:.6g}, and at most {self.duality_gap_:.3g} more is possible "
+                f"({self.duality_gap_ / -self.objective_:.2g} of it, tol={self.tol}). Allow more "
                 "steps, or a larger tol.",
                 ConvergenceWarning,
                 stacklevel=4,

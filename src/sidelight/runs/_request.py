@@ -15,7 +15,7 @@ from scipy import sparse
 
 from sidelight import catalog
 from sidelight._fit.parameters import declared
-from sidelight._words import listed
+from sidelight._words import listed, worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import (
@@ -29,7 +29,7 @@ from sidelight.constraints.algebra._classes import read_classes
 from sidelight.constraints.algebra._operations import statements_of
 from sidelight.constraints.algebra._plain import plain, text_of
 from sidelight.constraints.exchange._files import rows_named_in
-from sidelight.exceptions import InvalidRequest
+from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_pairs, read_table
 from sidelight.io._id_column import sounds_like_ids
 from sidelight.io._pairs import rows_named_in_pairs
@@ -39,7 +39,10 @@ from sidelight.tags import KINDS
 #: Stands for the file of rows that were given as an array.
 IN_MEMORY = Path("rows in memory")
 #: Parameters that a request sets by other means.
-RESERVED = {"random_state": "--seed (seed=)", "verbose": "sidelight.progress()"}
+RESERVED = {
+    "random_state": ("seed=", "--seed"),
+    "verbose": ("sidelight.progress()", "no option (--quiet shows no progress)"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +195,12 @@ def prepare(request: Request) -> Prepared:
     knowledge = read_knowledge(data, request)
     if method is None:
         method = catalog.get("kmeans" if knowledge.is_empty else "pckmeans")
+    if sparse.issparse(data.X) and not method.tags.sparse:
+        raise SidelightError(
+            f"{method.cls.__name__} takes no sparse rows, as {data.path} has; give them as a table "
+            "(.csv, .parquet, .npy), or choose a method that takes them: `sidelight methods NAME` "
+            "tells."
+        )
     request = dataclasses.replace(request, command=method.kind.command)
     estimator = _make_estimator(method, request, n_classes=len(knowledge.label_names))
     scaler, X = _standardize(data.X) if request.standardize else (None, data.X)
@@ -366,14 +375,14 @@ def _settings(method: Method, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Check the settings by their declarations, which also read text."""
     parameters = declared(method.cls)
     others = {
-        method.size_parameter or "": f"{method.kind.option} (k=)",
+        method.size_parameter or "": ("k=", method.kind.option),
         **RESERVED,
     }
     free = sorted(set(parameters) - set(others))
     chosen = {}
     for name, value in settings.items():
         if name in parameters and name in others:
-            raise InvalidRequest(f"use {others[name]} for {name}.")
+            raise InvalidRequest(f"use {worded(*others[name])} for {name}.")
         if name not in free:
             raise InvalidRequest(
                 f"{method.cls.__name__} has no parameter {name!r}; it has {', '.join(free)}."
@@ -390,7 +399,7 @@ def _size(method: Method, k: int | None, n_classes: int) -> dict[str, Any]:
         return {size: k}
     if k is not None:
         raise InvalidRequest(
-            f"{method.cls.__name__} has no number to choose by {method.kind.option} (k=)."
+            f"{method.cls.__name__} has no number to choose by {worded('k=', method.kind.option)}."
         )
     if clusters and method.tags.needs_n_clusters:
         hint = f" (the labels know {n_classes} classes)" if n_classes else ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sidelight._words import counted
+from sidelight._words import counted, set_by
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
 from sidelight.exceptions import SidelightError
@@ -77,7 +77,8 @@ class Prepared:
         """Fit the estimator, and map the rows where it finds no clusters."""
         start = time.perf_counter()
         estimator = self.method.cls(**self.estimator.get_params(deep=False))
-        estimator.fit(self.X, constraints=self.knowledge)
+        with set_by(self.method.options):
+            estimator.fit(self.X, constraints=self.knowledge)
         labels = getattr(estimator, "labels_", None)
         features = estimator.transform(self.X) if labels is None else None
         seconds = time.perf_counter() - start

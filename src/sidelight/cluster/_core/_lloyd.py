@@ -30,6 +30,7 @@ from sidelight._fit.moments import moments
 from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
+from sidelight._words import setting, worded
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster._core._distances import (
     BoundedPass,
@@ -411,8 +412,10 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
         n_found = len(np.unique(result.labels))
         if n_found < len(result.centers):
             warnings.warn(
-                f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
-                f"({len(result.centers)}). Possibly due to duplicate points in X.",
+                f"Number of distinct clusters ({n_found}) found smaller than "
+                f"{setting('n_clusters')} "
+                f"({len(result.centers)}). Possibly due to duplicate points in "
+                f"{worded('X', 'the data')}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -9,6 +9,7 @@ import numpy as np
 
 from sidelight._fit.parameters import Count, Interval, NonNegative, Share, estimator
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.assignment import SizedAssignment, assign_sized
 from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, lloyd
 from sidelight.cluster.balanced import _sample_size
@@ -168,8 +169,8 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
         if self.sample_size is not None:
             if self.sample_size < self.n_clusters:
                 raise InvalidParameter(
-                    f"sample_size must be at least n_clusters ({self.n_clusters}), got "
-                    f"{self.sample_size}."
+                    f"{setting('sample_size')} must be at least {setting('n_clusters')} "
+                    f"({self.n_clusters}), got {self.sample_size}."
                 )
             return min(int(self.sample_size), n_rows)
         if min_size == 0:

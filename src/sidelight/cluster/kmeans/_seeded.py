@@ -12,6 +12,7 @@ from scipy import sparse
 
 from sidelight._fit.parameters import ArrayLike, Auto, NonNegative, estimator
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster._core._lloyd import (
     ConstrainedRows,
@@ -132,7 +133,8 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
             names = ", ".join(str(name) for name in known.label_names[present])
             raise SidelightError(
                 f"There are {len(present)} classes among the labels ({names}) but only "
-                f"n_clusters={self.n_clusters}; ask for at least {len(present)} clusters."
+                f"{setting('n_clusters', self.n_clusters)}; ask for at least {len(present)} "
+                "clusters."
             )
         classes = known.label_names[present] if known.has_labels else np.empty(0, dtype=np.int64)
         return _Seeds(rows, clusters.astype(np.int32), classes)

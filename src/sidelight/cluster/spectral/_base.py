@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight._words import setting, worded
 from sidelight.base import Clusterer
 from sidelight.cluster.kmeans._kmeans import KMeans
 from sidelight.cluster.spectral._labels import discretize, unit_rows
@@ -244,8 +245,9 @@ class _SpectralBase(Clusterer):
         n_found = len(np.unique(labels))
         if n_found < k:
             warnings.warn(
-                f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
-                f"({k}). Possibly due to duplicate points in X.",
+                f"Number of distinct clusters ({n_found}) found smaller than "
+                f"{setting('n_clusters')} "
+                f"({k}). Possibly due to duplicate points in {worded('X', 'the data')}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

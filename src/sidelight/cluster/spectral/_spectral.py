@@ -16,6 +16,7 @@ from sidelight._fit.lowest import is_lower
 from sidelight._fit.parameters import ArrayLike, Count, FinitePositive, NonNegative, estimator
 from sidelight._progress import shown
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.cluster.spectral._base import (
     EIGEN_TOL,
     Embedding,
@@ -218,7 +219,8 @@ class SpectralClustering(_SpectralBase):
         k = int(self.n_clusters)
         m = min(n, max(100, 10 * k) if self.n_landmarks is None else int(self.n_landmarks))
         if m < k:
-            raise ValueError(f"n_landmarks={m} must be at least n_clusters={k}.")
+            few, clusters = setting("n_landmarks", m), setting("n_clusters", k)
+            raise ValueError(f"{few} must be at least {clusters}.")
         chosen = np.sort(rng.choice(n, m, replace=False))
         landmarks = rows[chosen]
         landmarks = landmarks.toarray() if sparse.issparse(landmarks) else landmarks

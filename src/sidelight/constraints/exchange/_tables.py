@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._words import worded
 from sidelight.constraints.algebra._canonical import (
     CLASS_KINDS,
     PAIR_KINDS,
@@ -165,7 +166,8 @@ class _Reader:
         return positions
 
     def _no_position(self) -> str:
-        return f"is not a position from 0 to {self.n - 1} (pass ids= to use your own ids)"
+        own = worded("pass ids=", "say which column holds the ids, --id-column NAME,")
+        return f"is not a position from 0 to {self.n - 1} ({own} to use your own ids)"
 
 
 def to_columns(known: Any) -> Record:

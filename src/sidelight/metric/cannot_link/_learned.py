@@ -15,6 +15,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from sidelight._fit.scatter import leading_root, root, steady_signs
 from sidelight._typing import Array
+from sidelight._words import setting, worded
 from sidelight.exceptions import SidelightError
 from sidelight.metric.cannot_link._problem import BaseKernel
 from sidelight.metric.cannot_link._sweeps import LARGEST_MATRIX, Graph, as_csr
@@ -78,7 +79,8 @@ class LearnedMetric:
         if self.map is None:
             raise SidelightError(
                 f"A map with all directions of {rows.shape[1]:,} features would be too large; set "
-                "n_components=100, say. pair_distance and kernel work without."
+                f"{setting('n_components', 100)}, say."
+                + worded(" pair_distance and kernel work without.", "")
             )
         if self.kernel.linear:
             return np.asarray(rows @ self.map.T.astype(rows.dtype, copy=False))

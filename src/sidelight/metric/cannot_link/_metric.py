@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Auto, Count, NonNegative, Positive, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight._words import setting, worded
 from sidelight.base import PairStream
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import SidelightError
@@ -258,7 +259,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
         if not found.converged and not found.interrupted:
             warnings.warn(
                 f"CannotLinkMetric came to a duality gap of {found.duality_gap:.2g} in "
-                f"max_iter={self.max_iter} rounds; allow more, or a larger tol.",
+                f"{setting('max_iter', self.max_iter)} rounds; allow more, or a larger tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -269,8 +270,9 @@ class CannotLinkMetric(PairStream, _MetricBase):
         if not known.is_empty or not self._base.linear or d > _learned.ALL_DIRECTIONS:
             raise SidelightError(
                 "CannotLinkMetric learns from cannot-links, and there are none (labels of one "
-                "class tell nothing apart); give Constraints(cannot_link=...), or use RCA, which "
-                "learns from must-links."
+                "class tell nothing apart); give "
+                f"{worded('Constraints(cannot_link=...)', 'some')}, or use RCA, which learns from "
+                "must-links."
             )
         self.n_iter_ = 0
         reason = "No rows are known to be apart, so there is nothing to learn from"

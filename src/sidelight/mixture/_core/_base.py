@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster import KMeans, SeededKMeans
 from sidelight.constraints import Constraints
@@ -153,8 +154,8 @@ class MixtureBase(
         self._n_features_out = len(self.weights_)
         if not result.converged and not result.interrupted:
             warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; "
-                "allow more, or a larger tol.",
+                f"{type(self).__name__} did not converge in "
+                f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -430,7 +431,7 @@ def known_classes(known: Constraints, n_components: int) -> tuple[Array, Array]:
         names = ", ".join(str(name) for name in known.label_names[present])
         raise SidelightError(
             f"There are {len(present)} classes among the labels ({names}) but only "
-            f"n_components={n_components}; ask for at least {len(present)} components."
+            f"{setting('n_components', n_components)}; ask for at least {len(present)} components."
         )
     components = np.where(codes >= 0, np.searchsorted(present, codes), -1)
     return components, known.label_names[present]

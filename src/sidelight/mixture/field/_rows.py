@@ -397,13 +397,13 @@ def _warn_of_dropped_links(field: ConstraintField, k: int, inference: str) -> No
             raise SidelightError(
                 f"The cannot-links are too entangled to sum over all labelings with {k} "
                 "components; use inference='auto' or 'forest', which leaves some of them out of "
-                "the sums (labels_ satisfy them all the same), or state fewer."
+                "the sums (the labels satisfy them all the same), or state fewer."
             ) from error
     if dropped and inference == "auto":
         warnings.warn(
             f"The cannot-links are too entangled to sum over all labelings with {k} components: "
             f"{dropped} of them were left out of the sums, a spanning forest of the shortest was "
-            "kept. labels_ satisfy them all; inference='forest' says that this is fine.",
+            "kept. The labels satisfy them all; inference='forest' says that this is fine.",
             ConstraintWarning,
             stacklevel=4,
         )

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight._fit.lowest import lowest
 from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import EMResult
@@ -165,9 +166,9 @@ class GreedyMixture(GaussianBase):
             self.search_[f"n_{name}"] = np.array([step.tried.get(name, 0) for step in path.steps])
         if len(results) < self.n_components and self.selection is None:
             warnings.warn(
-                f"Only {len(results)} of n_components={self.n_components} components could be "
+                f"Only {len(results)} of {self.n_components} components could be "
                 "inserted: no further candidate raised the likelihood. Ask for fewer, or try more "
-                "n_candidates.",
+                f"{setting('n_candidates')}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

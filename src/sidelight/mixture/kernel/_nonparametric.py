@@ -25,6 +25,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._fit.restarts import best_of
 from sidelight._typing import Array
+from sidelight._words import worded
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
@@ -241,8 +242,9 @@ class NonparametricMixture(MixtureBase):
             return (), [float(self.bandwidth)]
         if self.bandwidth == "constraints" and known.is_empty:
             raise SidelightError(
-                "bandwidth='constraints' chooses by what is known: call fit(X, constraints=...) "
-                "with a few must-links and cannot-links, or give a bandwidth."
+                "bandwidth='constraints' chooses by what is known: "
+                f"{worded('call fit(X, constraints=...) with', 'give')} a few must-links and "
+                "cannot-links, or give a bandwidth."
             )
         by_constraints = self.bandwidth != "percentile" and not known.is_empty
         percentiles = CANDIDATES if by_constraints else (float(self.percentile),)
@@ -325,7 +327,7 @@ class NonparametricMixture(MixtureBase):
         n_found = int(np.sum(sizes > 0))
         if n_found < k:
             warnings.warn(
-                f"Only {n_found} of n_components={k} components have rows; the profiles of the "
+                f"Only {n_found} of {k} components have rows; the profiles of the "
                 "others are even, a background that no row belongs to.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -367,5 +369,6 @@ def _check_kernel_matrix(matrix: Any) -> None:
     negative = sparse.coo_array(matrix < 0)
     if negative.nnz:
         raise ValueError(
-            f"A kernel must not be negative: X[{negative.row[0]}, {negative.col[0]}] is."
+            f"A kernel must not be negative: the entry of the rows {negative.row[0]} and "
+            f"{negative.col[0]} is."
         )

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight._fit.checks import check_n_clusters
 from sidelight._fit.parameters import Count, NonNegative, Positive, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import LEAST_WEIGHT, EMResult, MixtureBase
@@ -114,7 +115,8 @@ class MessageLengthMixture(MixtureBase):
             return max(least, min(self._many, n_rows))
         if least > self.n_components:
             raise ValueError(
-                f"min_components={least} must not exceed n_components={self.n_components}."
+                f"{setting('min_components', least)} must not exceed "
+                f"{setting('n_components', self.n_components)}."
             )
         return int(self.n_components)
 
