@@ -31,7 +31,7 @@ BAD = {
     "twice": ({"data.csv": "id,a\np,1\np,2\n"}, CLUSTER, ["'id'", "'p'"], 1),
     "column": ({}, (*CLUSTER, "--label-column", "aa"), ["no column 'aa'"], 1),
     "k too large": ({}, ("cluster", "data.csv", "-k", "10"), ["10", "9"], 1),
-    "k zero": ({}, ("cluster", "data.csv", "-k", "0"), ["n_clusters", "at least 1"], 1),
+    "k zero": ({}, ("cluster", "data.csv", "-k", "0"), ["-k must be", "at least 1"], 1),
     "k missing": ({}, ("cluster", "data.csv"), ["how many clusters", "-k"], 2),
     "k not a number": ({}, ("cluster", "data.csv", "-k", "two"), ["-k", "integer"], 2),
     "method": ({}, (*CLUSTER, "-m", "kmeanz"), ["'kmeanz'", "kmeans"], 1),

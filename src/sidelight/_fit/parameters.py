@@ -326,7 +326,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _is_array(value: Any, kinds: str) -> bool:
-    """Whether a value is an array of these kinds, or lists that make one, without NaN."""
+    """Whether a value is an array of these kinds, or lists that make one, nothing missing."""
     if not (hasattr(value, "__array__") or isinstance(value, (list, tuple))):
         return False
     try:
@@ -335,6 +335,8 @@ def _is_array(value: Any, kinds: str) -> bool:
         return False
     if numbers.dtype.kind not in kinds or numbers.size == 0:
         return False
+    if numbers.dtype.kind == "O":
+        return not any(one is None or one != one for one in numbers.ravel().tolist())
     return numbers.dtype.kind != "f" or not np.isnan(numbers).any()
 
 
