@@ -85,9 +85,9 @@ def test_starts_at_once_give_the_same_bits(
     seen: set[str] = set()
     step = FitProgress.step
 
-    def watched(self: FitProgress, objective: float | None = None) -> None:
+    def watched(self: FitProgress, objective: float | None = None, **how: Any) -> None:
         seen.add(threading.current_thread().name)
-        step(self, objective)
+        step(self, objective, **how)
 
     monkeypatch.setattr(FitProgress, "step", watched)
     interval = sys.getswitchinterval()
@@ -168,13 +168,13 @@ def press_ctrl_c(monkeypatch: pytest.MonkeyPatch, at: int) -> Any:
     """
     step, steps = FitProgress.step, itertools.count(1)
 
-    def watched(self: FitProgress, objective: float | None = None) -> None:
+    def watched(self: FitProgress, objective: float | None = None, **how: Any) -> None:
         number = next(steps)
         if number == at:
             os.kill(os.getpid(), signal.SIGINT)
         if number >= at and isinstance(self, _restarts._OneStart):
             assert self._end.wait(timeout=60), "the main thread should have ended all starts"
-        step(self, objective)
+        step(self, objective, **how)
 
     monkeypatch.setattr(FitProgress, "step", watched)
     return steps
@@ -216,8 +216,8 @@ def test_ctrl_c_after_some_starts_keeps_the_best_of_them(monkeypatch: pytest.Mon
     model = cluster.KMeans(5, n_init=200, tol=0, random_state=0)
     step = FitProgress.step
 
-    def watched(self: FitProgress, objective: float | None = None) -> None:
-        step(self, objective)
+    def watched(self: FitProgress, objective: float | None = None, **how: Any) -> None:
+        step(self, objective, **how)
         if isinstance(self, _restarts._AllStarts) and self.n_steps == 20:
             os.kill(os.getpid(), signal.SIGINT)
 
