@@ -88,14 +88,20 @@ def moments(
     >>> found.mean, found.variances
     (array([1.e+09, 0.e+00]), array([1., 0.]))
     """
+    from sidelight._kernels.engine.moments import add_moments
+
     d = source.n_features
     point = point_among(source, near)
 
     def add(block: Any, *weights: Array) -> tuple[tuple[Array, Array], tuple[()]]:
         first, second = np.zeros(d), np.zeros((d, d) if full else d)
         for tile in tiles(block.shape[0]):
-            rows = relative_to(block[tile], point)
             w = weights[0][tile].astype(np.float64) if weights else None
+            if not full and not sparse.issparse(block):
+                rows = block[tile]
+                add_moments(rows, np.ones(len(rows)) if w is None else w, point, first, second)
+                continue
+            rows = relative_to(block[tile], point)
             first += _flat(rows.sum(axis=0)) if w is None else rows.T @ w
             second += _products(rows, w) if full else _squares(rows, w)
         return (first, second), ()
@@ -154,12 +160,8 @@ def _mean_of_first(source: RowSource) -> FloatArray:
 
 
 def _squares(rows: Any, weights: Array | None) -> Array:
-    if sparse.issparse(rows):
-        squares = rows.multiply(rows)
-        return _flat(squares.sum(axis=0)) if weights is None else squares.T @ weights
-    if weights is None:
-        return np.einsum("ij,ij->j", rows, rows)
-    return weights @ np.square(rows, out=rows)
+    squares = rows.multiply(rows)
+    return _flat(squares.sum(axis=0)) if weights is None else squares.T @ weights
 
 
 def _products(rows: Any, weights: Array | None) -> Array:

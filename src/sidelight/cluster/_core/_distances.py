@@ -195,15 +195,8 @@ class SparsePass(_Pass):
         self.products.nearest(block, labels)
         constrained, fixed = self._constrained_in(positions)
         labels[constrained] = fixed
-        centers = self.centers.astype(np.float64)
-        sums, sizes, squares = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(1)
-        add_sparse_rows(
-            block.data, block.indices, block.indptr, weights, labels, sums, sizes, squares
-        )
-        # Σ w‖x - c‖² = Σ w‖x‖² - 2 Σ c·(w x) + Σ w‖c‖²
-        squares += sizes @ np.einsum("ij,ij->i", centers, centers) - 2 * np.sum(centers * sums)
-        offsets = sums - sizes[:, None] * centers
-        return (offsets, sizes, squares, np.count_nonzero(labels != before)), (labels,)
+        sums = offset_sums(block, weights, self.centers, labels)
+        return (*sums, np.count_nonzero(labels != before)), (labels,)
 
 
 class BoundedPass(_Pass):
@@ -311,6 +304,26 @@ class _Sums:
         k = len(centers)
         self.totals = np.zeros(centers.shape), np.zeros(k), np.zeros(1)
         self.arrays = np.empty_like(centers), np.empty_like(centers[0]), *self.totals
+
+
+def offset_sums(
+    rows: Any, weights: Array, centers: Array, labels: Array
+) -> tuple[Array, Array, Array]:
+    """Return the sums of weighted offsets and of weights by cluster, and of squared offsets.
+
+    Everything is added up in float64, CSR rows where they are not zero.
+    """
+    centers = centers.astype(np.float64)
+    labels = labels.astype(np.int32, copy=False)
+    if not sparse.issparse(rows):
+        added = _Sums(centers)
+        add_offsets(rows.astype(np.float64), weights, centers, labels, *added.arrays)
+        return added.totals
+    sums, sizes, squares = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(1)
+    add_sparse_rows(rows.data, rows.indices, rows.indptr, weights, labels, sums, sizes, squares)
+    # Σ w‖x - c‖² = Σ w‖x‖² - 2 Σ c·(w x) + Σ w‖c‖²
+    squares += sizes @ np.einsum("ij,ij->i", centers, centers) - 2 * np.sum(centers * sums)
+    return sums - sizes[:, None] * centers, sizes, squares
 
 
 class _BoundsMemory:
@@ -473,14 +486,18 @@ class PointCosts:
     def __init__(self, points: Any, weights: Array | None = None) -> None:
         self._shift: Any = 0.0
         if not sparse.issparse(points) and len(points):
-            self._shift = points.mean(axis=0, dtype=np.float64)
-            points = points - self._shift.astype(points.dtype)
+            shift = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+            points = points - shift
+            self._shift = shift.astype(np.float64)  # what was subtracted, as rounded as it was
         self._points = points
         self._squares = squared_norms(points)
         self._weights = np.ones(len(self._squares)) if weights is None else weights
 
-    def at(self, centers: Array) -> tuple[Array, IntArray]:
-        """Return ``w_i ‖x_i - μ_h‖²`` of all points and centers, and the cheapest centers."""
+    def at(self, centers: Array, places: IntArray | None = None) -> tuple[Array, IntArray]:
+        """Return ``w_i ‖x_i - μ_h‖²`` of points and centers, and the cheapest centers.
+
+        ``places`` are those of the points; all by default.
+        """
         relative = centers - self._shift
         squares = squared_norms(relative)
         directions = relative.T.astype(self._points.dtype)
@@ -492,12 +509,28 @@ class PointCosts:
             costs_and_nearest(cost, norms, squares, weights, nearest)
             return (), (cost, nearest)
 
-        aligned = (self._squares, self._weights)
-        if len(self._squares) * centers.size < WORTH_BLOCKS:
-            cost, nearest = measure(self._points, *aligned)[1]
+        points, *aligned = self._points, self._squares, self._weights
+        if places is not None:
+            points, *aligned = points[places], *(piece[places] for piece in aligned)
+        if len(aligned[0]) * centers.size < WORTH_BLOCKS:
+            cost, nearest = measure(points, *aligned)[1]
         else:
-            cost, nearest = as_rows(self._points).map_reduce(measure, aligned=aligned)[1]
+            cost, nearest = as_rows(points).map_reduce(measure, aligned=aligned)[1]
         return cost, nearest
+
+    def moved(
+        self, centers: Array, places: IntArray, before: IntArray, after: IntArray
+    ) -> tuple[Array, Array, Array]:
+        """Return what is added to the sums of a pass when points change their clusters.
+
+        These are the sums of offsets ``x - c`` and of weights by cluster, and of squared offsets.
+        """
+        points, weights = self._points[places], self._weights[places]
+        relative = centers - self._shift
+        gained = offset_sums(points, weights, relative, after)
+        lost = offset_sums(points, -weights, relative, before)
+        offsets, sizes, squares = (plus + minus for plus, minus in zip(gained, lost, strict=True))
+        return offsets, sizes, squares
 
     def farthest(self, centers: Array, labels: Array, n: int) -> Array:
         """Return at most ``n`` points for empty clusters, see :func:`farthest_rows`."""

@@ -46,6 +46,7 @@ from sidelight.cluster._core._distances import (
 from sidelight.cluster._core._starts import initial_centers
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.engine._threads import one_thread_blas
 from sidelight.tags import SOFT_TAGS
 
 Project = Callable[[Array, Array], Array]
@@ -74,6 +75,32 @@ class ConstrainedRows:
     def farthest(self, centers: Array, n: int) -> Array:
         """Return at most ``n`` of these rows, as points, for clusters that are empty."""
         return centers[:0]
+
+
+class PricedRows:
+    """Rows that go to the nearest center unless the penalty keeps them away, during one restart.
+
+    They are labeled once a pass has found the nearest centers of all rows, and its sums are
+    corrected for the few that go elsewhere.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Their positions, ascending.
+    """
+
+    rows: Array
+
+    def leave(self, centers: Array, nearest: Array) -> tuple[Array, float, tuple[Array, ...]]:
+        """Return the labels, the penalty, and what the labels add to the sums of the pass.
+
+        These are the sums of offsets ``x - μ`` and of weights by cluster, and of squared offsets.
+        """
+        raise NotImplementedError
+
+    def farthest(self, centers: Array, n: int) -> Array:
+        """Return at most ``n`` of these rows, as points, for clusters that are empty."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -160,7 +187,7 @@ def lloyd(
     centers: Array,
     *,
     sample_weight: Array | None = None,
-    constrained: ConstrainedRows | None = None,
+    constrained: ConstrainedRows | PricedRows | None = None,
     project: Project | None = None,
     max_iter: int = 300,
     tol: float = 1e-4,
@@ -181,7 +208,7 @@ def lloyd(
         Initial centers.
     sample_weight : ndarray of shape (n_rows,), default=None
         Weights of the rows; 1 by default.
-    constrained : ConstrainedRows, default=None
+    constrained : ConstrainedRows or PricedRows, default=None
         Rows that are labeled under constraints; all others go to the nearest center.
     project : callable, default=None
         ``project(means, before)`` brings means to where centers may be, such as the unit sphere;
@@ -219,7 +246,9 @@ def lloyd(
             )
         )
 
-    result = run(centers, 0)
+    # Between the passes there are only small matrices, on which more threads lose time.
+    with one_thread_blas:
+        result = run(centers, 0)
     while constrained is not None and not result.interrupted and result.n_iter < max_iter:
         empty = np.flatnonzero(np.bincount(result.labels, minlength=len(centers)) == 0)
         points = constrained.farthest(result.centers, len(empty))
@@ -227,7 +256,8 @@ def lloyd(
             break
         centers = result.centers.copy()
         centers[empty[: len(points)]] = points
-        again = run(centers, result.n_iter)
+        with one_thread_blas:
+            again = run(centers, result.n_iter)
         if not is_lower(again.objective, result.objective):
             break
         result = dataclasses.replace(
@@ -261,10 +291,11 @@ def _squared_move(old: Array, new: Array) -> float:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums of offsets ``x - μ`` and of weights by cluster, and bounds of the rows."""
+    """Sums of offsets ``x - μ`` and of weights by cluster; labels and bounds of the pass."""
 
     offsets: Array
     sizes: Array
+    nearest: Array
     bounds: Array | None
 
 
@@ -275,7 +306,7 @@ class _Step:
         self,
         source: RowSource,
         sample_weight: Array | None,
-        constrained: ConstrainedRows | None,
+        constrained: ConstrainedRows | PricedRows | None,
         project: Project | None,
         unit: float,
     ) -> None:
@@ -283,9 +314,11 @@ class _Step:
         self.unit = unit
         self.constrained = constrained
         self.project = project
+        none = np.empty(0, np.int64)
         self.constrained_rows = (
-            np.empty(0, np.int64) if constrained is None else np.asarray(constrained.rows, np.int64)
+            none if constrained is None else np.asarray(constrained.rows, np.int64)
         )
+        self.fixed_rows = none if isinstance(constrained, PricedRows) else self.constrained_rows
         self.sample_weight = sample_weight
         self.weights = (
             EqualWeights(source)
@@ -296,26 +329,35 @@ class _Step:
     def evaluate(self, centers: Array, before: Labeling[Array] | None) -> Labeling[Array]:
         """Label the rows at these centers and add up what the next centers need."""
         fixed, penalty = np.empty(0, np.int32), 0.0
-        if self.constrained is not None:
+        if isinstance(self.constrained, ConstrainedRows):
             labels, penalty = self.constrained.assign(centers)
             fixed = np.ascontiguousarray(labels, dtype=np.int32)
-        totals, (labels, *bounds) = self._pass(centers, before, fixed)
-        offsets, sizes, squares, n_changed = totals
+        totals, (nearest, *bounds) = self._pass(centers, before, fixed)
+        offsets, sizes, squares, changed = totals
+        labels, n_changed = nearest, int(changed)
+        if isinstance(self.constrained, PricedRows):
+            labels, rows = nearest.copy(), self.constrained_rows
+            labels[rows], penalty, corrections = self.constrained.leave(centers, nearest[rows])
+            for total, correction in zip(totals, corrections, strict=False):
+                total += correction
+            known = -1 if before is None else before.labels
+            n_changed = int(np.count_nonzero(labels != known))
         return Labeling(
             parameters=centers,
             labels=labels,
             inertia=float(squares[0]),
             penalty=float(penalty),
-            n_changed=int(n_changed),
-            statistics=_Sums(offsets, sizes, bounds[0] if bounds else None),
+            n_changed=n_changed,
+            statistics=_Sums(offsets, sizes, nearest, bounds[0] if bounds else None),
             unit=self.unit,
         )
 
     def _pass(
         self, centers: Array, before: Labeling[Array] | None, fixed: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        source, constrained = self.source, self.constrained_rows
-        aligned = pass_arguments(source, self.weights, None if before is None else before.labels)
+        source, constrained = self.source, self.fixed_rows
+        known = None if before is None else before.statistics.nearest
+        aligned = pass_arguments(source, self.weights, known)
         if before is None or not self._bounds_pay(centers, before):
             return source.map_reduce(one_pass(source, centers, constrained, fixed), aligned=aligned)
         moves = np.linalg.norm((centers - before.parameters).astype(np.float64), axis=1)

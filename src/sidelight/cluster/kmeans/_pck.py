@@ -11,7 +11,7 @@ import numpy as np
 from sidelight._fit.parameters import ArrayLike, Auto, Count, FiniteNonNegative, estimator
 from sidelight._typing import Array, IntArray
 from sidelight.cluster._core._distances import PointCosts
-from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, _CentersBase, lloyd
+from sidelight.cluster._core._lloyd import LloydResult, PricedRows, _CentersBase, lloyd
 from sidelight.cluster._core._starts import Starts, likely_twins
 from sidelight.cluster.pairs._penalties import Penalties, resolve_penalty
 from sidelight.constraints import Constraints
@@ -101,7 +101,7 @@ class PCKMeans(_CentersBase):
         self.penalty_ = resolve_penalty(self.penalty, source)
         # Lloyd's loop minimizes Σ ‖x - μ‖² + penalty, that is 2 J: all prices count twice.
         penalties = Penalties(known, 2 * self.penalty_)
-        points = source.take(penalties.rows)
+        points = PointCosts(source.take(penalties.rows))
         starts = Starts(
             source,
             self.n_clusters,
@@ -118,7 +118,7 @@ class PCKMeans(_CentersBase):
             return lloyd(
                 source,
                 starts.centers(number, random_state),
-                constrained=SoftConstrainedRows(penalties, PointCosts(points), random_state),
+                constrained=SoftConstrainedRows(penalties, points, random_state),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 unit=0.5,
@@ -144,12 +144,13 @@ def _warn_of_twins(starts: Starts, known: Constraints) -> None:
         )
 
 
-class SoftConstrainedRows(ConstrainedRows):
+class SoftConstrainedRows(PricedRows):
     """Rows under constraints, labeled by iterated conditional modes.
 
     They start from the nearest centers, as the centers have moved, and from their last labels only
     if that ends no better: from there alone linked rows would hardly ever follow the centers. The
-    better of both is never worse than the labels before.
+    better of both is never worse than the labels before. Rows that no violated constraint reaches
+    stay with the nearest centers, and need no costs.
 
     Parameters
     ----------
@@ -169,18 +170,55 @@ class SoftConstrainedRows(ConstrainedRows):
         self._points = points
         self._random_state = random_state
         self._labels: IntArray | None = None
+        self._cost: Array | None = None
 
-    def assign(self, centers: Array) -> tuple[IntArray, float]:
-        """Return the labels of the rows and their penalty."""
-        cost, nearest = self._points.at(centers)
-        objective = self._penalties.objective
+    def leave(self, centers: Array, nearest: Array) -> tuple[Array, float, tuple[Array, ...]]:
+        """Return the labels of the rows, their penalty, and what the labels add to the sums."""
         labels = self._penalties.start(nearest, len(centers))
-        self._penalties.improve(cost, nearest, labels, self._random_state)
-        if self._labels is None or objective(cost, labels) < objective(cost, self._labels):
-            self._labels = labels
-        elif not np.array_equal(labels, self._labels):
-            self._penalties.improve(cost, nearest, self._labels, self._random_state)
-        return self._labels[: len(self.rows)].copy(), self._penalties.value(self._labels)
+        contested = self._penalties.contested(labels)
+        if contested.any():
+            labels = self._settle(centers, labels, contested)
+        self._labels, own = labels, labels[: len(self.rows)]
+        left = np.flatnonzero(own != nearest)
+        corrections = self._points.moved(centers, left, nearest[left], own[left])
+        return own, self._penalties.value(labels), corrections
+
+    def _settle(self, centers: Array, start: Array, contested: Array) -> Array:
+        """Return labels of a local optimum; only contested nodes may leave where they start."""
+        nodes = np.flatnonzero(contested[: len(self.rows)])
+        cost, nearest = self._costs(centers, nodes)
+
+        def improve(labels: Array) -> None:
+            self._penalties.improve(cost, nearest, labels, self._random_state, nodes)
+
+        def objective(labels: Array) -> float:
+            own = cost[nodes, labels[nodes]].sum(dtype=np.float64)
+            return float(own) + self._penalties.value(labels)
+
+        last = self._labels
+        labels = start.copy()
+        improve(labels)
+        if last is None:
+            return labels
+        # Outside, nothing is violated at the nearest centers: the labels there are no worse.
+        again = np.where(contested, last, start)
+        if objective(labels) < objective(again):
+            return labels
+        if not np.array_equal(labels, again):
+            improve(again)
+        return again
+
+    def _costs(self, centers: Array, nodes: IntArray) -> tuple[Array, IntArray]:
+        """Return costs and cheapest centers, which only these rows of the tables have."""
+        n = len(self.rows)
+        if len(nodes) == n:
+            return self._points.at(centers)
+        cost, cheapest = self._points.at(centers, nodes)
+        if self._cost is None:
+            self._cost = np.empty((n, len(centers)), dtype=cost.dtype)
+        nearest = np.empty(n, dtype=np.int64)
+        self._cost[nodes], nearest[nodes] = cost, cheapest
+        return self._cost, nearest
 
     def farthest(self, centers: Array, n: int) -> Array:
         """Return at most ``n`` rows for clusters that are empty."""

@@ -257,15 +257,44 @@ class Penalties:
         self._follow_labels(labels, n_clusters)
         return labels
 
+    def contested(self, labels: Array) -> Array:
+        """Tell which nodes are linked, if only through others, to a violated statement.
+
+        The energy is a sum over the connected parts of the graph. Where every row of a part is in
+        its cheapest cluster and nothing is violated, no other labels of it cost less.
+        """
+        not_together, not_apart = self.violated(labels)
+        violated = np.concatenate([self.must_link[not_together], self.cannot_link[not_apart]])
+        if self.anchored:  # no two classes are the same cluster: all parts depend on each other
+            return np.full(self.n_nodes, len(violated) > 0 or self.anchor_total(labels) > 0)
+        is_contested = np.zeros(len(self.rows), dtype=bool)
+        is_contested[self._part[violated]] = True
+        return is_contested[self._part]
+
+    @cached_property
+    def _part(self) -> IntArray:
+        """Number of the connected part of every node, by links of both kinds."""
+        graph = (np.ones(len(self._neighbors)), self._neighbors, self._starts)
+        shape = (self.n_nodes, self.n_nodes)
+        return sparse.csgraph.connected_components(sparse.csr_array(graph, shape=shape))[1]
+
     def improve(
-        self, cost: Array, nearest: Array, labels: Array, rng: np.random.RandomState
+        self,
+        cost: Array,
+        nearest: Array,
+        labels: Array,
+        rng: np.random.RandomState,
+        nodes: Array | None = None,
     ) -> None:
         """Lower ``Σ_i cost[i, l_i] + P(l)`` from the given labels, in place, to a local optimum.
 
-        ``nearest`` is the cheapest cluster of every row: ``cost.argmin(axis=1)``.
+        ``nearest`` is the cheapest cluster of every row: ``cost.argmin(axis=1)``. Only ``nodes``
+        move, and only their costs are read: see :meth:`contested`. All rows by default.
         """
         n_rows, links = len(self.rows), self._graph[:2]
-        nodes, blocks = np.arange(n_rows), np.flatnonzero(self._is_movable)
+        if nodes is None:
+            nodes = np.arange(n_rows)
+        blocks = self._blocks_of(nodes)
         members = self._block, self._members, self._member_starts
         checked: Array | None = None  # the labels that all blocks were last content with
         self._move_anchors(cost, labels)
@@ -273,8 +302,7 @@ class Penalties:
             conditional_modes(cost, nearest, self._graph, labels, nodes, rng)
             if checked is not None:
                 restless = restless_nodes(*links, checked, labels, n_rows)
-                blocks = np.unique(self._block[restless])
-                blocks = blocks[self._is_movable[blocks]]
+                blocks = self._blocks_of(restless)
             checked = labels.copy()
             block_sweep(cost, nearest, *self._graph, labels, *members, rng.permutation(blocks))
             self._follow_labels(labels, cost.shape[1])
@@ -282,6 +310,12 @@ class Penalties:
             nodes = restless_nodes(*links, checked, labels, n_rows)
             if len(nodes) == 0:
                 break
+
+    def _blocks_of(self, nodes: Array) -> IntArray:
+        """Blocks of at least two rows that any of these rows is in, ascending."""
+        here = np.zeros(len(self._is_movable), dtype=bool)
+        here[self._block[nodes]] = True
+        return np.flatnonzero(here & self._is_movable)
 
     def _follow_labels(self, labels: Array, n_clusters: int) -> None:
         """Put every anchor where most of its rows are: the optimum for these labels.
