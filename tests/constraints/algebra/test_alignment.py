@@ -76,15 +76,15 @@ def test_aligned_constraints_state_the_same_about_the_same_ids(kind):
 @pytest.mark.parametrize(
     "estimator",
     [
-        PCKMeans(3, random_state=0),
-        cluster.MPCKMeans(3, random_state=0),
+        PCKMeans(3, n_init=1, random_state=0),
+        cluster.MPCKMeans(3, n_init=1, random_state=0),
         cluster.ConstrainedAgglomeration(3),
-        cluster.SizeConstrainedKMeans(3, random_state=0),
+        cluster.SizeConstrainedKMeans(3, n_init=1, random_state=0),
         mixture.ChunkletMixture(3, random_state=0),
         RCA(),
         ConstraintScore(1),
-        ActiveClusterer(PCKMeans(3, random_state=0), budget=0),
-        ConstraintSearchCV(PCKMeans(random_state=0), {"n_clusters": [3]}, random_state=0),
+        ActiveClusterer(PCKMeans(3, n_init=1, random_state=0), budget=0),
+        ConstraintSearchCV(PCKMeans(n_init=1, random_state=0), {"n_clusters": [3]}, random_state=0),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
