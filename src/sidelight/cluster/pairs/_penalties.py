@@ -304,7 +304,10 @@ class Penalties:
                 restless = restless_nodes(*links, checked, labels, n_rows)
                 blocks = self._blocks_of(restless)
             checked = labels.copy()
-            block_sweep(cost, nearest, *self._graph, labels, *members, rng.permutation(blocks))
+            order = rng.permutation(blocks)
+            n_moves = block_sweep(cost, nearest, *self._graph, labels, *members, order)
+            if n_moves == 0 and not self.anchored:
+                break
             self._follow_labels(labels, cost.shape[1])
             self._move_anchors(cost, labels)
             nodes = restless_nodes(*links, checked, labels, n_rows)
