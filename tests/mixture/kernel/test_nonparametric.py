@@ -245,7 +245,7 @@ def test_components_without_rows_are_told(
         return [ProfileFit(starts[:, 0], labels, np.array([-1.0]), True, False)]
 
     monkeypatch.setattr(_nonparametric, "fit_profiles", one_for_all)
-    with pytest.warns(ConvergenceWarning, match="Only 1 of n_components=2 components have rows"):
+    with pytest.warns(ConvergenceWarning, match="Only 1 of 2 components have rows"):
         model = fitted(cloud)
     assert model.weights_.tolist() == [1.0, 0.0]
     assert np.isfinite(model.predict_proba(cloud)).all()

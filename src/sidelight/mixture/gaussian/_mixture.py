@@ -10,7 +10,7 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
-    NonNegative,
+    FiniteNonNegative,
     Whole,
     estimator,
 )
@@ -86,7 +86,7 @@ default="full"
         k-subspaces type (also the same variance along all factors).
     n_factors : int >= 0, default=1
         Number of factors of low-rank covariances, below the number of features.
-    measurement_noise : float >= 0, default=0.0
+    measurement_noise : float >= 0, finite, default=0.0
         Standard deviation of each measurement: rows are small Gaussians of this width and their
         expected likelihood is maximized, a bounded problem with an exact ascent. Not with missing
         values.
@@ -128,7 +128,7 @@ default="full"
     _: KW_ONLY
     covariance_type: AnyCovarianceType = "full"  # type: ignore[assignment]  # more than the base
     n_factors: Whole = 1
-    measurement_noise: NonNegative = 0.0
+    measurement_noise: FiniteNonNegative = 0.0
 
     _own_tags = own_tags(
         summary="Gaussian mixture by EM, with partial labels and missing values",

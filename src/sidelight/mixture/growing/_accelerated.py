@@ -232,12 +232,12 @@ class AcceleratedMixture(GaussianEMBase):
         found = result.components
         if found.n_components < k:
             self._warn(
-                f"Greedy EM found only {found.n_components} of n_components={k} components on the "
+                f"Greedy EM found only {found.n_components} of {k} components on the "
                 "first cells; allow more init_cells, or start by k-means."
             )
         if len(result.leaves) < k:
             self._warn(
-                f"There are only {len(result.leaves)} cells for n_components={k} components, so "
+                f"There are only {len(result.leaves)} cells for {k} components, so "
                 "that some are the same; ask for fewer, or allow more cells if rows differ."
             )
         elif (same := _alike(found)) is not None:
