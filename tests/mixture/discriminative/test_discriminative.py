@@ -21,7 +21,8 @@ from sidelight.cluster import PCKMeans
 from sidelight.datasets import make_four_gaussians
 from sidelight.evaluation import adjusted_rand_index, clustering_accuracy
 from sidelight.mixture import DiscriminativeMixture, ProjectedDiscriminativeMixture
-from sidelight.mixture.discriminative._descent import schedule
+from sidelight.mixture.discriminative import _base
+from sidelight.mixture.discriminative._descent import descend_in_stages, schedule
 from sidelight.mixture.discriminative._penalty_search import (
     choose_penalty,
     penalties,
@@ -465,6 +466,34 @@ def test_degenerate_rows(cls: Any) -> None:
     assert clustering_accuracy(np.repeat([0, 1], 20), model.labels_) == 1.0
     constant = cls(2, n_init=2, random_state=0, reg_covar=0.0).fit(np.ones((10, 2)))
     assert np.isfinite(constant.means_).all()
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_start_is_run_once_however_often_it_is_drawn(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    pairs = Constraints(n_samples=12, must_link=[(0, 1)]) if known else None
+    descents = []
+    monkeypatch.setattr(
+        _base, "descend_in_stages", lambda *a, **k: descents.append(1) or descend_in_stages(*a, **k)
+    )
+
+    def fit(n_components: int, n_init: int) -> tuple[DiscriminativeMixture, int]:
+        descents.clear()
+        model = DiscriminativeMixture(n_components, n_init=n_init, max_iter=15, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(X, constraints=pairs), len(descents)
+
+    # As many components as rows: all rows are the only start that there is. With pairs, the fit
+    # without them is one more descent, and from its end there is another.
+    many, n_descents = fit(12, 5)
+    once, _ = fit(12, 1)
+    assert n_descents == (3 if known else 1)
+    np.testing.assert_array_equal(many.means_, once.means_)
+    # Of two components there are many starts.
+    assert fit(2, 5)[1] == (11 if known else 5)
 
 
 def test_coincident_components_are_told() -> None:

@@ -230,31 +230,39 @@ class _DiscriminativeBase(GaussianBase):
             return float(self.penalty)
         return automatic_penalty(known.n_samples, statements(known, self.n_components).weight)
 
+    def _different_starts(self, objective: Objective, seeds: Array) -> list[Array]:
+        """Parameters to start from, each once: few rows give many components the same again."""
+        starts: list[Array] = []
+        for seed in seeds if self._is_start_random() else seeds[:1]:
+            theta = self._first(objective.rows, objective.model, np.random.RandomState(seed))
+            if not any(np.array_equal(theta, other) for other in starts):
+                starts.append(theta)
+        return starts
+
     def _search(self, objective: Objective, seeds: Array, before: Search | None) -> Search:
         """Descend from every start, and from another fit when there is one; keep the best."""
         # Without a loss, its sharpness makes no difference.
         paid = objective.penalty > 0 and len(objective.rows.known) > 0
         sharpness = self.sharpness if paid else self.sharpness[-1:]
         stages = schedule(sharpness, self.inverse_temperature, self.tol)
-        starts = list(seeds if self._is_start_random() else seeds[:1])
-        seeds_of_runs = starts + starts[:1] * (before is not None)
-        if paid and self._is_start_random():
-            seeds_of_runs += starts[:1]
+        starts = self._different_starts(objective, seeds)
+        n_starts = len(starts) + (before is not None)
+        with_free = paid and self._is_start_random()
 
-        def first_and_stages(number: int, rng: np.random.RandomState) -> tuple[Array, list[Stage]]:
+        def first_and_stages(number: int) -> tuple[Array, list[Stage]]:
             if number < len(starts):
-                return self._first(objective.rows, objective.model, rng), stages
-            if number == len(starts) and before is not None:
+                return starts[number], stages
+            if number < n_starts and before is not None:
                 return before.theta, stages
             # Smooth losses may lead all starts away from where the rows are, to one poor end: so
             # the fit without constraints is a start, too, and goes to the sharp loss at once.
             free = self._search(replace(objective, penalty=0.0), seeds, None)
             return free.theta, stages[-1:]
 
-        def run(number: int, rng: np.random.RandomState) -> Descent:
+        def run(number: int, _: np.random.RandomState) -> Descent:
             return descend_in_stages(
                 objective,
-                *first_and_stages(number, rng),
+                *first_and_stages(number),
                 solver=self.solver,
                 max_iter=self.max_iter,
                 repair=recover_lost,
@@ -264,7 +272,7 @@ class _DiscriminativeBase(GaussianBase):
 
         ends = run_restarts(
             run,
-            seeds_of_runs,
+            range(n_starts + with_free),
             objective.rows.source,
             description=type(self).__name__,
             verbose=self.verbose,
