@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import gzip
+import itertools
 import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, Protocol
 
@@ -100,10 +102,11 @@ def column_names(path: Path) -> list[str]:
     return read_parquet(path).names if kind == "parquet" else read_npy(path).names
 
 
-#: Tables of so many columns are wide: their columns are taken for numbers at first.
+#: Tables of so many columns are wide: what these hold is not guessed from whole blocks.
 WIDE = 1000
 #: Wide tables are read so many lines at a time, if a field takes so many bytes.
 BLOCK_LINES, FIELD_BYTES = 64, 10
+MAX_BLOCK = 1 << 30  # Arrow counts the bytes of a block in 32 bits
 
 # --- CSV and Parquet, through Arrow -------------------------------------------------------------
 
@@ -119,7 +122,7 @@ class ArrowRaw:
     as_written: frozenset[str] = frozenset()
     """Columns of which numbers were left as text, since they may be ids such as 007."""
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """Names of the columns."""
         return list(self.table.column_names)
@@ -238,30 +241,53 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _read_wide(path: Path, parse: Any, header: list[str], kept: set[str]) -> pa.Table | None:
-    """A table of very many columns of numbers, or None if it is another.
+    """A table of very many columns, or None if it has fewer.
 
-    Arrow takes longer to guess what a column holds than to read a few rows of it, and cuts the
-    file into blocks of a line or two.
+    Arrow takes far longer to guess what a column holds than to read a few rows of it: so the first
+    value that is there tells. Columns in which other values follow are read as text at first.
     """
-    import pyarrow as pa
-
     if len(header) < WIDE:
         return None
-    types = {name: pa.string() if name in kept else pa.float64() for name in header}
-    try:
-        return _read_as(path, parse, types, block_size=BLOCK_LINES * len(header) * FIELD_BYTES)
-    except pa.ArrowInvalid:
-        return None
+    return _read_as(path, parse, _types_of_first_values(path, parse, header, kept))
 
 
-def _read_as(
-    path: Path, parse: Any, types: dict[str, Any], block_size: int | None = None
-) -> pa.Table:
+def _types_of_first_values(
+    path: Path, parse: Any, header: list[str], kept: set[str]
+) -> dict[str, Any]:
+    """What the columns hold, by the first of their values that is not missing."""
+    import pyarrow as pa
     import pyarrow.csv as pacsv
 
+    options = pacsv.ConvertOptions()
+    missing = set(options.null_values)
+    words = {*options.true_values, *options.false_values} - {"0", "1"}
+    types = {name: pa.string() if name in kept else pa.float64() for name in header}
+    unseen = [place for place, name in enumerate(header) if name not in kept]
+    with open_text(path) as file:
+        records = csv_records(text_lines(file, path), path, parse.delimiter)
+        for _, values in itertools.islice(records, 1, BLOCK_LINES):
+            seen = {place: values[place] for place in unseen if place < len(values)}
+            for place, value in seen.items():
+                if value in words:
+                    types[header[place]] = pa.bool_()
+                elif value not in missing and not is_number(value):
+                    types[header[place]] = pa.string()
+            unseen = [place for place in unseen if seen.get(place, "") in missing]
+            if not unseen:
+                break
+    return types
+
+
+def _read_as(path: Path, parse: Any, types: dict[str, Any]) -> pa.Table:
+    import pyarrow.csv as pacsv
+
+    block = None
+    if len(types) >= WIDE:  # a line, also that of the names, must fit into a block
+        names = 5 * sum(map(len, types))  # a character has four bytes at most
+        block = min(MAX_BLOCK, max(BLOCK_LINES * FIELD_BYTES * len(types), names))
     return pacsv.read_csv(
         path,
-        read_options=pacsv.ReadOptions(block_size=block_size),
+        read_options=pacsv.ReadOptions(block_size=block),
         parse_options=parse,
         convert_options=pacsv.ConvertOptions(column_types=types),
     )
@@ -292,8 +318,11 @@ def _numbers_or_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = pc.utf8_trim_whitespace(column)
-    missing = pc.is_in(text, value_set=pa.array(UNKNOWN_LABELS))
+    try:
+        return column.cast(pa.float64())  # most columns, and much the fastest
+    except pa.ArrowInvalid:
+        text = pc.utf8_trim_whitespace(column)
+        missing = pc.is_in(text, value_set=pa.array(UNKNOWN_LABELS))
     try:
         return pc.if_else(missing, None, text).cast(pa.float64())
     except pa.ArrowInvalid:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from sidelight._words import worded
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import all_different, is_text, number_column, repeated_ids
+from sidelight.io._columns import all_different, is_text, number_column, quoted, repeated_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,10 +46,14 @@ THINGS = (
     "record|row|sample|session|student|subject|transaction|user"
 )
 THING_ID = re.compile(f"(?:{THINGS})s?(?:id|nr|no)")
+#: What every name has in it that says so.
+HINT = re.compile("|".join(sorted({*ID_WORDS, *COUNTER_NAMES})))
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 #: Whole numbers beyond this are not all there among floating-point numbers.
 EXACT = 2**53
+#: So many columns of each kind are told of one by one.
+MOST_NOTES = 5
 #: So many values tell most columns of measurements from ids.
 HEAD = 64
 
@@ -59,6 +63,8 @@ Named = Callable[[], Iterable[str]]
 def sounds_like_ids(name: str) -> bool:
     """Whether the name of a column says that it names rows."""
     plain = name.strip().lower()
+    if HINT.search(plain) is None:  # most names: a table may have very many
+        return False
     if plain in COUNTER_NAMES or THING_ID.fullmatch(plain):
         return True
     words = [word.lower() for word in WORD.findall(name)]
@@ -103,24 +109,35 @@ def find_id_column(
 def notes_on_features(raw: Raw, features: Sequence[str], X: Any) -> list[str]:
     """Tell of features that look as if they only named or counted the rows."""
     counters = _counters(raw, features, X)
-    notes = []
-    for name in features:
-        if raw.has_names and sounds_like_ids(name):
-            notes.append(
-                f"The column {name!r} is used as a feature"
-                + (
-                    f"; if it only names the rows: --id-column {name}, or --drop {name}."
-                    if _names_each_row(raw.column(name))
-                    else f", since {_why_no_ids(raw.column(name))}; if it is none: --drop {name}."
-                )
-            )
-        elif name in counters:
-            low, high = counters[name]
-            notes.append(
-                f"The column {name!r} numbers the rows ({low} to {high}) and is used as a feature; "
-                f"if it only names them: --id-column {name}, or --drop {name}."
-            )
+    named = [name for name in features if raw.has_names and sounds_like_ids(name)]
+    told = set(named)
+    counting = [name for name in counters if name not in told]
+    notes = [_note_on_name(raw, name) for name in named[:MOST_NOTES]]
+    for name in counting[:MOST_NOTES]:
+        low, high = counters[name]
+        notes.append(
+            f"The column {name!r} numbers the rows ({low} to {high}) and is used as a feature; "
+            f"if it only names them: --id-column {name}, or --drop {name}."
+        )
+    others = [*named[MOST_NOTES:], *counting[MOST_NOTES:]]
+    if others:
+        notes.append(note_on_others(others))
     return notes
+
+
+def note_on_others(names: Sequence[str]) -> str:
+    """Tell of more such features than can be told of one by one."""
+    many = f"{len(names):,} more columns look" if len(names) > 1 else "1 more column looks"
+    return f"{many} like names or numbers of the rows, used as features: {quoted(names, limit=3)}."
+
+
+def _note_on_name(raw: Raw, name: str) -> str:
+    """Tell of a feature whose name says that it names the rows."""
+    if _names_each_row(raw.column(name)):
+        hint = f"; if it only names the rows: --id-column {name}, or --drop {name}."
+    else:
+        hint = f", since {_why_no_ids(raw.column(name))}; if it is none: --drop {name}."
+    return f"The column {name!r} is used as a feature{hint}"
 
 
 def _why_no_ids(column: pa.ChunkedArray) -> str:
@@ -139,12 +156,10 @@ def _counters(raw: Raw, features: Sequence[str], X: Any) -> dict[str, tuple[int,
     values = X if len(looked_at) == len(features) else X[:, :1]
     low, high = values.min(axis=0), values.max(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.flatnonzero(high - low == len(X) - 1)
-    return {
-        looked_at[place]: (int(low[place]), int(high[place]))
-        for place in found.tolist()
-        if _different_whole(values[:, place]) is not None
-    }
+        found = np.flatnonzero((high - low == len(X) - 1) & (np.abs(high) < EXACT))
+    ranks = np.sort(values[:, found], axis=0) - low[found]
+    found = found[np.all(ranks == np.arange(len(X))[:, None], axis=0) & (low[found] % 1 == 0)]
+    return {looked_at[place]: (int(low[place]), int(high[place])) for place in found.tolist()}
 
 
 def _by_constraints(

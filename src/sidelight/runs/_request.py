@@ -31,7 +31,7 @@ from sidelight.constraints.algebra._plain import plain, text_of
 from sidelight.constraints.exchange._files import rows_named_in
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_pairs, read_table
-from sidelight.io._id_column import sounds_like_ids
+from sidelight.io._id_column import MOST_NOTES, note_on_others, sounds_like_ids
 from sidelight.io._pairs import rows_named_in_pairs
 from sidelight.runs._run import Prepared, Run
 from sidelight.tags import KINDS
@@ -278,11 +278,13 @@ def _in_memory(X: Any) -> Table:
     names = getattr(X, "columns", None)
     if names is None:
         names = [f"x{feature}" for feature in range(rows.shape[1])]
+    named = [name for name in map(str, names) if sounds_like_ids(name)]
     notes = [
         f"The column {name!r} is used as a feature; if it only names the rows, make it the index."
-        for name in map(str, names)
-        if sounds_like_ids(name)
+        for name in named[:MOST_NOTES]
     ]
+    if len(named) > MOST_NOTES:
+        notes.append(note_on_others(named[MOST_NOTES:]))
     return Table(rows, own_ids(X), tuple(map(str, names)), IN_MEMORY, notes=tuple(notes))
 
 
