@@ -306,7 +306,7 @@ def _fits(value: Any, hint: Any) -> bool:
             return False
         return not math.isnan(value) and (interval is None or float(value) in interval)
     if kind == NamesLike:
-        return _is_array(value, "biufUO")
+        return _is_array(value, "biufU")
     if origin in (np.ndarray, list):
         return _is_array(value, "biuf")
     if origin is Callable:

@@ -393,7 +393,7 @@ def test_rotations_change_nothing(d: int) -> None:
         ({"search": "slow"}, "search must be"),
         ({"candidates": "some"}, "candidates must be"),
         ({"candidates": [[1.0]]}, "2 features each"),
-        ({"candidates": [[1.0, np.nan]]}, "finite points"),
+        ({"candidates": [[1.0, np.nan]]}, "without NaN"),
         ({"n_candidates": 4}, "kd-tree"),
         ({"candidates": "kd-tree", "n_candidates": 0}, "of at least 1"),
         ({"n_trials": 0}, "n_trials"),

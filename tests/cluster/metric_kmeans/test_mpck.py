@@ -17,8 +17,8 @@ from sidelight import Constraints, engine
 from sidelight._fit.moments import moments
 from sidelight.cluster import KMeans, MPCKMeans, PCKMeans
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem, best_metric, objectives
-from sidelight.cluster.metric_kmeans._metric_starts import scatter_within
 from sidelight.cluster.metric_kmeans._metrics import Metrics, farthest_pair, squared_to_centers
+from sidelight.cluster.metric_kmeans._mpck import scatter_within
 from sidelight.cluster.pairs._penalties import Penalties, alternate_labels
 from sidelight.evaluation import adjusted_rand_index
 

@@ -20,7 +20,7 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import EMResult, Parameters, log_joint_blocks, most_probable
-from sidelight.mixture.constrained._stake import LEAST, stake_of_a_row
+from sidelight.mixture.constrained._penalized import LEAST, stake_of_a_row
 from sidelight.mixture.constrained._tempered import temper_em
 from sidelight.mixture.field._rows import ConstrainedRows, coupled_rows
 from sidelight.mixture.gaussian._components import GaussianEMBase

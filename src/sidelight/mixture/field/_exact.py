@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.assignment._graph import Graph, connected_parts
+from sidelight.assignment._graph import Graph, connected_parts, make_graph
+from sidelight.exceptions import SidelightError
 
 # Larger cores (every node has three neighbors or more) are not ordered: they are far too wide.
 _LARGEST_CORE = 2048
@@ -438,3 +439,55 @@ def _edge_numbers(graph: Graph, one: IntArray, other: IntArray) -> IntArray:
         return np.full(len(wanted), -1, np.int64)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[at] == wanted, at, -1)
+
+
+@dataclass(frozen=True)
+class Links:
+    """The edges of a field, each pair of nodes once, with couplings and lengths."""
+
+    n_nodes: int
+    edges: IntArray
+    coupling: FloatArray
+    length: FloatArray
+
+    def region(self, nodes: IntArray, edges: IntArray) -> Region:
+        """Some nodes (ascending) and some edges among them (ascending)."""
+        position = np.full(self.n_nodes, -1, np.int64)
+        position[nodes] = np.arange(len(nodes))
+        graph = make_graph(len(nodes), position[self.edges[edges]])
+        part = connected_parts(len(nodes), graph.edges)[1]
+        return Region(graph, self.coupling[edges], part, nodes, edges)
+
+
+def canonical_links(
+    n_nodes: int, edges: IntArray, coupling: FloatArray, length: FloatArray | None
+) -> tuple[Links, IntArray, float]:
+    """Each pair of nodes once; where every edge went (-1: a node with itself); and a constant.
+
+    Couplings of repeated pairs add up. A node always agrees with itself: such couplings are the
+    constant.
+    """
+    if len(coupling) != len(edges):
+        raise SidelightError(f"{len(edges)} edges need as many couplings, got {len(coupling)}.")
+    if np.isnan(coupling).any() or np.isposinf(coupling).any():
+        raise SidelightError(
+            "Couplings must be numbers or -inf; contract the ends of a hard must-link instead."
+        )
+    low, high = np.minimum(edges[:, 0], edges[:, 1]), np.maximum(edges[:, 0], edges[:, 1])
+    if len(edges) and (low.min() < 0 or high.max() >= n_nodes):
+        raise SidelightError(f"Edges must name nodes 0 to {n_nodes - 1}.")
+    loop = low == high
+    if np.isneginf(coupling[loop]).any():
+        raise SidelightError("A node cannot be apart from itself.")
+    keys, number = np.unique(low[~loop] * n_nodes + high[~loop], return_inverse=True)
+    total = np.zeros(len(keys))
+    np.add.at(total, number, coupling[~loop])
+    if length is None:
+        lengths = -np.abs(total)
+    else:
+        lengths = np.full(len(keys), np.inf)
+        np.minimum.at(lengths, number, length[~loop])
+    pairs = np.column_stack(np.divmod(keys, max(n_nodes, 1))).astype(np.int64)
+    where = np.full(len(edges), -1, np.int64)
+    where[~loop] = number
+    return Links(n_nodes, pairs, total, lengths), where, float(coupling[loop].sum())

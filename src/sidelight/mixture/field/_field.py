@@ -7,30 +7,52 @@ the prior of all parts (:class:`PriorModel`).
 from __future__ import annotations
 
 import copy
+import dataclasses
+import warnings
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from sidelight._fit.simplex import descend, normalized
 from sidelight._typing import FloatArray, IntArray
+from sidelight.assignment._coloring import check_coloring, infeasible
 from sidelight.assignment._graph import connected_parts
-from sidelight.exceptions import InfeasibleConstraints, SidelightError
+from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
+from sidelight.mixture.field._approximate import (
+    GibbsChains,
+    MeanField,
+    SpanningForest,
+    spanning_forest,
+)
 from sidelight.mixture.field._exact import (
+    Cliques,
     Inference,
+    Links,
+    Region,
+    canonical_links,
+    eliminate,
+    fewer_sets,
+    two_labelings,
     wide_parts,
 )
-from sidelight.mixture.field._plan import (
-    SMALL_TABLE,
-    Choice,
-    canonical_links,
-    check_feasible,
-    exact_edges,
-    make_plan,
-)
-from sidelight.mixture.field._prior import PriorModel
 
 INFERENCE = ("auto", "exact", "forest", "gibbs", "mean-field")
+
+# Tables of so few entries are cheap beside sweeps: such parts are one block of Gibbs sampling, and
+# the prior sums over them whatever the posterior does.
+_SMALL_TABLE = 1e4
+
+# So few nodes cost nothing: there is no need to stop early.
+_FEW_NODES = 1000
+
+# Normalizers of the prior that are remembered: an m-step ends with the one that an e-step needs.
+_REMEMBERED = 64
+
+# A mixing weight never falls below this, so that its logarithm is a number.
+_LEAST_WEIGHT = 1e-300
 
 
 class ConstraintField:
@@ -292,7 +314,7 @@ class ConstraintField:
     def _wide_edges(self, inference: Inference, k: int) -> IntArray:
         """Edges of an approximation that small tables cannot sum over either."""
         region = self._links.region(np.sort(inference.nodes), np.sort(inference.edges))
-        budget = min(SMALL_TABLE, self._choice.budget)
+        budget = min(_SMALL_TABLE, self._choice.budget)
         wide = np.isin(region.part, wide_parts(region, k, budget))
         return region.edges[wide[region.graph.edges[:, 0]]]
 
@@ -304,3 +326,241 @@ def _check(logphi: npt.ArrayLike, n_nodes: int) -> FloatArray:
             f"logphi must have shape ({n_nodes}, number of components), got {values.shape}."
         )
     return values
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How the parts of a field are to be solved."""
+
+    inference: str
+    budget: float
+    n_sweeps: int
+    random_state: np.random.RandomState
+
+
+def check_feasible(links: Links, k: int) -> None:
+    """Raise where hard edges need more than ``k`` labels."""
+    result = check_coloring(links.n_nodes, links.edges[np.isneginf(links.coupling)], k)
+    if result.answer == "no":
+        raise infeasible(result)
+
+
+def make_plan(links: Links, k: int, choice: Choice) -> list[Inference]:
+    """Choose a method for every connected part; together they answer for every node once."""
+    n_parts, part = connected_parts(links.n_nodes, links.edges)
+    part_of_edge = part[links.edges[:, 0]]
+    size = np.bincount(part, minlength=n_parts)
+    n_edges = np.bincount(part_of_edge, minlength=n_parts)
+    all_hard = np.ones(n_parts, dtype=bool)
+    all_hard[part_of_edge[np.isfinite(links.coupling)]] = False
+
+    def take(some: npt.NDArray[np.bool_]) -> Region:
+        return links.region(np.flatnonzero(some[part]), np.flatnonzero(some[part_of_edge]))
+
+    none = np.zeros(n_parts, dtype=bool)
+    two, clique, approximate = none, none, none
+    budget = min(_SMALL_TABLE, choice.budget) if choice.inference == "gibbs" else choice.budget
+    if choice.inference == "forest":
+        approximate = n_edges >= size
+    elif choice.inference == "mean-field":
+        approximate = n_edges > 0
+    elif k == 2:
+        two = all_hard & (n_edges >= size)
+    else:
+        is_clique = all_hard & (2 * n_edges == size * (size - 1))
+        clique = is_clique & fewer_sets(size, k, budget)
+    rest = take(~(two | clique | approximate))
+    plan, wide = eliminate(rest, k, budget)
+    if two.any():
+        plan.append(two_labelings(take(two)))
+    if clique.any():
+        plan.append(Cliques(take(clique)))
+    if approximate.any():
+        plan.append(_approximate(take(approximate), links, k, choice.inference, choice))
+    return plan + _approximate_wide_parts(links, rest, wide, k, choice)
+
+
+def _approximate_wide_parts(
+    links: Links, region: Region, wide: IntArray, k: int, choice: Choice
+) -> list[Inference]:
+    """Approximate the parts that exact inference cannot handle, or refuse to."""
+    if len(wide) == 0:
+        return []
+    if choice.inference == "gibbs":
+        is_wide = np.isin(region.part, wide)
+        edges = region.edges[is_wide[region.graph.edges[:, 0]]]
+        part = links.region(region.nodes[is_wide], edges)
+        return [_approximate(part, links, k, "gibbs", choice)]
+    sizes = np.bincount(region.part)[wide]
+    trouble = (
+        f"{len(wide)} connected part(s) of the constraints, the largest of {sizes.max():,} rows or "
+        f"must-link components, cannot be summed over exactly with {k} components: a table would "
+        f"have more than {choice.budget:,.0f} entries"
+    )
+    if choice.inference == "exact":
+        raise SidelightError(
+            f"{trouble}. Choose inference='mean-field', 'gibbs' or 'forest', or drop constraints."
+        )
+    of_edge = region.part[region.graph.edges[:, 0]]
+    is_hard = np.zeros(int(region.part.max()) + 1, dtype=bool)
+    is_hard[of_edge[np.isneginf(region.coupling)]] = True
+    too_wide = np.zeros_like(is_hard)
+    too_wide[wide] = True
+    plan: list[Inference] = []
+    for chosen, how in ((too_wide & is_hard, "forest"), (too_wide & ~is_hard, "mean-field")):
+        if chosen.any():
+            nodes, edges = region.nodes[chosen[region.part]], region.edges[chosen[of_edge]]
+            plan.append(_approximate(links.region(nodes, edges), links, k, how, choice))
+    used = " and ".join(repr(inference.name) for inference in plan)
+    warnings.warn(
+        f"{trouble}. They were approximated by {used}; choose inference='forest', 'gibbs' "
+        "or 'mean-field' to say how, or drop constraints.",
+        ConstraintWarning,
+        stacklevel=4,
+    )
+    return plan
+
+
+def _approximate(region: Region, links: Links, k: int, inference: str, choice: Choice) -> Inference:
+    if inference == "forest":
+        kept = spanning_forest(region.graph.n_nodes, region.graph.edges, links.length[region.edges])
+        tree = links.region(region.nodes, region.edges[kept])
+        (forest,), _ = eliminate(tree, k, choice.budget)
+        return SpanningForest(region, forest, choice.n_sweeps, choice.random_state)
+    kind = GibbsChains if inference == "gibbs" else MeanField
+    return kind(region, choice.n_sweeps, choice.random_state)
+
+
+def exact_edges(links: Links, plan: list[Inference]) -> npt.NDArray[np.bool_]:
+    """Edges that inference sums over exactly."""
+    exact = np.zeros(len(links.edges), dtype=bool)
+    for inference in plan:
+        if inference.exact:
+            exact[inference.edges] = True
+    return exact
+
+
+class PriorModel:
+    """Prior of the labels under edges that are summed over, and a bound for others.
+
+    Without data, single nodes of one exponent are all alike, and so are pairs: each kind is kept
+    once with its number. Larger parts are kept as they are.
+    """
+
+    def __init__(
+        self,
+        links: Links,
+        summed: npt.NDArray[np.bool_],
+        bounded: npt.NDArray[np.bool_],
+        k: int,
+        exponent: FloatArray,
+        weight: FloatArray,
+        choice: Choice,
+    ) -> None:
+        self.k = k
+        edges, coupling = links.edges[summed], links.coupling[summed]
+        n_parts, part = connected_parts(links.n_nodes, edges)
+        sizes = np.bincount(part, minlength=n_parts)[part]
+        power, rest = bound_by_pairs(links.n_nodes, links.edges[bounded])
+        alone = (sizes == 1) & (rest > 0)
+        single = _kinds(exponent[alone][:, None], (weight * rest)[alone])
+        inside = sizes[edges[:, 0]]
+        of_pair = np.concatenate([edges[inside == 2], links.edges[bounded]])
+        strength = np.concatenate([coupling[inside == 2], power * links.coupling[bounded]])
+        number = np.concatenate([np.ones(int(np.sum(inside == 2))), 1.0 / power])
+        pair = _kinds(_signatures(exponent[of_pair], strength), weight[of_pair[:, 0]] * number)
+        larger = np.flatnonzero(sizes > 2)
+
+        n_single, n_pairs = len(single[1]), len(pair[1])
+        self.exponent = np.concatenate([single[0][:, 0], pair[0][:, :2].ravel(), exponent[larger]])
+        self.number = np.concatenate([single[1], np.repeat(pair[1], 2), weight[larger]])
+        where = np.full(links.n_nodes, -1, np.int64)
+        where[larger] = n_single + 2 * n_pairs + np.arange(len(larger))
+        pairs = n_single + np.arange(2 * n_pairs).reshape(-1, 2)
+        self.edges = np.concatenate([pairs, where[edges[inside > 2]]]).astype(np.int64)
+        all_coupling = np.concatenate([pair[0][:, 2], coupling[inside > 2]])
+        kept = Links(len(self.exponent), self.edges, all_coupling, np.zeros(len(self.edges)))
+        exactly = dataclasses.replace(choice, inference="exact")
+        self._plan: list[Inference] = make_plan(kept, k, exactly)
+        self._remembered: dict[bytes, tuple[FloatArray, float]] = {}
+
+    def counts(self, log_pi: FloatArray) -> tuple[FloatArray, float]:
+        """Return ``E[Σ_i s_i [y_i = l]]`` and ``log Z``."""
+        key = log_pi.tobytes()
+        found = self._remembered.get(key)
+        if found is None:
+            found = self._counts(log_pi)
+            if len(self._remembered) >= _REMEMBERED:  # restarts may be here at the same time
+                self._remembered = {}
+            self._remembered[key] = found
+        return found
+
+    def _counts(self, log_pi: FloatArray) -> tuple[FloatArray, float]:
+        logphi = self.exponent[:, None] * log_pi
+        counts, log_z = np.zeros(self.k), 0.0
+        for inference in self._plan:
+            nodes = inference.nodes
+            q, terms, _ = inference.infer(logphi[nodes])
+            counts += (self.number * self.exponent)[nodes] @ q
+            log_z += float(self.number[nodes] @ terms)
+        return counts, log_z
+
+    def match(
+        self, totals: FloatArray, log_pi: FloatArray, free: float, accuracy: float
+    ) -> FloatArray:
+        """Mixing weights (logarithms) under which the prior expects the totals."""
+        share = np.maximum(totals / totals.sum(), _LEAST_WEIGHT)
+        powers = np.unique(np.append(self.exponent, 1.0) if free > 0 else self.exponent)
+        if len(self.edges) == 0 and len(powers) <= 1:
+            # Independent draws, all of one exponent: pi^s is the share.
+            return normalized(np.log(share) / (powers[0] if len(powers) else 1.0))
+        n = totals.sum()
+
+        def loss(eta: FloatArray) -> tuple[float, FloatArray]:
+            counts, log_z = self.counts(eta)
+            pi = np.exp(eta)
+            slope = counts + free * pi - totals
+            # The weights are normalized on the way: only what keeps their sum matters.
+            return (log_z - totals @ eta) / n, (slope - pi * slope.sum()) / n
+
+        # Counts of independent draws vary by Σ s² where there are Σ s of them.
+        drawn = self.number * self.exponent
+        spread = (drawn @ self.exponent + free) / max(drawn.sum() + free, _LEAST_WEIGHT)
+        exactly = len(self.exponent) <= _FEW_NODES
+        found = descend(
+            loss, normalized(log_pi), 1.0 / (spread * share), 0.0 if exactly else accuracy
+        )
+        return np.maximum(found, np.log(_LEAST_WEIGHT))
+
+
+def bound_by_pairs(n_nodes: int, edges: IntArray) -> tuple[FloatArray, FloatArray]:
+    r"""Powers ``c`` of the edges for which ``log Z`` is at most that of independent pairs.
+
+    .. math::
+
+        \log Z \le \sum_{(i, j)} \frac{1}{c_{ij}} \log Z_{ij}(c_{ij} \rho_{ij})
+            + \sum_i r_i \log Z_i , \qquad r_i = 1 - \sum_j \frac{1}{c_{ij}} \ge 0 ,
+
+    Hölder's inequality for functions of overlapping sets of independent variables (Finner 1992),
+    here with ``c`` the larger degree of the two ends. Also returns ``r``.
+    """
+    degree = np.bincount(edges.ravel(), minlength=n_nodes)
+    power = degree[edges].max(axis=1).astype(np.float64)
+    shares = np.bincount(edges.ravel(), np.repeat(1.0 / power, 2), minlength=n_nodes)
+    rest: FloatArray = np.asarray(1.0 - shares, dtype=np.float64)
+    rest[rest < 1e-12] = 0.0
+    return power, rest
+
+
+def _signatures(exponents: FloatArray, coupling: FloatArray) -> FloatArray:
+    """What a pair looks like without data: its exponents, the smaller first, and its coupling."""
+    return np.column_stack([np.sort(exponents.reshape(-1, 2), axis=1), coupling])
+
+
+def _kinds(rows: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Distinct rows, and the total weight of each."""
+    if len(rows) == 0:
+        return rows, np.empty(0)
+    kinds, which = np.unique(rows, axis=0, return_inverse=True)
+    totals: FloatArray = np.asarray(np.bincount(which.reshape(-1), weight), dtype=np.float64)
+    return kinds, totals
