@@ -156,7 +156,7 @@ class FeedbackClustering(Clusterer):
     True
     >>> known = Constraints(must_link=[(0, 2)], cannot_link=[(0, 1)], n_samples=20)
     >>> model.fit(X, constraints=known).term_weights_.round(1)
-    array([0., 0., 2., 2.])
+    array([0.7, 0.7, 1.4, 1.4])
     >>> bool(model.labels_[0] == model.labels_[2] != model.labels_[1])
     True
     """

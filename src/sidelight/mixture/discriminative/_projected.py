@@ -93,9 +93,14 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
         d = len(rows.mean)
         return TiedModel(self.n_components, d, min(self.n_directions, d), rows.total)
 
+    def _is_start_random(self) -> bool:
+        return self.means_init is None
+
     def _first(self, rows: WhiteRows, model: Any, rng: np.random.RandomState) -> Array:
         means = self._first_means(rows, rng)
         directions = np.linalg.qr(rng.standard_normal((model.n_features, model.rank)))[0]
+        if self.means_init is not None:  # the directions in which these means differ most
+            directions = np.linalg.svd(means - means.mean(axis=0))[2][: model.rank].T
         if model.rank == model.n_features:
             directions = np.eye(model.rank)
         start: Array = model.start(means, directions)
