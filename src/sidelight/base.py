@@ -36,7 +36,7 @@ from sidelight._fit.parameters import check_parameters
 from sidelight._fit.restarts import Result, Run, best_restart
 from sidelight._fit.summary import summarize
 from sidelight._typing import Array
-from sidelight._words import listed
+from sidelight._words import listed, worded
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import align, check_one_index, warn_of_positions
 from sidelight.constraints.algebra._cluster_names import name_clusters
@@ -285,7 +285,12 @@ class ConstrainedEstimator(BaseEstimator):
         given = [kind.replace("_", "-") for kind, number in known.counts.items() if number]
         unused = [_plural(kind) for kind in given if kind not in used]
         if unused:
-            counted = "; n_violations_ counts those that it violates" * self._is_clusterer
+            counted = ""
+            if self._is_clusterer:
+                counted = worded(
+                    "; n_violations_ counts those that it violates",
+                    "; they are only compared with the result",
+                )
             instead = f" {self._uses_pairs}" if self._uses_pairs else ""
             warnings.warn(
                 f"{type(self).__name__} does not use {listed(unused)}: its result is the same "

@@ -71,7 +71,8 @@ def test_people_get_a_summary_with_violations_by_id(orchard, run, put):
     ]:
         assert words in ended.out
     assert "column 'id' names the rows" in ended.err
-    assert "makes no use of cannot-link" in ended.err
+    assert "does not use cannot-links" in ended.err
+    assert "they are only compared with the result" in ended.err
 
 
 def test_quiet_says_nothing(orchard, run):

@@ -15,7 +15,7 @@ from sidelight import Constraints, catalog, runs
 from sidelight.cli._app import app
 from sidelight.cluster import KMeans, PCKMeans
 from sidelight.datasets import example_paths
-from sidelight.exceptions import InvalidParameter, InvalidRequest, SidelightError
+from sidelight.exceptions import InvalidParameter, InvalidRequest, SidelightError, UnusedKnowledge
 from sidelight.io import _atomic, _labels, _write_table, read_labels, read_table
 from sidelight.io._atomic import atomic_write
 from sidelight.report import _report
@@ -226,7 +226,6 @@ def test_kmeans_without_knowledge_ignores_nothing():
     found = runs.run(Request(X, k=2))
     assert isinstance(found.estimator, KMeans)
     assert found.notes == ()
-    told = runs.run(Request(X, k=2, method="kmeans", labels=[0, -1, -1, -1, -1, 1, -1, -1, -1, -1]))
-    assert told.notes == (
-        "KMeans makes no use of labels information; it is only compared with the result.",
-    )
+    labels = [0, -1, -1, -1, -1, 1, -1, -1, -1, -1]
+    with pytest.warns(UnusedKnowledge, match="KMeans does not use labels"):
+        runs.run(Request(X, k=2, method="kmeans", labels=labels))

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from sidelight import catalog
 from sidelight._fit.parameters import declared
-from sidelight._words import listed, worded
+from sidelight._words import worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import (
@@ -204,7 +204,7 @@ def prepare(request: Request) -> Prepared:
     request = dataclasses.replace(request, command=method.kind.command)
     estimator = _make_estimator(method, request, n_classes=len(knowledge.label_names))
     scaler, X = _standardize(data.X) if request.standardize else (None, data.X)
-    notes = (*data.notes, *knowledge.notes, *_ignored(knowledge, method))
+    notes = (*data.notes, *knowledge.notes)
     return Prepared(request, method, estimator, data, X, scaler, knowledge, notes)
 
 
@@ -340,18 +340,6 @@ def _about(known: Constraints, data: Table, rows: Any) -> Constraints:
             f"the constraints are about {known.n_samples} rows, the data has {data.n_rows}."
         )
     return Constraints(n_samples=data.n_rows, ids=data.ids)._derive(statements_of(known))
-
-
-def _ignored(knowledge: Constraints, method: Method) -> list[str]:
-    """Name the kinds of knowledge that were given and that the method has no use for."""
-    kinds = [kind.replace("_", "-") for kind, n in knowledge.counts.items() if n]
-    ignored = [kind for kind in kinds if kind not in method.tags.knowledge]
-    if not ignored:
-        return []
-    return [
-        f"{method.cls.__name__} makes no use of {listed(ignored)} information; it is only compared "
-        "with the result."
-    ]
 
 
 def _standardize(X: Any) -> tuple[Any, Any]:
