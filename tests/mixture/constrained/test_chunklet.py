@@ -471,3 +471,21 @@ def test_wrong_choices_are_named() -> None:
             ChunkletMixture(2, **{name: "guess"}).fit(
                 X, constraints=Constraints([(0, 1)], n_samples=20)
             )
+
+
+def test_tables_of_a_million_entries_are_made_only_where_they_are_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(24) % 4
+    X = 3 * np.eye(4)[y] + rng.normal(size=(24, 4))
+    apart = np.array([(i, j) for i in range(24) for j in range(i) if y[i] != y[j]])
+    known = Constraints(cannot_link=apart[rng.permutation(len(apart))[:48]], n_samples=24)
+    settings = {"covariance_type": "spherical", "n_init": 1, "max_iter": 2, "random_state": 0}
+    field = {}
+    for inference in ("auto", "exact"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstraintWarning)
+            model = ChunkletMixture(4, inference=inference, **settings).fit(X, constraints=known)
+        field[inference] = set(model.inference_)
+        assert model.n_violations_ == 0
+    assert "spanning forest" in field["auto"]
+    assert "spanning forest" not in field["exact"]

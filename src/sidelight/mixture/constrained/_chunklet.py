@@ -15,6 +15,7 @@ from sidelight.constraints import Constraints, without_weights
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import EMResult, Parameters, StartName, rough_clusters
+from sidelight.mixture.constrained._penalized import AFFORDABLE, LARGEST
 from sidelight.mixture.field._rows import ConstrainedRows, Sampling, hard_rows
 from sidelight.mixture.gaussian._components import GaussianEMBase
 from sidelight.tags import own_tags
@@ -50,9 +51,10 @@ class ChunkletMixture(GaussianEMBase):
         drawn, as tracks of one object are; a group then counts once in the mixing weights.
     inference : {"auto", "exact", "forest"}, default="auto"
         Method for sums over cannot-links. ``"auto"``: exact, by belief propagation on trees and a
-        junction tree with tables of up to a million entries elsewhere; parts too entangled for that
-        keep a spanning forest of their shortest links, with a warning. ``"exact"``: an error there.
-        ``"forest"``: a spanning forest wherever there is a cycle.
+        junction tree with tables of up to 10,000 entries elsewhere; parts too entangled for that
+        keep a spanning forest of their shortest links, with a warning. ``"exact"``: tables of up to
+        a million entries, and an error beyond. ``"forest"``: a spanning forest wherever there is a
+        cycle.
     variant : {"exact", "published"}, default="exact"
         Denominator of the likelihood, on which the mixing weights depend. ``"exact"``: that of the
         e-step. ``"published"``: only cannot-links that share no chunklet count in it (the source's
@@ -125,6 +127,7 @@ class ChunkletMixture(GaussianEMBase):
             weights,
             sampling=self.sampling,
             inference=self.inference,
+            budget=LARGEST if self.inference == "exact" else AFFORDABLE,
             match_prior=self.variant == "published",
         )
         whole = self._whole_data(source, k, weights)
