@@ -31,6 +31,10 @@ class ChunkletLDA(_LinearProjection):
     With a chunklet per class it spans what LDA spans; directions are scaled so that the covariance
     within chunklets becomes the identity. Read more in the :doc:`user guide </manifold/index>`.
 
+    With fewer must-links than features, k-means on the projected rows is often worse than on the
+    rows themselves
+    (:doc:`the comparison of all methods </does_knowledge_help>`).
+
     Parameters
     ----------
     shrinkage : float in [0, 1), default=0.05

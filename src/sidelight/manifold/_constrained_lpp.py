@@ -29,6 +29,10 @@ class ConstrainedLPP(_LinearProjection):
     the pairs against the neighbors; with 0 it is LPP, the linear version of Laplacian eigenmaps.
     Read more in the :doc:`user guide </manifold/index>`.
 
+    It keeps what is near together rather than what varies: k-means on the projected rows is mostly
+    worse than on the rows themselves
+    (:doc:`the comparison of all methods </does_knowledge_help>`).
+
     Parameters
     ----------
     n_neighbors : int >= 1, default=10

@@ -38,6 +38,10 @@ class DCA(_MetricBase):
     weight of the links behind them (1 for labels and groups). Read more in the
     :doc:`user guide </metric/index>`.
 
+    By default the map does not depend on the units of the features; where these carry meaning, as
+    with pixels, k-means on the mapped rows can be worse than on the rows themselves
+    (:doc:`the comparison of all methods </does_knowledge_help>`).
+
     Parameters
     ----------
     n_components : int >= 1 or None, default=None

@@ -38,6 +38,10 @@ class MMC(_MetricBase):
     few directions; ``ridge`` pulls it back to the Euclidean distance.
     Read more in the :doc:`user guide </metric/index>`.
 
+    With few pairs, or many features, it keeps one or two directions, and k-means on the mapped rows
+    is often worse than on the rows themselves
+    (:doc:`the comparison of all methods </does_knowledge_help>`).
+
     Parameters
     ----------
     diagonal : bool, default=False

@@ -32,6 +32,9 @@ class POLA(PairStream, _MetricBase):
     order in which it is stated.
     Read more in the :doc:`user guide </metric/index>`.
 
+    With few pairs k-means on the mapped rows can be worse than on the rows themselves (wine, glass)
+    (:doc:`the comparison of all methods </does_knowledge_help>`).
+
     Parameters
     ----------
     n_epochs : int >= 1, default=5

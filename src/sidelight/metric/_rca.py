@@ -66,7 +66,7 @@ class RCA(_MetricBase):
     With ``shrinkage="auto"`` the map does not depend on the units of the features, and with few
     must-links it is close to a standardization. Where the units carry meaning, as with the pixels
     of an image, k-means on the mapped rows can be worse than on the rows themselves: see digits in
-    :doc:`the comparison of all methods </published>`.
+    :doc:`the comparison of all methods </does_knowledge_help>`.
 
     Examples
     --------

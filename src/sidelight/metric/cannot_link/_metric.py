@@ -56,6 +56,10 @@ class CannotLinkMetric(PairStream, _MetricBase):
     back: the margins are met, by an ``A`` that is longer than that of ``fit``.
     Read more in the :doc:`user guide </metric/index>`.
 
+    k-means on the mapped rows is no better than on the rows themselves on most tables that we
+    tried, and worse on some
+    (:doc:`the comparison of all methods </does_knowledge_help>`).
+
     Parameters
     ----------
     penalty : float > 0 or "auto", default="auto"
