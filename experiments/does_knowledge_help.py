@@ -251,15 +251,17 @@ def summary(scores: Scores, names: Sequence[str], scaling: str, runs: int) -> Se
             continue
         means = np.nanmean([np.nanmean(result, axis=1) for result in of_method], axis=0)
         worse = sum(any(is_worse(result, level) for level in CORRECT) for result in of_method)
-        rows.append([method, *(f"{mean:.2f}" for mean in means), f"{worse} of {len(of_method)}"])
+        figures = ("–" if np.isnan(mean) else f"{mean:.2f}" for mean in means)
+        rows.append([method, *figures, f"{worse} of {len(of_method)}"])
     sets = sorted({name for _, name, _ in scores})
+    slow = f" ({SLOW_RUNS} for {', '.join(sorted(SLOW & set(names)))})" if SLOW & set(names) else ""
     return Section(
         f"All methods, {scaling} columns",
         f"Adjusted Rand index on rows that nothing was said about, mean over {len(sets)} sets "
-        f"({', '.join(sets)}; at most {ROWS} rows) and {runs} draws ({SLOW_RUNS} for "
-        f"{', '.join(sorted(SLOW))}). The last column counts the sets on which correct knowledge, "
-        "however much, gives a mean that is more than two standard errors (of the paired "
-        "difference) below the same method without any.",
+        f"({', '.join(sets)}; at most {ROWS} rows) and {runs} draws{slow}; – where the method "
+        "refuses. The last column counts the sets on which correct knowledge, however much, gives "
+        "a mean that is more than two standard errors (of the paired difference) below the same "
+        "method without any.",
         ("method", *map(str, LEVELS), "worse than nothing"),
         rows,
         picture=lambda path: draw_gains(path, scores, names, scaling),
