@@ -43,6 +43,10 @@ class ChunkletMixture(GaussianEMBase):
     parameters, and new rows are judged by the plain mixture. Read more in the
     :doc:`user guide </mixture/constrained>`.
 
+    With full covariances and fewer rows per component than features (digits), must-links can make
+    it worse than no knowledge at all: use ``covariance_type="diag"`` there
+    (:doc:`the comparison of all methods </does_knowledge_help>`).
+
     Parameters
     ----------
     sampling : {"points", "chunklets"}, default="points"
