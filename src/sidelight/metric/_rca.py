@@ -75,7 +75,7 @@ class RCA(_MetricBase):
     >>> from sidelight.metric import RCA
     >>> X = np.array([[0.0, 0.0], [4.0, 0.1], [0.0, 1.0], [4.0, 1.1], [2.0, 0.0]])
     >>> known = Constraints(must_link=[(0, 1), (2, 3)], n_samples=5)  # differ in the first feature
-    >>> model = RCA().fit(X, constraints=known)
+    >>> model = RCA(shrinkage=0.05).fit(X, constraints=known)
     >>> near, far = model.pair_distance([(0, 1), (0, 2)], X)
     >>> bool(near < far)
     True

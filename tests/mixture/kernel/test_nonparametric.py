@@ -177,7 +177,7 @@ def test_bad_kernel_matrices() -> None:
     matrix = np.ones((4, 4))
     matrix[2, 1] = -1
     for kind in (np.asarray, sparse.csr_array):
-        with pytest.raises(ValueError, match=r"X\[2, 1\] is"):
+        with pytest.raises(ValueError, match=r"rows 2 and 1 is"):
             fitted(kind(matrix), kernel="precomputed")
 
 
