@@ -365,14 +365,15 @@ def active(gains: dict[tuple[str, str, str], np.ndarray], runs: int) -> Section:
             better = [name for name in sets if differences[name].mean() > 2 * error[name]]
             worse = [name for name in sets if differences[name].mean() < -2 * error[name]]
             mean = np.mean([gains[clusterer, strategy, name].mean() for name in sets])
-            rows.append([clusterer, strategy, f"{mean:.3f}", ", ".join(better), ", ".join(worse)])
+            figures = [str(len(sets)), f"{mean:.3f}", ", ".join(better), ", ".join(worse)]
+            rows.append([clusterer, strategy, *figures])
     return Section(
         "Asked pairs against random pairs, on rows that were never seen",
         f"Adjusted Rand index of `predict` on three tenths of the rows after {BUDGET} questions "
         f"about the others, standardized, mean over the sets and {runs} draws; sets on which the "
         "strategy is better or worse than random pairs by more than two standard errors of the "
         "paired difference.",
-        ("clusterer", "strategy", "ARI", "better than random on", "worse than random on"),
+        ("clusterer", "strategy", "sets", "ARI", "better than random on", "worse than random on"),
         rows,
     )
 
