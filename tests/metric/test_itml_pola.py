@@ -50,7 +50,9 @@ def test_a_single_pair_meets_its_bound_as_one_published_projection_does(gamma, s
     A, xi, dual = prior.copy(), np.array([bounds[0 if sign > 0 else 1]]), np.zeros(1)
     project(A, v, [sign], xi, dual, gamma)
     assert v[0] @ A @ v[0] == pytest.approx(xi[0], rel=1e-9)
-    np.testing.assert_allclose(model.get_mahalanobis_matrix(), A, rtol=1e-5, atol=1e-6 * np.abs(A).max())
+    np.testing.assert_allclose(
+        model.get_mahalanobis_matrix(), A, rtol=1e-5, atol=1e-6 * np.abs(A).max()
+    )
     np.testing.assert_allclose(model.multipliers_, dual, rtol=1e-4)
 
 
