@@ -27,8 +27,9 @@ VERDICTS = {
 
 ROUNDS = 20
 SHOWN = (0, 2, 5, 10, 15, 20)
-# The default of `step` was chosen on the draws 0 to 3; these are others.
-FIRST_SEED = 100
+# The default of `step` and the price of a pair were chosen on the draws 0 to 3, 50 to 53 and 100 to
+# 102; these are others.
+FIRST_SEED = 200
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class User:
 
 
 USERS = (
-    User("apart + together, all feedback averaged (recommended)", True, True, {}),
+    User("apart + together, all feedback (recommended)", True, True, {}),
     User("apart + together, unsatisfied only", True, True, {"schedule": "unsatisfied"}),
-    User("apart only, all feedback averaged", False, True, {}),
+    User("apart only, all feedback", False, True, {}),
     User(
         "apart only, as published",
         False,
@@ -76,8 +77,7 @@ def run(runs: int, quick: bool) -> list[Section]:
         "are not available here, and accuracy there is not purity here: the documents are a "
         "synthetic stand-in, on which a mixture "
         "without feedback finds one of the two factors (purity 1 for it, 0.5 for the other). "
-        "The default step was chosen, out of about twenty settings, on other draws of the "
-        "documents."
+        "The defaults were chosen, out of about thirty settings, on other draws of the documents."
     )
     return [
         Section(

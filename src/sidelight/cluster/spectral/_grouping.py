@@ -35,6 +35,9 @@ class GroupedSpectralClustering(_ConstrainedSpectral):
     problem as that of :class:`ContractedSpectralClustering` without cannot-links. These are not
     used. Read more in the :doc:`user guide </cluster/spectral>`.
 
+    On rows that nothing was said about it was worse with correct knowledge than without on
+    wine, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+
     Parameters
     ----------
     smooth : bool, default=False
