@@ -106,6 +106,10 @@ class UnusedKnowledge(ConstraintWarning):
     """A method has no use for some of what is known; the message names the kinds."""
 
 
+class PreparationWarning(UserWarning):
+    """New rows hold values that the preparation was not fitted to; the message says which."""
+
+
 def _rebuild(kind: type[SidelightError], message: str, facts: dict[str, Any]) -> SidelightError:
     """Unpickle an error whose constructor takes keyword arguments."""
     return kind(message, **facts)

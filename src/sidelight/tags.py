@@ -123,6 +123,9 @@ class MethodTags:
         Whether rows may live on disk (:func:`sidelight.engine.open_rows`).
     missing : bool
         Whether NaN stands for a missing value, which the method models.
+    as_they_are : bool
+        Whether columns have to come as they are, since the method reads counts, codes, directions
+        or variances that scaled and encoded columns no longer show.
     weights : tuple of str
         Kinds of pairs whose weights count; by default all that it uses, where they may be violated.
     """
@@ -138,6 +141,7 @@ class MethodTags:
     sparse: bool = False
     out_of_core: bool = False
     missing: bool = False
+    as_they_are: bool = False
     weights: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:

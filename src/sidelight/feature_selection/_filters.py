@@ -80,6 +80,7 @@ class VarianceScore(_Filter):
         enforcement="none",
         source="Hamad, part 3",
         complexity="O(n d) time, O(d) memory",
+        as_they_are=True,
     )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
@@ -338,6 +339,7 @@ class GiniScore(_Filter):
         knowledge=("labels",),
         source="Book 2009, section 7.2.2",
         complexity="O(nnz) time, O(K d) memory for K classes",
+        as_they_are=True,
     )
 
     def __sklearn_tags__(self) -> Tags:

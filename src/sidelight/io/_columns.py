@@ -209,6 +209,11 @@ def quoted(names: Sequence[Any], limit: int = 5) -> str:
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
+def first_line(error: Exception) -> str:
+    """What another library says is wrong, in one line."""
+    return str(error).split("\n")[0].rstrip(".")
+
+
 def close_names(name: str, names: Sequence[str]) -> str:
     """Words for a name that does not occur: what was probably meant, or what there is."""
     close = difflib.get_close_matches(name, names, n=3) or [

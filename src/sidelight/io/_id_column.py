@@ -125,6 +125,22 @@ def notes_on_features(raw: Raw, features: Sequence[str], X: Any) -> list[str]:
     return notes
 
 
+def notes_on_repeated_ids(raw: Raw, features: Sequence[str]) -> list[str]:
+    """Tell of columns that look like ids but name rows twice: rows go by their numbers then."""
+    notes = []
+    for name in features:
+        says_so = sounds_like_ids(name)
+        if not says_so and (name != raw.names[0] or not is_text(raw.column(name))):
+            continue
+        twice = repeated_ids(raw.column(name), 1 if says_so else 1 / 3)
+        if twice:
+            notes.append(
+                f"Column {name!r} looks like ids, but names rows twice: {twice}; rows go by their "
+                "numbers, counted from 0. If they should go by it, make the ids different."
+            )
+    return notes[:MOST_NOTES]
+
+
 def note_on_others(names: Sequence[str]) -> str:
     """Tell of more such features than can be told of one by one."""
     many = f"{len(names):,} more columns look" if len(names) > 1 else "1 more column looks"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,16 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.exceptions import ConstraintFileError, UnknownIds
-from sidelight.io._formats import (
-    csv_records,
-    delimiter_of,
-    open_text,
-    read_parquet,
-    table_format,
-    text_lines,
-)
+from sidelight.io._formats import read_parquet, table_format
 from sidelight.io._ids import alike_hint, position_of
 from sidelight.io._table import check_readable
+from sidelight.io._text import csv_records, encoding_of, layout_of, open_text, text_lines
 
 HEADERS = {("i", "j"), ("a", "b"), ("id1", "id2"), ("id_1", "id_2"), ("from", "to"), ("id", "id")}
 HEADERS |= {("left", "right"), ("first", "second"), ("source", "target"), ("x", "y")}
@@ -95,11 +90,11 @@ def _pairs(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
         raise ConstraintFileError(
             f"Pairs are read from .csv, .csv.gz, .tsv or .parquet, not from {path}.", path=path
         )
-    with open_text(path) as file:
-        first = next((line for line in text_lines(file, path) if line.strip()), "")
-    delimiter = delimiter_of(first, path)
-    with open_text(path) as file:
-        for line, fields in csv_records(text_lines(file, path), path, delimiter):
+    layout = layout_of(path, encoding_of(path))
+    delimiter = layout.delimiter
+    with open_text(path, encoding=layout.encoding) as file:
+        lines = itertools.islice(text_lines(file, path), layout.start, None)
+        for line, fields in csv_records(lines, path, delimiter, start=layout.start):
             values = [field.strip() for field in fields]
             if not any(values):
                 continue

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from sidelight.exceptions import SidelightError
 from sidelight.io._atomic import check_name
@@ -22,8 +21,14 @@ from sidelight.io._columns import (
     label_values,
     quoted,
 )
-from sidelight.io._formats import Raw, read_csv, read_libsvm, read_npy, read_parquet, table_format
-from sidelight.io._id_column import Named, find_id_column, notes_on_features
+from sidelight.io._formats import read_raw, table_format
+from sidelight.io._id_column import (
+    Named,
+    find_id_column,
+    notes_on_features,
+    notes_on_repeated_ids,
+)
+from sidelight.io._raw_columns import ArrowColumns, Columns, ParquetColumns
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +37,12 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray or csr_matrix of shape (n_rows, n_features)
-        The numbers, float64 or float32.
+    X : ndarray or csr_matrix of shape (n_rows, n_features), or None
+        The numbers, float64 or float32; None where columns were read as they are.
     ids : ndarray of shape (n_rows,) or None
         Ids of the rows (int64 or str); ``None`` where the file has none, see :attr:`row_ids`.
     feature_names : tuple of str
-        Names of the columns of ``X``.
+        Names of the feature columns.
     labels : ndarray of shape (n_rows,) or None
         The label column: int64 with -1, or str with "", where a label is unknown.
     truth : ndarray of shape (n_rows,) or None
@@ -51,9 +56,11 @@ class Table:
         What was decided while reading, as sentences for the user.
     zero_based : bool or None
         For a libsvm file, whether its first feature has the number 0.
+    columns : Columns or None
+        The features as the file has them, of any type (``as_columns=True``).
     """
 
-    X: npt.NDArray[Any] | sparse.csr_matrix
+    X: Any
     ids: npt.NDArray[Any] | None
     feature_names: tuple[str, ...]
     path: Path
@@ -64,11 +71,12 @@ class Table:
     truth_column: str | None = None
     notes: tuple[str, ...] = ()
     zero_based: bool | None = None
+    columns: Columns | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.X.shape[0])
+        return int(self.X.shape[0]) if self.columns is None else self.columns.n_rows
 
     @property
     def row_ids(self) -> npt.NDArray[Any]:
@@ -95,13 +103,16 @@ def read_table(
     drop: Sequence[str] = (),
     zero_based: bool | None = None,
     allow_missing: bool = False,
+    as_columns: bool = False,
     named: Named | None = None,
 ) -> Table:
     """Read a table from a file; its suffix says how.
 
-    ``.csv``, ``.csv.gz``, ``.tsv`` (with a header line), ``.parquet``, ``.npy`` (columns are called
-    ``x0``, ``x1`` ...) and ``.libsvm``, ``.svm``, ``.svmlight`` (sparse; columns ``x0`` ..., the
-    value in front of each line is the column ``label``).
+    ``.csv``, ``.csv.gz``, ``.tsv`` (with a header line; UTF-8, UTF-16 or Windows-1252; comma,
+    semicolon, tab or vertical bar between the values), ``.xlsx``, ``.xlsm`` (needs openpyxl),
+    ``.parquet``, ``.feather``, ``.arrow``, ``.ipc``, ``.npy`` (columns are called ``x0``, ``x1``
+    ...) and ``.libsvm``, ``.svm``, ``.svmlight`` (sparse; columns ``x0`` ..., the value in front of
+    each line is the column ``label``).
 
     The ids of the rows are in ``id_column``. Without it they are taken from a column called ``id``
     (in any case), from a first column without a name, from a first column of text in which no
@@ -128,6 +139,11 @@ def read_table(
         For a libsvm file, whether its first feature has the number 0; found out by default.
     allow_missing : bool, default=False
         Whether to read missing values as NaN, for methods that model them, instead of raising.
+    as_columns : bool, default=False
+        Whether to keep features of any type as they are, in ``columns`` of the result, for a
+        :class:`sidelight.preparation.TablePreparer`, instead of asking for numbers. Files without
+        names of columns (``.npy``, ``.libsvm``) are read as numbers all the same; those of ``.npy``
+        may be missing.
     named : callable, optional
         Returns what constraints name rows by. If these are numbers that another column of whole
         numbers holds, each of its numbers once, this column names the rows; where they could be
@@ -160,17 +176,12 @@ def read_table(
     (['ann', 'bob'], ['A', ''])
     """
     file = check_readable(path)
-    kind = table_format(file)
     special = [name for name in (id_column, label_column, truth_column) if name is not None]
-    raw: Raw
-    if kind == "csv":
-        raw = read_csv(file, text_columns=special)
-    elif kind == "parquet":
-        raw = read_parquet(file)
-    elif kind == "npy":
-        raw = read_npy(file)
+    raw: Any
+    if as_columns and table_format(file) == "parquet":
+        raw = ParquetColumns(file)
     else:
-        raw = read_libsvm(file, zero_based=zero_based)
+        raw = read_raw(file, text_columns=special, keep_types=as_columns, zero_based=zero_based)
     return _assign_roles(
         raw,
         file,
@@ -179,9 +190,41 @@ def read_table(
         truth_column,
         columns=None if columns is None else list(dict.fromkeys(columns)),
         drop=drop,
-        allow_missing=allow_missing,
+        allow_missing=allow_missing or (as_columns and kind == "npy"),  # prepared like columns
+        as_columns=as_columns and raw.has_names,
         named=named,
     )
+
+
+def table_of_columns(
+    columns: Columns,
+    path: Path,
+    *,
+    ids: npt.NDArray[Any] | None = None,
+    id_column: str | None = None,
+    label_column: str | None = None,
+    truth_column: str | None = None,
+    columns_used: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+) -> Table:
+    """Tell ids, labels and features of named columns in memory apart, as those of a file.
+
+    ``ids`` are names that the rows have besides all columns; ``path`` stands for the file.
+    """
+    table = _assign_roles(
+        columns,
+        path,
+        id_column,
+        label_column,
+        truth_column,
+        columns=None if columns_used is None else list(dict.fromkeys(columns_used)),
+        drop=drop,
+        allow_missing=True,
+        as_columns=True,
+        named=None,
+        find_ids=ids is None,
+    )
+    return table if ids is None else replace(table, ids=ids)
 
 
 def check_readable(path: str | os.PathLike[str]) -> Path:
@@ -203,7 +246,7 @@ def check_readable(path: str | os.PathLike[str]) -> Path:
 
 
 def _assign_roles(
-    raw: Raw,
+    raw: Any,
     path: Path,
     id_column: str | None,
     label_column: str | None,
@@ -212,13 +255,15 @@ def _assign_roles(
     columns: list[str] | None,
     drop: Sequence[str],
     allow_missing: bool,
+    as_columns: bool,
     named: Named | None,
+    find_ids: bool = True,
 ) -> Table:
     """Tell ids, labels and features apart."""
     wanted = [id_column, label_column, truth_column, *(columns or ()), *drop]
     _check_names(raw.names, [name for name in wanted if name is not None], path)
-    notes: list[str] = []
-    if id_column is None:
+    notes: list[str] = list(getattr(raw, "notes", ()))
+    if id_column is None and find_ids:
         taken = {label_column, truth_column, *(columns or ()), *drop}
         id_column, why = find_id_column(raw, taken, path, named)
         if id_column is not None:
@@ -236,12 +281,17 @@ def _assign_roles(
     if not features and columns != []:
         raise SidelightError(f"{path} has no columns left to use as features.")
     ids = None if id_column is None else id_values(raw.column(id_column), id_column, path)
-    X = raw.matrix(features, ids, path) if features else np.empty((raw.n_rows, 0))
-    check_finite(X, features, ids, path, allow_missing=allow_missing)
-    if columns is None:
-        notes += notes_on_features(raw, features, X)
+    X = None
+    if as_columns and id_column is None and columns is None:
+        notes += notes_on_repeated_ids(raw, features)
+    if not as_columns:
+        X = raw.matrix(features, ids, path) if features else np.empty((raw.n_rows, 0))
+        check_finite(X, features, ids, path, allow_missing=allow_missing)
+        if columns is None:
+            notes += notes_on_features(raw, features, X)
     return Table(
         X=X,
+        columns=_columns(raw, features) if as_columns else None,
         ids=ids,
         feature_names=tuple(features),
         path=path,
@@ -253,6 +303,12 @@ def _assign_roles(
         notes=tuple(notes),
         zero_based=raw.zero_based,
     )
+
+
+def _columns(raw: Any, features: list[str]) -> Columns:
+    """The features as they are."""
+    columns = ArrowColumns(raw.table) if hasattr(raw, "table") else raw
+    return columns.select(features)
 
 
 def _check_names(names: Sequence[str], wanted: Sequence[str], path: Path) -> None:

@@ -14,8 +14,9 @@ from scipy import sparse
 
 from sidelight.exceptions import SidelightError
 from sidelight.io._atomic import atomic_write
-from sidelight.io._formats import is_tsv, open_text, table_format
+from sidelight.io._formats import table_format
 from sidelight.io._ids import harmless
+from sidelight.io._text import is_tsv, open_text
 
 
 def write_table(
@@ -87,7 +88,7 @@ def fill_table(
 def check_table_path(path: str | os.PathLike[str]) -> str:
     """Check that a table can be kept in such a file, and tell its format."""
     kind = table_format(Path(path))
-    if kind == "libsvm":
+    if kind not in ("csv", "parquet", "npy"):
         raise SidelightError(
             f"Tables are written as .csv, .csv.gz, .tsv, .parquet or .npy, not as {path}."
         )

@@ -149,6 +149,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
             source="Banerjee, Ghosh 2004; Constrained Clustering 8.3",
             complexity="O(nnz k) per pass, O(n + k d) memory; a stream needs O(k d)",
             monotone=False,
+            as_they_are=True,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

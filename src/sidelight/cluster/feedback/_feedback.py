@@ -182,6 +182,7 @@ class FeedbackClustering(Clusterer):
             complexity="O(nnz k) per iteration, O(nnz + (n + V) k) memory",
             monotone=self.variant == "weighted",
             sparse=True,
+            as_they_are=True,
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -1,0 +1,3 @@
+from ._plan import ColumnPlan as ColumnPlan
+from ._preparer import TablePreparer as TablePreparer
+from ._typed import TypedColumn as TypedColumn

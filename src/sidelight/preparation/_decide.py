@@ -1,0 +1,367 @@
+"""What a column holds, found out from its type, its values and its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sidelight._typing import FloatArray
+from sidelight._words import counted
+from sidelight.exceptions import SidelightError
+from sidelight.io._columns import quoted
+from sidelight.io._id_column import sounds_like_ids
+from sidelight.preparation._plan import ASIDE, ColumnPlan
+from sidelight.preparation._reading import Dated, Numbered, RawColumn
+from sidelight.preparation._texts import Coded
+from sidelight.preparation._vocabulary import CODE_NAME, in_order, no_and_yes
+
+#: Levels in less than this share of the rows are joined, and so are those beyond so many.
+RARE, MOST_LEVELS = 0.01, 30
+#: Texts of so many words on average, most of them different, are texts, not categories.
+TEXT_WORDS, TEXT_DIFFERENT = 3.0, 0.3
+#: Other texts of which more than this share is different name rows rather than describe them.
+ALL_DIFFERENT = 0.5
+#: Columns with fewer values than this share of the rows say next to nothing.
+NEARLY_EMPTY = 0.05
+#: Positive numbers of a larger skewness go through a logarithm if that halves it.
+SKEWED = 1.0
+#: So many rows tell the shape of a distribution.
+SAMPLE = 50_000
+#: A column that counts the rows is recognized from so many rows on.
+COUNTER_ROWS = 20
+
+#: Kinds that can be asked for, with what they mean where it is not the word itself.
+ASKED = {
+    "number": "number",
+    "log": "number",
+    "yes-no": "yes-no",
+    "category": "category",
+    "ordered": "ordered",
+    "date": "date",
+    "time": "time",
+    "text": "text",
+    ASIDE: ASIDE,
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user says about a column.
+
+    Attributes
+    ----------
+    kind : str or None
+        A key of :data:`ASKED`; None to find out.
+    levels : tuple of str
+        Order of the levels of an ordered category, if it is given.
+    """
+
+    kind: str | None = None
+    levels: tuple[str, ...] = ()
+
+
+def decide(raw: RawColumn, asked: Asked) -> ColumnPlan:
+    """Decide what becomes of a column.
+
+    Parameters
+    ----------
+    raw : RawColumn
+        The column.
+    asked : Asked
+        What the user says about it.
+    """
+    import pyarrow as pa
+
+    types, name, column = pa.types, raw.name, raw.values
+    if asked.kind == ASIDE:
+        return ColumnPlan(name, ASIDE, "as asked for")
+    if column.null_count == len(column) or types.is_null(column.type):
+        return ColumnPlan(name, ASIDE, "empty", len(column))
+    if types.is_nested(column.type):
+        return ColumnPlan(name, ASIDE, "holds lists or records, not values", column.null_count)
+    if asked.kind is not None:
+        return _as_asked(raw, asked)
+    if types.is_boolean(column.type):
+        return _levels_plan(name, raw.coded)
+    if types.is_dictionary(column.type) and column.type.ordered:
+        return _ordered_plan(name, column, raw.coded, ())
+    if raw.numbered is not None:
+        return _number_plan(raw, raw.numbered)
+    if raw.dated is not None:
+        return _dated_plan(name, raw.dated)
+    return _levels_plan(name, raw.coded)
+
+
+def _as_asked(raw: RawColumn, asked: Asked) -> ColumnPlan:
+    """Follow the user; raise where the column cannot be read like that."""
+    name, kind = raw.name, ASKED[asked.kind or ""]
+    if kind == "number":
+        if raw.numbered is None:
+            raise raw.unreadable("number")
+        plan = _plain_number(name, raw.numbered)
+        if asked.kind == "log":
+            return replace(plan, log_scale=_log_scale(name, raw.numbered.values), how="logarithm")
+        return plan
+    if kind in ("date", "time"):
+        if raw.dated is None:
+            raise raw.unreadable(kind)
+        if raw.dated.kind != kind:
+            raise SidelightError(
+                f"Column {name!r} holds {raw.dated.kind}s; say {name}={raw.dated.kind}."
+            )
+        return _dated_plan(name, raw.dated)
+    coded = raw.coded
+    if not coded.levels:
+        return ColumnPlan(name, ASIDE, "empty", coded.n_missing)
+    if kind == "text":
+        return ColumnPlan(name, "text", "", coded.n_missing)
+    if len(coded.levels) == 1 and not coded.n_missing:
+        return _constant(name, coded.levels[0], 0)
+    if kind == "ordered":
+        return _ordered_plan(name, raw.values, coded, asked.levels)
+    if kind == "yes-no" and len(coded.levels) != 2:
+        raise SidelightError(
+            f"Column {name!r} has {len(coded.levels)} different values "
+            f"({quoted(coded.levels, limit=3)}), not two: it is no yes-no; say {name}=category."
+        )
+    return _category_plan(name, coded, at_least=0) if kind == "category" else _two(name, coded)
+
+
+# --- numbers ----------------------------------------------------------------------------------
+
+
+def _plain_number(name: str, numbered: Numbered) -> ColumnPlan:
+    return ColumnPlan(
+        name,
+        "number",
+        numbered.how,
+        numbered.n_missing,
+        written=numbered.convention,
+        n_unreadable=len(numbered.bad),
+    )
+
+
+def _number_plan(raw: RawColumn, numbered: Numbered) -> ColumnPlan:
+    name, named = raw.name, raw.source.named
+    values, n_missing = numbered.values, numbered.n_missing
+    present = len(values) - n_missing
+    if not present:
+        return ColumnPlan(name, ASIDE, "empty", n_missing)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    if low == high:
+        return _constant(name, f"{low:g}", n_missing)
+    if present < NEARLY_EMPTY * len(values):
+        return _nearly_empty(name, present, len(values), n_missing)
+    if named and (aside := _names_rows(name, values)):
+        return ColumnPlan(name, ASIDE, aside, n_missing)
+    sample = _sample(values)
+    distinct = np.unique(sample)
+    if len(distinct) <= 2 and np.all(np.isin(values[~np.isnan(values)], distinct)):
+        return _two(name, raw.coded)
+    if named and (CODE_NAME.search(name) or sounds_like_ids(name)):
+        return _category_plan(name, raw.coded, at_least=2, because="codes, by its name")
+    scale = _skewed(sample, low)
+    told = "skewed, so its logarithm" if scale else ""
+    if named and _numbers_rows(values, low, high):
+        told = f"each of {low:.0f} to {high:.0f} once; drop it if it only names the rows"
+    plan = _plain_number(name, numbered)
+    return replace(plan, log_scale=scale, how="; ".join(filter(None, [plan.how, told])))
+
+
+def _names_rows(name: str, values: FloatArray) -> str:
+    """Why a column of numbers only names or counts the rows; nothing if it does not."""
+    if np.isnan(values).any() or np.any(values != np.round(values)):
+        return ""
+    if len(values) >= COUNTER_ROWS and np.all(np.diff(values) == 1.0):
+        return f"counts the rows, {values[0]:.0f} to {values[-1]:.0f}"
+    if sounds_like_ids(name) and len(np.unique(values)) > ALL_DIFFERENT * len(values):
+        return "ids, by its name and since most are different"
+    return ""
+
+
+def _numbers_rows(values: FloatArray, low: float, high: float) -> bool:
+    """Whether a column holds every whole number of a range once, in whatever order."""
+    if len(values) < COUNTER_ROWS or high - low != len(values) - 1 or low != round(low):
+        return False
+    return bool(np.array_equal(np.sort(values), np.arange(low, high + 1)))
+
+
+def _sample(values: FloatArray) -> FloatArray:
+    """Every so-manieth value that is there."""
+    some = values[:: max(1, len(values) // SAMPLE)]
+    return some[~np.isnan(some)]
+
+
+def _skewed(sample: FloatArray, low: float) -> float:
+    """Scale c of log(1 + x / c) for a skewed positive column; 0 where it is none."""
+    if low < 0 or len(sample) < 10 or len(np.unique(sample)) <= 10:
+        return 0.0
+    before = skewness(sample)
+    if not before > SKEWED:
+        return 0.0
+    scale = float(np.quantile(sample[sample > 0], 0.25))
+    return scale if abs(skewness(np.log1p(sample / scale))) < before / 2 else 0.0
+
+
+def skewness(values: FloatArray) -> float:
+    """Third standardized moment; 0 for constant values."""
+    apart = values - values.mean()
+    deviation = float(np.sqrt(np.mean(apart**2)))
+    return float(np.mean((apart / deviation) ** 3)) if deviation > 0 else 0.0
+
+
+def _log_scale(name: str, values: FloatArray) -> float:
+    present = values[~np.isnan(values)]
+    if not len(present) or present.min() < 0 or present.max() == 0:
+        raise SidelightError(
+            f"Column {name!r} has numbers below 0, or no other than 0: it has no logarithm; say "
+            f"{name}=number."
+        )
+    return float(np.quantile(present[present > 0], 0.25))
+
+
+# --- dates ------------------------------------------------------------------------------------
+
+
+def _dated_plan(name: str, dated: Dated) -> ColumnPlan:
+    seconds = dated.seconds
+    n_missing = int(np.isnan(seconds).sum())
+    if n_missing == len(seconds):
+        return ColumnPlan(name, ASIDE, "empty", n_missing)
+    if float(np.nanmin(seconds)) == float(np.nanmax(seconds)):
+        return _constant(name, "one moment", n_missing)
+    return ColumnPlan(
+        name,
+        dated.kind,
+        dated.how,
+        n_missing,
+        written=dated.format,
+        n_unreadable=len(dated.bad),
+    )
+
+
+# --- texts ------------------------------------------------------------------------------------
+
+
+def _levels_plan(name: str, coded: Coded) -> ColumnPlan:
+    """Yes or no, ordered, category, text, or a name."""
+    n_rows, levels = len(coded.codes), coded.levels
+    present = n_rows - coded.n_missing
+    if not levels:
+        return ColumnPlan(name, ASIDE, "empty", coded.n_missing)
+    if len(levels) == 1 and not coded.n_missing:
+        return _constant(name, levels[0], 0)
+    if present < NEARLY_EMPTY * n_rows:
+        return _nearly_empty(name, present, n_rows, coded.n_missing)
+    if len(levels) == 1:  # it is there, or it is not
+        return ColumnPlan(name, "category", levels[0], coded.n_missing, levels=(levels[0],))
+    if len(levels) == 2:
+        return _two(name, coded)
+    ordered = in_order(levels) if len(levels) <= MOST_LEVELS else None
+    if ordered is not None:
+        return ColumnPlan(name, "ordered", _order_words(ordered), coded.n_missing, levels=ordered)
+    if _is_prose(coded):
+        return ColumnPlan(name, "text", "", coded.n_missing)
+    if len(levels) > ALL_DIFFERENT * present and len(levels) > 10:
+        how = "all different" if len(levels) == present else "nearly all different"
+        return ColumnPlan(name, ASIDE, f"{how} ({len(levels):,} of {present:,})", coded.n_missing)
+    return _category_plan(name, coded, at_least=2)
+
+
+def _is_prose(coded: Coded) -> bool:
+    """Whether texts are several words long and differ."""
+    present = len(coded.codes) - coded.n_missing
+    if len(coded.levels) < max(10, TEXT_DIFFERENT * present):
+        return False
+    words = [len(level.split()) for level in coded.levels[:1000]]
+    return float(np.mean(words)) >= TEXT_WORDS
+
+
+def _two(name: str, coded: Coded) -> ColumnPlan:
+    """Two levels: yes and no where the words say so."""
+    pair = no_and_yes(coded.levels)
+    levels = pair or tuple(sorted(coded.levels))
+    kind = "category" if pair is None else "yes-no"
+    return ColumnPlan(name, kind, " or ".join(levels), coded.n_missing, levels=levels)
+
+
+def _ordered_plan(name: str, column: Any, coded: Coded, levels: tuple[str, ...]) -> ColumnPlan:
+    """Levels in the order that is given, or that the column or its words have."""
+    import pyarrow as pa
+
+    known = set(coded.levels)
+    if levels:
+        strange = [level for level in coded.levels if level not in levels]
+        if strange:
+            raise SidelightError(
+                f"Column {name!r} has {quoted(strange, limit=3)}, which its order "
+                f"({' < '.join(levels)}) does not name; add them."
+            )
+        ordered: tuple[str, ...] | None = levels
+    elif pa.types.is_dictionary(column.type) and column.type.ordered:
+        words = [str(word) for word in column.chunk(0).dictionary.to_pylist()]
+        ordered = tuple(word for word in words if word in known)
+    else:
+        ordered = in_order(coded.levels) or _numbers_in_order(coded.levels)
+    if ordered is None:
+        raise SidelightError(
+            f"The order of the values of column {name!r} is not known; say it: "
+            f"{name}=ordered:{'<'.join(coded.levels[:3])}, from low to high."
+        )
+    how = _order_words(ordered)
+    return ColumnPlan(name, "ordered", how, coded.n_missing, levels=ordered)
+
+
+def _numbers_in_order(levels: Sequence[str]) -> tuple[str, ...] | None:
+    try:
+        return tuple(sorted(levels, key=float))
+    except ValueError:
+        return None
+
+
+def _order_words(levels: Sequence[str]) -> str:
+    shown = levels if len(levels) <= 5 else (*levels[:2], "…", levels[-1])
+    return " < ".join(shown)
+
+
+def _category_plan(name: str, coded: Coded, *, at_least: int, because: str = "") -> ColumnPlan:
+    """Categories whose rare levels are joined; ``at_least`` so many levels must not be rare."""
+    common = coded.counts >= max(RARE * len(coded.codes), 2)
+    n_kept = min(int(np.count_nonzero(common)), MOST_LEVELS)
+    n_joined = len(coded.levels) - n_kept
+    if n_kept < at_least:
+        return ColumnPlan(
+            name,
+            ASIDE,
+            f"{counted(len(coded.levels), 'different value')}, and hardly one occurs in "
+            f"{RARE:.0%} of the rows",
+            coded.n_missing,
+        )
+    if n_joined == 1 or n_kept == 0:  # a single rare level needs no other name
+        n_kept, n_joined = min(len(coded.levels), MOST_LEVELS), 0
+        n_joined = len(coded.levels) - n_kept
+    how = counted(n_kept, "level")
+    if n_joined:
+        how += f", {n_joined:,} rare ones joined"
+    if because:
+        how += f" ({because})"
+    return ColumnPlan(
+        name,
+        "category",
+        how,
+        coded.n_missing,
+        levels=tuple(coded.levels[:n_kept]),
+        joined=n_joined > 0,
+    )
+
+
+def _constant(name: str, value: str, n_missing: int) -> ColumnPlan:
+    shown = value if len(value) <= 30 else f"{value[:27]}..."
+    return ColumnPlan(name, ASIDE, f"always the same ({shown})", n_missing)
+
+
+def _nearly_empty(name: str, present: int, n_rows: int, n_missing: int) -> ColumnPlan:
+    return ColumnPlan(name, ASIDE, f"nearly empty ({present:,} of {n_rows:,} rows)", n_missing)

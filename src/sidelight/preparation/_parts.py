@@ -1,0 +1,323 @@
+r"""Features of one column, by its kind.
+
+A column counts as one feature in a squared Euclidean distance, whatever its kind. With ``mismatch``
+the squared distance of two rows in different categories (2 where numbers have variance 1, 1 where
+they have range 1):
+
+* numbers, dates and ordered levels: :math:`(x - c) / s`, and beside it a column that marks what was
+  missing;
+* levels: a column each, :math:`\sqrt{mismatch / 2}` where the row has the level; two levels need
+  one column;
+* cycles of dates and times: a sine and a cosine of amplitude :math:`\sqrt{mismatch / 2}`, of total
+  variance :math:`mismatch / 2` as that of numbers; the m parts of a date are divided by
+  :math:`\sqrt m`;
+* texts: a direction of length :math:`\sqrt{mismatch / 2}`, so that texts without a common word are
+  as far apart as two categories.
+
+A weight w multiplies all by :math:`\sqrt w`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._typing import Array, FloatArray
+from sidelight._words import counted
+from sidelight.exceptions import SidelightError
+from sidelight.preparation._plan import ColumnPlan
+from sidelight.preparation._reading import levels_of
+from sidelight.preparation._typed import TypedColumn
+
+DAY = 86_400.0
+YEAR = 365.2425 * DAY
+#: Dates have a season if they span more than a year and a half, and weekdays after three weeks.
+SEASONS_FROM, WEEKDAYS_FROM = 1.5 * YEAR, 21 * DAY
+#: Texts have at most so many words, of which so many directions are kept.
+MOST_WORDS, DIRECTIONS = 2000, 20
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How columns of different kinds are made comparable.
+
+    Attributes
+    ----------
+    name : str
+        ``standard``, ``robust``, ``range`` or ``none``.
+    keep_missing : bool
+        Whether missing values stay NaN, for methods that model them.
+    """
+
+    name: str
+    keep_missing: bool
+
+    @property
+    def mismatch(self) -> float:
+        """Squared distance of two rows in different categories."""
+        return 2.0 if self.name in ("standard", "robust") else 1.0
+
+    @property
+    def entry(self) -> float:
+        """Value of a column that says that a row has a level."""
+        return float(np.sqrt(self.mismatch / 2))
+
+    def center_and_scale(self, values: FloatArray) -> tuple[float, float]:
+        """Center and scale of numbers; NaN does not count."""
+        from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+
+        if self.name == "none":
+            return 0.0, 1.0
+        column = values[:, None]
+        if self.name == "range":
+            ranged = MinMaxScaler().fit(column)
+            return float(ranged.data_min_[0]), float(ranged.data_range_[0]) or 1.0
+        if self.name == "robust":
+            robust = RobustScaler(unit_variance=True).fit(column)
+            low, high = np.nanquantile(values, [0.25, 0.75])
+            if high > low:
+                return float(robust.center_[0]), float(robust.scale_[0])
+        standard = StandardScaler().fit(column)  # also where half of the values are the same
+        return float(standard.mean_[0]), float(standard.scale_[0])
+
+
+class Part(Protocol):
+    """Features of one column."""
+
+    plan: ColumnPlan
+    names: list[str]
+
+    def fill(self, block: Array, values: npt.NDArray[Any]) -> None:
+        """Write the features of some rows into their block."""
+
+    def plain(self, values: npt.NDArray[Any]) -> FloatArray:
+        """The same features in units of the table: not scaled, levels as 0 and 1."""
+
+
+def make_part(plan: ColumnPlan, column: TypedColumn, scale: Scale) -> Part:
+    """Fit the features of a column."""
+    if plan.kind in ("number", "ordered"):
+        return NumberPart(plan, column.values, scale)
+    if plan.kind in ("date", "time"):
+        return DatePart(plan, column.values, scale)
+    if plan.kind == "text":
+        return TextPart(plan, column.values, scale)
+    return LevelPart(plan, scale)
+
+
+class NumberPart:
+    """Numbers, or ranks of ordered levels: centered and scaled, gaps at the mean and marked."""
+
+    def __init__(self, plan: ColumnPlan, values: npt.NDArray[Any], scale: Scale) -> None:
+        self.plan = plan
+        numbers = self._numbers(values)
+        self.center, self.scale = scale.center_and_scale(numbers)
+        if not (np.isfinite(self.scale) and np.isfinite(self.center)):
+            raise SidelightError(
+                f"The numbers of column {plan.name!r} are too large to be scaled; write them in a "
+                "larger unit."
+            )
+        self.filled = float((np.nanmean(numbers) - self.center) / self.scale)
+        self.gain = float(np.sqrt(plan.weight))
+        self.keep_missing = scale.keep_missing
+        self.mark = scale.entry if plan.n_missing and not scale.keep_missing else 0.0
+        self.names = [plan.name, f"{plan.name} (missing)"] if self.mark else [plan.name]
+
+    def fill(self, block: Array, values: npt.NDArray[Any]) -> None:
+        """Write the features of some rows into their block."""
+        x = (self._numbers(values) - self.center) / self.scale
+        if not self.keep_missing:
+            missing = np.isnan(x)
+            if missing.any():
+                x[missing] = self.filled
+            if self.mark:
+                block[:, 1] = missing * (self.mark * self.gain)
+        block[:, 0] = x * self.gain
+
+    def plain(self, values: npt.NDArray[Any]) -> FloatArray:
+        """The numbers, or ranks, as they are; 1 where one was missing."""
+        x = values if values.dtype.kind == "f" else np.where(values < 0, np.nan, values)
+        return np.column_stack([x, np.isnan(x)]) if self.mark else x[:, None]
+
+    def _numbers(self, values: npt.NDArray[Any]) -> FloatArray:
+        if values.dtype.kind == "i":  # ranks
+            return np.where(values < 0, np.nan, values)
+        if self.plan.log_scale:
+            return np.log1p(np.maximum(values, 0.0) / self.plan.log_scale)
+        return values
+
+
+class LevelPart:
+    """Levels: a column each, and one for missing values where there are some."""
+
+    def __init__(self, plan: ColumnPlan, scale: Scale) -> None:
+        self.plan = plan
+        self.keep_missing = scale.keep_missing
+        self.entry = scale.entry * float(np.sqrt(plan.weight))
+        self.levels = [f"{plan.name}={level}" for level in levels_of(plan)]
+        self.has_missing = bool(plan.n_missing) and not scale.keep_missing
+        if self.has_missing:
+            self.levels.append(f"{plan.name} (missing)")
+        # Two columns of which one is the other turned round are one, √2 times as long.
+        self.single = len(self.levels) == 2
+        self.names = self.levels[1:] if self.single else self.levels
+
+    def fill(self, block: Array, values: npt.NDArray[Any]) -> None:
+        """Write the features of some rows into their block."""
+        missing = values < 0
+        codes = np.where(missing, len(self.levels) - 1, values) if self.has_missing else values
+        if self.single:
+            middle = 0.5 if not self.has_missing else 1.0  # between both: half as far from each
+            column = np.where(missing, middle, codes) * (np.sqrt(2.0) * self.entry)
+            block[:, 0] = column
+        else:
+            block[:] = 0.0
+            there = np.flatnonzero(codes >= 0)
+            block[there, codes[there]] = self.entry
+        if self.keep_missing and missing.any():
+            block[missing] = np.nan
+
+    def plain(self, values: npt.NDArray[Any]) -> FloatArray:
+        """1 where a row has the level, else 0."""
+        codes = np.where(values < 0, len(self.levels) - 1, values) if self.has_missing else values
+        places = np.arange(len(self.levels))[int(self.single) :]
+        return (codes[:, None] == places).astype(np.float64)
+
+
+class DatePart:
+    """Dates and times of day: the trend, and the cycles that their span can show."""
+
+    def __init__(self, plan: ColumnPlan, seconds: npt.NDArray[Any], scale: Scale) -> None:
+        self.plan = plan
+        self.keep_missing = scale.keep_missing
+        self.cycles = _cycles(plan.kind, seconds)
+        self.plan = replace(plan, how=_date_words(plan, seconds, self.cycles))
+        self.has_trend = plan.kind == "date"
+        self.center, self.scale = scale.center_and_scale(seconds / DAY)
+        self.filled = float((np.nanmean(seconds / DAY) - self.center) / self.scale)
+        self.gain = float(np.sqrt(plan.weight / (len(self.cycles) + self.has_trend)))
+        self.amplitude = scale.entry if scale.mismatch == 2.0 else 0.5
+        self.mark = 0.0
+        if plan.n_missing and not scale.keep_missing:
+            self.mark = scale.entry * float(np.sqrt(plan.weight))
+        self.names = [f"{plan.name} (days)"] if self.has_trend else []
+        for cycle in self.cycles:
+            self.names += [f"{plan.name} ({cycle}, sin)", f"{plan.name} ({cycle}, cos)"]
+        if self.mark:
+            self.names.append(f"{plan.name} (missing)")
+
+    def fill(self, block: Array, values: npt.NDArray[Any]) -> None:
+        """Write the features of some rows into their block."""
+        missing = np.isnan(values)
+        place = 0
+        if self.has_trend:
+            trend = (values / DAY - self.center) / self.scale
+            block[:, 0] = trend if self.keep_missing else _filled(trend, missing, self.filled)
+            block[:, 0] *= self.gain
+            place = 1
+        for cycle in self.cycles:
+            angle = 2 * np.pi * _phase(cycle, values)
+            for wave in (np.sin(angle), np.cos(angle)):
+                column = wave if self.keep_missing else _filled(wave, missing, 0.0)
+                block[:, place] = column * (self.amplitude * self.gain)
+                place += 1
+        if self.mark:
+            block[:, place] = missing * self.mark
+
+    def plain(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Days since 1970, sines and cosines of the cycles, 1 where missing."""
+        columns = [values / DAY] if self.has_trend else []
+        for cycle in self.cycles:
+            angle = 2 * np.pi * _phase(cycle, values)
+            columns += [np.sin(angle), np.cos(angle)]
+        columns += [np.isnan(values)] if self.mark else []
+        return np.column_stack(columns)
+
+
+def _date_words(plan: ColumnPlan, seconds: npt.NDArray[Any], cycles: list[str]) -> str:
+    """Span of the dates and the parts that count."""
+    if plan.kind == "time":
+        parts = ["hour of the day"]
+    else:
+        ends = np.array([np.nanmin(seconds), np.nanmax(seconds)])
+        first, last = (ends // DAY).astype("datetime64[D]").astype(str)
+        parts = [f"{first} to {last}: {', '.join(['trend', *cycles])}"]
+    return "; ".join([*parts, *filter(None, [plan.how])])
+
+
+def _filled(values: FloatArray, missing: npt.NDArray[np.bool_], value: float) -> FloatArray:
+    return np.where(missing, value, values)
+
+
+def _cycles(kind: str, seconds: npt.NDArray[Any]) -> list[str]:
+    """Cycles that dates can show."""
+    if kind == "time":
+        return ["hour"]
+    span = float(np.nanmax(seconds) - np.nanmin(seconds))
+    found = ["season"] if span > SEASONS_FROM else []
+    found += ["weekday"] if span > WEEKDAYS_FROM else []
+    with_time = np.nan_to_num(seconds) % DAY != 0
+    return [*found, "hour"] if with_time.any() else found
+
+
+def _phase(cycle: str, seconds: FloatArray) -> FloatArray:
+    """Place in a cycle, from 0 to 1; that of weekdays begins on Monday."""
+    if cycle == "season":
+        return seconds / YEAR % 1.0
+    if cycle == "weekday":
+        return (np.floor(seconds / DAY) + 3) % 7 / 7
+    return seconds / DAY % 1.0
+
+
+class TextPart:
+    """Texts: TF-IDF of their words, in the directions in which they differ most."""
+
+    def __init__(self, plan: ColumnPlan, texts: npt.NDArray[Any], scale: Scale) -> None:
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        self.plan = plan
+        self.entry = scale.entry * float(np.sqrt(plan.weight))
+        present = [text for text in texts.tolist() if text]
+        self.vectorizer = TfidfVectorizer(
+            lowercase=True,
+            strip_accents="unicode",
+            token_pattern=r"(?u)\b[^\W\d_]{2,}\b",
+            min_df=min(max(2, len(present) // 1000), 10),
+            max_df=0.5,
+            max_features=MOST_WORDS,
+            sublinear_tf=True,
+        )
+        try:
+            words = self.vectorizer.fit_transform(present)
+        except ValueError:  # no word at all, or none in several rows but not in most of them
+            raise NoWords(plan.name) from None
+        self.plan = replace(plan, how=counted(words.shape[1], "word"))
+        self.directions: Any = None
+        if words.shape[1] > DIRECTIONS and len(present) > DIRECTIONS:
+            self.directions = TruncatedSVD(DIRECTIONS, random_state=0).fit(words)
+            self.names = [f"{plan.name} (words {place})" for place in range(DIRECTIONS)]
+        else:
+            self.names = [
+                f"{plan.name}: {word}" for word in self.vectorizer.get_feature_names_out()
+            ]
+
+    def fill(self, block: Array, values: npt.NDArray[Any]) -> None:
+        """Write the features of some rows into their block."""
+        words = self.vectorizer.transform(values.tolist())
+        rows = words.toarray() if self.directions is None else self.directions.transform(words)
+        length = np.linalg.norm(rows, axis=1, keepdims=True)
+        block[:] = rows * (self.entry / np.where(length > 0, length, 1.0))
+
+    def plain(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Weights of the words, of length 1."""
+        block = np.empty((len(values), len(self.names)))
+        self.fill(block, values)
+        return block / self.entry
+
+
+class NoWords(SidelightError):
+    """A text column has no word that occurs in several rows."""

@@ -1,0 +1,414 @@
+"""The transformer from tables to features."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sidelight._typing import Array
+from sidelight._words import worded
+from sidelight.engine._threads import get_threads
+from sidelight.exceptions import InvalidParameter, PreparationWarning, SidelightError
+from sidelight.io._columns import close_names, quoted
+from sidelight.preparation._decide import ASKED, Asked, decide
+from sidelight.preparation._parts import NoWords, Part, Scale, make_part
+from sidelight.preparation._plan import ASIDE, ColumnPlan, plan_table
+from sidelight.preparation._reading import RawColumn, read_typed
+from sidelight.preparation._source import Source, as_source
+from sidelight.preparation._typed import TypedColumn
+
+SCALES = ("standard", "robust", "range", "none")
+#: Rows that are written at a time: their features stay in the processor's cache.
+BLOCK_ROWS = 8192
+
+
+class TablePreparer(TransformerMixin, BaseEstimator):
+    r"""Turn a table as people have it into features of which each counts the same.
+
+    Every column is recognized by its type, values and name: numbers (texts with decimal commas,
+    thousands separators or currency signs too), skewed positive numbers, yes or no, categories,
+    ordered categories, dates, times of day, short texts. Ids, constant columns and texts that are
+    all different are set aside. ``plan_`` tells every decision, ``kinds`` overrules it.
+
+    The squared Euclidean distance of two rows is a sum over the columns in which each counts as
+    one feature,
+
+    .. math:: d^2(a, b) = \sum_j w_j \, d_j^2(a_j, b_j),
+
+    with :math:`d_j = |a_j - b_j| / s_j` for numbers and ranks of ordered levels, and
+    :math:`d_j^2 = m` for different categories, 0 for equal ones. With ``scale="range"``
+    (:math:`s_j` the range, :math:`m = 1`) the :math:`d_j` are those of Gower's coefficient; with
+    ``scale="standard"`` (:math:`s_j` the standard deviation, :math:`m = 2`) two different
+    categories are as far apart as two random rows are in a number.
+
+    Parameters
+    ----------
+    kinds : dict of str to str or sequence of str, default=None
+        What columns hold, where it should not be found out: ``"number"``, ``"log"`` (a number whose
+        logarithm counts), ``"yes-no"``, ``"category"``, ``"ordered"``, ``"date"``, ``"time"``,
+        ``"text"`` or ``"aside"``; the levels from low to high for an ordered category.
+    weights : dict of str to float, default=None
+        How many features a column counts as; 1 for all others.
+    scale : {"standard", "robust", "range", "none"}, default="standard"
+        Numbers have variance 1 (``standard``), an interquartile range like that of variance 1
+        (``robust``, which outliers do not change), range 1 (``range``, Gower's), or their own unit
+        (``none``).
+    drop : sequence of str, default=()
+        Columns to leave out.
+    missing : {"fill", "keep"}, default="fill"
+        Gaps in numbers and dates are filled with the mean and marked in a column of their own, and
+        are a level of their own in categories (``fill``); or stay NaN, for methods that model them
+        (``keep``).
+
+    Attributes
+    ----------
+    plan_ : list of ColumnPlan
+        Decision on every column: ``name``, ``kind``, ``how``, ``n_missing``, ``weight``,
+        ``levels``.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : ndarray of str
+        Their names, where they have names.
+
+    Notes
+    -----
+    Levels in less than 1 % of the rows, and those beyond the thirtieth, are joined. A skewed
+    positive number goes through :math:`\log(1 + x / c)` with the lower quartile c, so that the
+    result does not depend on its unit. Texts become TF-IDF weights of their words, in the 20
+    directions in which they differ most (latent semantic analysis), of length 1.
+
+    Time and memory are linear in the cells of the table and of the result.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sidelight.preparation import TablePreparer
+    >>> table = pd.DataFrame(
+    ...     {
+    ...         "age": [31, 45, 27, 62],
+    ...         "country": ["DE", "FR", "DE", "IT"],
+    ...         "member": ["yes", "no", "no", "yes"],
+    ...     }
+    ... )
+    >>> preparer = TablePreparer().fit(table)
+    >>> for row in preparer.plan_table():
+    ...     print(row)
+    ('age', 'number', '')
+    ('country', 'category', '3 levels')
+    ('member', 'yes-no', 'no or yes')
+    >>> preparer.get_feature_names_out().tolist()
+    ['age', 'country=DE', 'country=FR', 'country=IT', 'member=yes']
+    >>> preparer.transform(table).shape
+    (4, 5)
+
+    The same pipeline that the command line runs:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sidelight.cluster import KMeans
+    >>> model = make_pipeline(TablePreparer(), KMeans(n_clusters=2, random_state=0)).fit(table)
+    >>> model.predict(table).shape
+    (4,)
+    """
+
+    def __init__(
+        self,
+        *,
+        kinds: Mapping[str, Any] | None = None,
+        weights: Mapping[str, float] | None = None,
+        scale: Literal["standard", "robust", "range", "none"] = "standard",
+        drop: Sequence[str] = (),
+        missing: Literal["fill", "keep"] = "fill",
+    ) -> None:
+        self.kinds = kinds
+        self.weights = weights
+        self.scale = scale
+        self.drop = drop
+        self.missing = missing
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Decide on every column and fit its features.
+
+        Parameters
+        ----------
+        X : data frame, Arrow table, Table, path-like or array
+            The table.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self
+            The fitted preparer.
+        """
+        for _ in self._fit_columns(X):
+            pass  # columns are read one after the other, and forgotten
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Array:
+        """Fit to a table and return its features; as :meth:`fit` and :meth:`transform`."""
+        columns = list(self._fit_columns(X))
+        return self._features(columns, self._n_rows, self._out_type)
+
+    def transform(self, X: Any) -> Array:
+        """Features of a table with the same columns, in any order.
+
+        Parameters
+        ----------
+        X : data frame, Arrow table, Table, path-like or array
+            The table.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features_out)
+            The features.
+        """
+        check_is_fitted(self, "plan_")
+        source = self._source(X, reset=False)
+        columns = list(self._typed(source))
+        return self._features(columns, source.n_rows, _out_type(source, self.plan_))
+
+    def typed_columns(self, X: Any) -> list[TypedColumn]:
+        """Columns of a table that become features, in the user's own units and words.
+
+        Parameters
+        ----------
+        X : data frame, Arrow table, Table, path-like or array
+            The table.
+
+        Returns
+        -------
+        list of TypedColumn
+            Name, kind and values of each.
+        """
+        check_is_fitted(self, "plan_")
+        return list(self._typed(self._source(X, reset=False)))
+
+    def plain_features(self, X: Any) -> Array:
+        """Features of a table in the user's units: not scaled, levels as 0 and 1.
+
+        Parameters
+        ----------
+        X : data frame, Arrow table, Table, path-like or array
+            The table.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features_out)
+            The features that :meth:`transform` scales; NaN where a number is missing.
+        """
+        columns = self.typed_columns(X)
+        parts = zip(self._parts, columns, strict=True)
+        return np.hstack([part.plain(column.values) for part, column in parts])
+
+    def plan_table(self) -> list[tuple[str, str, str]]:
+        """Return the decisions as rows of a short table: column, use, treatment."""
+        check_is_fitted(self, "plan_")
+        return plan_table(self.plan_, self.missing)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Names of the features, such as ``country=DE``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns; those of the fit if given.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        check_is_fitted(self, "plan_")
+        names = [name for part in self._parts for name in part.names]
+        return np.array(names, dtype=object)
+
+    @property
+    def n_features_out_(self) -> int:
+        """Number of features."""
+        return len(self.get_feature_names_out())
+
+    # --- fitting ------------------------------------------------------------------------------
+
+    def _fit_columns(self, X: Any) -> Iterator[TypedColumn]:
+        """Fit column by column; yield those that become features as they are read."""
+        self._check_options()
+        source = self._source(X, reset=True)
+        names = source.columns.names
+        asked = self._asked(names)
+        scale = Scale(self.scale, self.missing == "keep")
+        self.plan_: list[ColumnPlan] = []
+        self._parts: list[Part] = []
+        for name in names:
+            raw = RawColumn(name, source.columns.column(name), source)
+            plan = decide(raw, asked[name])
+            plan = self._weighted(plan)
+            if plan.used:
+                column = read_typed(plan, raw)
+                try:
+                    self._parts.append(make_part(plan, column, scale))
+                except NoWords:
+                    plan = replace(plan, kind=ASIDE, how="no word occurs in several rows")
+                else:
+                    plan = self._parts[-1].plan
+                    yield column
+            self.plan_.append(plan)
+        if not self._parts:
+            raise SidelightError(
+                "No column of the table is left to be a feature: "
+                + "; ".join(f"{plan.name!r}, {plan.how}" for plan in self.plan_[:5])
+                + "; say what a column holds by "
+                + worded('kinds={"NAME": "category"}.', "--as NAME=category.")
+            )
+        self._n_rows = source.n_rows
+        self._out_type = _out_type(source, self.plan_)
+
+    def _check_options(self) -> None:
+        check_scale(self.scale)
+        if self.missing not in ("fill", "keep"):
+            raise InvalidParameter(f"missing must be 'fill' or 'keep', got {self.missing!r}.")
+
+    def _asked(self, names: Sequence[str]) -> dict[str, Asked]:
+        """What the user says about every column."""
+        kinds = dict(self.kinds or {})
+        for name in (*kinds, *(self.weights or {}), *self.drop):
+            if name not in names:
+                raise SidelightError(f"There is no column {name!r}; {close_names(name, names)}.")
+        asked = {name: Asked() for name in names}
+        asked |= {name: _read_kind(name, kind) for name, kind in kinds.items()}
+        return asked | {name: Asked(ASIDE) for name in self.drop}
+
+    def _weighted(self, plan: ColumnPlan) -> ColumnPlan:
+        weight = (self.weights or {}).get(plan.name, 1.0)
+        if not (isinstance(weight, int | float) and np.isfinite(weight) and weight >= 0):
+            raise InvalidParameter(
+                f"The weight of column {plan.name!r} must be a number of at least 0, got {weight}."
+            )
+        if weight == 0 and plan.used:
+            return replace(plan, kind=ASIDE, how="weight 0")
+        return replace(plan, weight=float(weight))
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def _source(self, X: Any, *, reset: bool) -> Source:
+        """The table as named columns; arrays go through scikit-learn's own checks."""
+        is_array = isinstance(X, np.ndarray | list | tuple) or hasattr(X, "tocsr")
+        if is_array and not _holds_text(X):
+            X = validate_data(self, X, reset=reset, ensure_all_finite="allow-nan")
+        source = as_source(X)
+        if source.n_rows == 0:
+            raise SidelightError(
+                worded("Found array with 0 sample(s): the", "The") + " table has no rows."
+            )
+        if reset:
+            if source.n_rows == 1:
+                raise SidelightError(
+                    worded("One row (n_samples=1)", "One row")
+                    + " does not tell what its columns hold; give more rows."
+                )
+            self.n_features_in_ = len(source.columns.names)
+            if source.named:
+                self.feature_names_in_ = np.array(source.columns.names, dtype=object)
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+        return source
+
+    def _typed(self, source: Source) -> Iterator[TypedColumn]:
+        """Read the columns that become features; say what is not there, or was not."""
+        there = set(source.columns.names)
+        lacking = [part.plan.name for part in self._parts if part.plan.name not in there]
+        if lacking:
+            raise SidelightError(
+                f"The table has no column {quoted(lacking)}, which the preparation was fitted to; "
+                f"its columns are {quoted(source.columns.names, limit=8)}."
+            )
+        known = {plan.name for plan in self.plan_}
+        new = [name for name in source.columns.names if name not in known]
+        if new:
+            warnings.warn(
+                f"Columns that the preparation was not fitted to are not used: {quoted(new)}.",
+                PreparationWarning,
+                stacklevel=3,
+            )
+        for part in self._parts:
+            raw = RawColumn(part.plan.name, source.columns.column(part.plan.name), source)
+            yield read_typed(part.plan, raw, gaps=self.missing)
+
+    def _features(self, columns: Sequence[TypedColumn], n_rows: int, dtype: Any) -> Array:
+        """Write the features of all columns, block by block."""
+        X = np.empty((n_rows, self.n_features_out_), dtype=dtype)
+        self._fill(X, columns)
+        return X
+
+    def _fill(self, X: Array, columns: Sequence[TypedColumn]) -> None:
+        ends = np.cumsum([0, *(len(part.names) for part in self._parts)]).tolist()
+
+        def fill(start: int) -> None:
+            rows = slice(start, min(start + BLOCK_ROWS, len(X)))
+            for place, (part, column) in enumerate(zip(self._parts, columns, strict=True)):
+                part.fill(X[rows, ends[place] : ends[place + 1]], column.values[rows])
+
+        starts = range(0, len(X), BLOCK_ROWS)
+        if len(starts) == 1 or get_threads() == 1:
+            for start in starts:
+                fill(start)
+            return
+        with ThreadPoolExecutor(get_threads()) as pool:  # every block is written by one thread
+            list(pool.map(fill, starts))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def check_scale(scale: Any) -> None:
+    """Check that a scale is one of those that there are."""
+    if scale not in SCALES:
+        raise InvalidParameter(
+            f"{worded('scale', '--scale')} must be one of {', '.join(SCALES)}, got {scale!r}."
+        )
+
+
+def _read_kind(name: str, kind: Any) -> Asked:
+    """Read what the user says: a kind, an order such as ``ordered:S<M<L``, or its levels."""
+    if isinstance(kind, str):
+        word, _, levels = kind.partition(":")
+        word = word.strip().lower()
+        if word in ASKED and (not levels or word == "ordered"):
+            return Asked(word, tuple(one.strip() for one in levels.split("<") if one.strip()))
+    elif isinstance(kind, Sequence) and len(kind) > 1:
+        return Asked("ordered", tuple(map(str, kind)))
+    raise InvalidParameter(
+        f"A column is one of {', '.join(ASKED)}, or ordered:low<medium<high; got {name}={kind!r}."
+    )
+
+
+def _holds_text(X: Any) -> bool:
+    """Whether an array holds texts, which only a table of mixed columns does."""
+    if hasattr(X, "tocsr"):
+        return False
+    values = np.asarray(X, dtype=object) if isinstance(X, list | tuple) else X
+    if values.dtype.kind in "USM":
+        return True
+    return values.dtype.kind == "O" and any(isinstance(v, str) for v in values.ravel()[:10_000])
+
+
+def _out_type(source: Source, plans: Sequence[ColumnPlan]) -> Any:
+    """float32 if all columns that become features are, else float64."""
+    import pyarrow as pa
+
+    if source.named:
+        return np.float64
+    columns = [source.columns.column(plan.name) for plan in plans if plan.used]
+    return np.float32 if all(pa.types.is_float32(c.type) for c in columns) else np.float64

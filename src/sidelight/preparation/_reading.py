@@ -1,0 +1,318 @@
+"""Values of a column in the user's units, read as its kind says."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._typing import FloatArray
+from sidelight._words import counted
+from sidelight.exceptions import PreparationWarning, SidelightError
+from sidelight.io._columns import is_text, number_column, quoted
+from sidelight.io._dates import read_dates
+from sidelight.io._numbers import read_numbers
+from sidelight.io._shapes import is_missing as means_nothing
+from sidelight.preparation._plan import ColumnPlan
+from sidelight.preparation._source import Source
+from sidelight.preparation._texts import Coded, encode_texts, recode
+from sidelight.preparation._typed import TypedColumn
+
+#: Level that stands for all rare ones.
+OTHER = "other"
+NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """A column read as numbers.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows,)
+        The numbers, NaN where missing.
+    convention : str
+        How texts spell them; empty for numbers.
+    how : str
+        What there is to tell about the reading.
+    bad : ndarray of int
+        Positions of texts that are none, and count as missing.
+    """
+
+    values: FloatArray
+    convention: str = ""
+    how: str = ""
+    bad: npt.NDArray[Any] = field(default_factory=lambda: NONE)
+
+    @property
+    def n_missing(self) -> int:
+        """Rows without a number."""
+        return int(np.count_nonzero(np.isnan(self.values)))
+
+
+@dataclass(frozen=True, eq=False)
+class Dated:
+    """A column read as dates or times of day.
+
+    Attributes
+    ----------
+    seconds : ndarray of shape (n_rows,)
+        Seconds since 1970, or since midnight; NaN where missing.
+    kind : str
+        ``date`` or ``time``.
+    format : str
+        How texts spell them; empty for dates.
+    how : str
+        What there is to tell about the reading.
+    bad : ndarray of int
+        Positions of texts that are none, and count as missing.
+    """
+
+    seconds: FloatArray
+    kind: str
+    format: str = ""
+    how: str = ""
+    bad: npt.NDArray[Any] = field(default_factory=lambda: NONE)
+
+
+class RawColumn:
+    """A column as the table has it, of which each reading is made once.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    values : pyarrow.ChunkedArray
+        Its values.
+    source : Source
+        The table, for the names of rows in messages.
+    """
+
+    def __init__(self, name: str, values: Any, source: Source) -> None:
+        self.name = name
+        self.values = values
+        self.source = source
+
+    @cached_property
+    def coded(self) -> Coded:
+        """The different values as text, whatever they are."""
+        return encode_texts(self._shared)
+
+    @cached_property
+    def numbered(self) -> Numbered | None:
+        """The numbers, if it holds numbers or texts that spell them."""
+        return self.numbers("")
+
+    @cached_property
+    def dated(self) -> Dated | None:
+        """The dates or times of day, if it holds some or texts that spell them."""
+        return self.dates("")
+
+    def numbers(self, convention: str) -> Numbered | None:
+        """The numbers, spelled by a convention that is known or (empty) to be found out."""
+        import pyarrow as pa
+
+        column = self._shared
+        if pa.types.is_duration(column.type):
+            ticks: Any = number_column(column.cast(pa.duration("us")).cast(pa.int64()))
+            return Numbered(ticks / 1e6, how="duration in seconds")
+        values = number_column(column)
+        if values is not None:
+            numbers = np.asarray(values, dtype=np.float64)
+            self._check_finite(numbers)
+            return Numbered(numbers)
+        read = read_numbers(column, convention=convention or None) if is_text(column) else None
+        if read is None:
+            return None
+        how = self._told(read.bad, read.note)
+        return Numbered(read.values, read.convention, how, read.bad)
+
+    def dates(self, written: str) -> Dated | None:
+        """The dates, spelled in a way that is known or (empty) to be found out."""
+        column = self._shared
+        if not (_is_temporal(column.type) or is_text(column)):
+            return None
+        read = read_dates(column, format=written or None)
+        if read is None:
+            return None
+        how = self._told(read.bad, read.note)
+        return Dated(read.seconds, read.kind, read.format, how, read.bad)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row has a value; texts that stand for a missing number are none."""
+        return all(means_nothing(level) for level in self.coded.levels)
+
+    @property
+    def nothing(self) -> FloatArray:
+        """Missing numbers for all rows."""
+        return np.full(len(self.values), np.nan)
+
+    def unreadable(self, kind: str, written: str = "") -> SidelightError:
+        """Say which value is no number, date or time of day, by the id of its row."""
+        texts = ["" if value is None else str(value).strip() for value in self.values.to_pylist()]
+        some = list(_one_of_each_shape(texts)) or [0]
+        place = next((p for p in some if not self._reads(texts[p], kind, written)), some[0])
+        return SidelightError(
+            f"Column {self.name!r} should hold {kind}s, but holds {texts[place]!r} in "
+            f"{self.source.row(place)}; correct it, leave it empty, or say what the column is."
+        )
+
+    def _reads(self, text: str, kind: str, written: str) -> bool:
+        """Whether a single text is of the kind."""
+        import pyarrow as pa
+
+        alone = RawColumn(self.name, pa.chunked_array([[text]]), self.source)
+        if kind == "number":
+            return alone.numbers(written) is not None
+        dated = alone.dates(written)
+        return dated is not None and dated.kind == kind
+
+    @cached_property
+    def _shared(self) -> Any:
+        """The values, where they are texts as places among the different ones: found once."""
+        import pyarrow as pa
+
+        if pa.types.is_dictionary(self.values.type) and not is_text(self.values):
+            return self.values.cast(self.values.type.value_type)
+        if is_text(self.values) and not pa.types.is_dictionary(self.values.type):
+            return self.values.dictionary_encode()
+        return self.values
+
+    def _check_finite(self, values: npt.NDArray[Any]) -> None:
+        infinite = np.isinf(values)
+        if infinite.any():
+            first = int(np.flatnonzero(infinite)[0])
+            raise SidelightError(
+                f"Column {self.name!r} has {counted(int(infinite.sum()), 'infinite number')}, the "
+                f"first in {self.source.row(first)}; infinity has no place on a scale: correct "
+                "it, or leave it empty."
+            )
+
+    def _told(self, bad: Any, note: str) -> str:
+        """What there is to tell about a reading, unreadable values first."""
+        parts = [note] if note else []
+        if len(bad):
+            examples = [str(self.values[int(place)].as_py()) for place in bad[:2]]
+            parts.insert(0, f"{len(bad):,} unreadable ({quoted(examples)}), taken as gaps")
+        return "; ".join(parts)
+
+
+def read_typed(plan: ColumnPlan, raw: RawColumn, *, gaps: str = "") -> TypedColumn:
+    """Read a column as its plan says, in the user's units and words.
+
+    Parameters
+    ----------
+    plan : ColumnPlan
+        The decision on the column.
+    raw : RawColumn
+        The column.
+    gaps : {"", "fill", "keep"}, default=""
+        What becomes of gaps in rows that came after the fit, which are told if the fit had none;
+        empty for the rows of the fit.
+
+    Raises
+    ------
+    SidelightError
+        If the values are of another kind than those that the plan was made from.
+    """
+    if plan.kind == "number":
+        numbered = raw.numbers(plan.written) if plan.written else raw.numbered
+        if numbered is None and not raw.is_empty:
+            raise raw.unreadable("number", plan.written)
+        numbered = numbered or Numbered(raw.nothing)
+        _tell_of_gaps(plan, raw, np.isnan(numbered.values), numbered.bad, gaps=gaps)
+        return TypedColumn(plan.name, plan.kind, numbered.values)
+    if plan.kind in ("date", "time"):
+        dated = raw.dates(plan.written) if plan.written else raw.dated
+        if (dated is None or dated.kind != plan.kind) and not raw.is_empty:
+            raise raw.unreadable(plan.kind, plan.written)
+        dated = dated or Dated(raw.nothing, plan.kind)
+        _tell_of_gaps(plan, raw, np.isnan(dated.seconds), dated.bad, gaps=gaps)
+        return TypedColumn(plan.name, plan.kind, dated.seconds)
+    if plan.kind == "text":
+        texts = np.array([*raw.coded.levels, ""], dtype=object)
+        return TypedColumn(plan.name, plan.kind, texts[raw.coded.codes])
+    _tell_of_gaps(plan, raw, raw.coded.codes < 0, NONE, gaps=gaps)
+    return _read_levels(plan, raw.coded, raw.source)
+
+
+def _tell_of_gaps(
+    plan: ColumnPlan,
+    raw: RawColumn,
+    missing: npt.NDArray[np.bool_],
+    bad: npt.NDArray[Any],
+    *,
+    gaps: str,
+) -> None:
+    """Tell of gaps, and of values that count as such, where the fit had none of them."""
+    if not gaps:
+        return
+    if len(bad) and not plan.n_unreadable:
+        values = quoted([str(raw.values[int(place)].as_py()) for place in bad[:3]])
+        told = f"{counted(len(bad), 'value')} ({values}, first in {raw.source.row(int(bad[0]))}) "
+        told += "cannot be read, and such rows count as missing there."
+    elif gaps == "fill" and missing.any() and not plan.n_missing:
+        first = raw.source.row(int(np.flatnonzero(missing)[0]))
+        told = f"{counted(int(missing.sum()), 'gap')}, the first in {first}, where there was none "
+        told += "when the preparation was fitted; "
+        levels = plan.kind in ("category", "yes-no")
+        told += "such rows have none of its levels." if levels else "filled, but not marked."
+    else:
+        return
+    warnings.warn(f"Column {plan.name!r}: {told}", PreparationWarning, stacklevel=3)
+
+
+def _one_of_each_shape(texts: Sequence[str]) -> Iterator[int]:
+    """Places of texts that differ in more than their digits, and are not missing."""
+    seen = set()
+    for place, text in enumerate(texts):
+        shape = re.sub(r"\d", "9", text)
+        if shape not in seen and not means_nothing(text):
+            seen.add(shape)
+            yield place
+
+
+def levels_of(plan: ColumnPlan) -> tuple[str, ...]:
+    """Levels that are told apart, that of the joined ones included."""
+    return (*plan.levels, _other_name(plan.levels)) if plan.joined else plan.levels
+
+
+def _read_levels(plan: ColumnPlan, coded: Coded, source: Source) -> TypedColumn:
+    levels = levels_of(plan)
+    codes = recode(coded, plan.levels, len(plan.levels) if plan.joined else -2)
+    strange = codes == -2
+    if strange.any():
+        seen = set(plan.levels)
+        new = [level for level in coded.levels if level not in seen]
+        row = source.row(int(np.flatnonzero(strange)[0]))
+        warnings.warn(
+            f"Column {plan.name!r}: {counted(len(new), 'value')} ({quoted(new, limit=3)}, first "
+            f"in {row}) did not occur when the preparation was fitted; "
+            "such rows count as missing there.",
+            PreparationWarning,
+            stacklevel=2,
+        )
+        codes = np.where(strange, np.int32(-1), codes)
+    return TypedColumn(plan.name, plan.kind, codes, levels)
+
+
+def _other_name(levels: Sequence[str]) -> str:
+    """A name for the joined levels that none of the others has."""
+    name = OTHER
+    while name in levels:
+        name += " "
+    return name
+
+
+def _is_temporal(kind: Any) -> bool:
+    """Whether an Arrow type is one of dates or times, durations aside."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_temporal(kind) and not pa.types.is_duration(kind))

@@ -1,0 +1,88 @@
+"""Texts of a column as codes of their levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._typing import IntArray
+from sidelight.preparation._vocabulary import MISSING
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Texts as codes.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_rows,)
+        Position in ``levels``, int32; -1 where the text is missing.
+    levels : list of str
+        The different texts without blanks at their ends, the most frequent first.
+    counts : ndarray
+        Rows of every level.
+    """
+
+    codes: npt.NDArray[np.int32]
+    levels: list[str]
+    counts: IntArray
+
+    @property
+    def n_missing(self) -> int:
+        """Rows without a text."""
+        return len(self.codes) - int(self.counts.sum())
+
+
+def is_missing(text: str) -> bool:
+    """Whether a text stands for a missing value."""
+    return len(text) <= 4 and text.lower() in MISSING
+
+
+def encode_texts(column: Any) -> Coded:
+    """Codes and levels of an Arrow column of any type that can be written as text."""
+    values, codes = _dictionary(column)
+    texts = ["" if value is None else _text(value) for value in values]
+    kept: dict[str, int] = {}
+    places = [-1 if is_missing(text) else kept.setdefault(text, len(kept)) for text in texts]
+    return _by_frequency(np.array([*places, -1])[codes], list(kept))
+
+
+def recode(coded: Coded, levels: tuple[str, ...], other: int) -> npt.NDArray[np.int32]:
+    """Codes in given levels; ``other`` for levels that are not among them, -1 where missing."""
+    places = {level: place for place, level in enumerate(levels)}
+    mapping = [places.get(level, other) for level in coded.levels]
+    return np.array([*mapping, -1], dtype=np.int32)[coded.codes]
+
+
+def _by_frequency(codes: IntArray, names: list[str]) -> Coded:
+    """The same with the most frequent levels first, without those that do not occur."""
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    order = sorted(range(len(names)), key=lambda place: (-counts[place], names[place]))
+    order = order[: int(np.count_nonzero(counts))]
+    ranks = np.full(len(names) + 1, -1, dtype=np.int32)
+    ranks[order] = np.arange(len(order))
+    return Coded(ranks[codes], [names[place] for place in order], counts[order])
+
+
+def _dictionary(column: Any) -> tuple[list[Any], IntArray]:
+    """Different values of a column, and the place of each row among them (-1: missing)."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    if column.num_chunks == 0:
+        return [], np.zeros(0, dtype=np.int64)
+    codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return column.chunk(0).dictionary.to_pylist(), np.concatenate(codes).astype(np.int64)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.15g}"
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace").strip()
+    return str(value).strip()
