@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris
 
 from sidelight.active import NPU, ActiveClusterer, LabelOracle
 from sidelight.cluster import PCKMeans
+from sidelight.display import ClusterDisplay, LearningCurveDisplay
 from sidelight.evaluation import pairwise_f1
 
 X, y = load_iris(return_X_y=True)
@@ -37,22 +38,24 @@ runs = {
 # %%
 # How good the clustering is after so many questions: mean of four runs.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
-for name, models in runs.items():
-    questions = [n for n, _ in models[0].history_]
-    scores = [[pairwise_f1(y, labels) for _, labels in model.history_] for model in models]
-    left.plot(questions, np.mean(scores, axis=0), marker="o", label=name)
-left.set(xlabel="questions", ylabel="pairwise F1", title="The same number of questions")
-left.legend()
+questions = [n for n, _ in runs["random"][0].history_]
+scores = {
+    name: np.transpose(
+        [[pairwise_f1(y, labels) for _, labels in model.history_] for model in models]
+    )
+    for name, models in runs.items()
+}
+LearningCurveDisplay.from_scores(questions, scores, axis_titles=("questions", "pairwise F1"))
+plt.show()
 
 # %%
-# What the questions were about, in one run: NPU gathers where two species meet.
+# What the questions were about, in one run: NPU gathers where two species meet. Lines are the
+# answers: the two belong together (solid) or not (dashed).
 
-right.scatter(X[:, 2], X[:, 3], c=y, cmap="Set2", s=18)
-for name, colour in (("random", "0.6"), ("NPU", "tab:red")):
-    for n, entry in enumerate(runs[name][0].answers_):
-        label = name if n == 0 else None
-        right.plot(*X[[entry.i, entry.j], 2:].T, color=colour, linewidth=0.7, label=label)
-right.set(xlabel="petal length", ylabel="petal width", title="Pairs that were asked about")
-right.legend()
+petals = ["petal length", "petal width"]
+figure, axes = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained", sharey=True)
+for ax, name in zip(axes, ("random", "NPU"), strict=True):
+    asked = runs[name][0].answers_.constraints
+    ClusterDisplay.from_labels(X[:, 2:], y, constraints=asked, feature_names=petals, ax=ax)
+    ax.set_title(f"Pairs that were asked about: {name}")
 plt.show()

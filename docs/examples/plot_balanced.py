@@ -12,35 +12,33 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from sidelight.cluster import BalancedKMeans, FrequencySensitiveKMeans, KMeans, SoftBalancedKMeans
+from sidelight.display import ClusterDisplay, SizesDisplay
 
 X, _ = make_blobs(
     [240, 90, 30], centers=[[0, 0], [5, 1], [2, 5]], cluster_std=[1.6, 0.9, 0.7], random_state=4
 )
 fits = {
     "KMeans": KMeans(3, random_state=0),
-    "BalancedKMeans, at least half of n/k": BalancedKMeans(3, balance=0.5, random_state=0),
-    "BalancedKMeans, equal sizes": BalancedKMeans(
-        3, balance=1.0, assignment="flow", random_state=0
-    ),
-    "SoftBalancedKMeans": SoftBalancedKMeans(3, temperature=0.1, random_state=0),
+    "Balanced, at least half of n/k": BalancedKMeans(3, balance=0.5, random_state=0),
+    "Balanced, equal sizes": BalancedKMeans(3, balance=1.0, assignment="flow", random_state=0),
+    "Soft balance": SoftBalancedKMeans(3, temperature=0.1, random_state=0),
 }
 
 # %%
-# The minimum always holds. With memberships the sums over all rows are equal, and a row between two
-# clusters belongs to both (mixed colours).
+# The minimum, drawn as a line across the bars, always holds. With memberships the *sums* over all
+# rows are equal; a row between two clusters belongs to both, and is the paler the less it belongs
+# to the one whose color it has.
 
-colours = np.array([[0.12, 0.47, 0.71], [1.0, 0.5, 0.05], [0.17, 0.63, 0.17]])
-figure, axes = plt.subplots(1, 4, figsize=(15, 4.2), layout="constrained")
-for ax, (title, model) in zip(axes, fits.items(), strict=True):
+figure, axes = plt.subplots(2, 4, figsize=(15, 6), height_ratios=(3, 1), layout="constrained")
+first = None
+for (above, below), (title, model) in zip(axes.T, fits.items(), strict=True):
     model.fit(X)
-    share = getattr(model, "memberships_", np.eye(3)[model.labels_])
-    order = np.argsort(model.cluster_centers_[:, 0])  # the same cluster, the same colour
-    ax.scatter(*X.T, c=share[:, order] @ colours, s=14)
-    ax.scatter(*model.cluster_centers_.T, marker="x", color="black", s=60)
-    sizes = ", ".join(f"{size:.0f}" for size in share[:, order].sum(axis=0))
-    ax.set_title(f"{title}\nsizes {sizes}", fontsize=10)
-    ax.set_xticks([])
-    ax.set_yticks([])
+    sure = getattr(model, "memberships_", np.ones((len(X), 1))).max(axis=1)
+    drawn = ClusterDisplay.from_estimator(model, X, like=first, names=False, alpha=sure, ax=above)
+    first = first or drawn
+    above.set_title(title)
+    SizesDisplay.from_estimator(model, like=drawn, ax=below)
+    below.set(title="", ylim=(0, 260))
 plt.show()
 
 # %%

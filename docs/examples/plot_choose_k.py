@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs
 
 from sidelight import Constraints
 from sidelight.cluster import PCKMeans
+from sidelight.display import ClusterDisplay, SearchDisplay
 from sidelight.evaluation import ConstraintSearchCV
 
 X, y = make_blobs(400, centers=5, cluster_std=1.4, random_state=7)
@@ -24,13 +25,7 @@ print(search.best_params_)
 # %%
 # The satisfaction of held-out pairs peaks at the number of blobs; more clusters break must-links.
 
-k = [p["n_clusters"] for p in search.cv_results_["params"]]
-mean = search.cv_results_["mean_test_score"]
-spread = search.cv_results_["std_test_score"]
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-ax.errorbar(k, mean, yerr=spread, marker="o", capsize=3)
-ax.axvline(search.best_params_["n_clusters"], color="0.6", linestyle="--")
-ax.set_xlabel("number of clusters")
-ax.set_ylabel("held-out statements satisfied")
-ax.set_title("Held-out statements choose k")
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
+SearchDisplay.from_estimator(search, ax=left)
+ClusterDisplay.from_estimator(search, X, constraints=known, ax=right)
 plt.show()

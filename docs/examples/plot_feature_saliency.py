@@ -10,8 +10,8 @@ that it matters.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Ellipse
 
+from sidelight.display import ClusterDisplay, SearchDisplay
 from sidelight.mixture import FeatureSaliencyMixture
 
 rng = np.random.default_rng(1)
@@ -22,41 +22,21 @@ model = FeatureSaliencyMixture(random_state=0).fit(X)
 print(f"{model.n_components_} components after {model.n_iter_} sweeps")
 
 # %%
-# Left: the two features that matter, with the components (two standard deviations), and the common
-# density dashed, which stands in where a feature does not matter. Middle: the saliencies; those of
-# most noise features are exactly 0. Right: the length of the message that tells the model and the
-# data. Most of the thirty components vanish by themselves; from where the search first stands
-# still, the weakest is taken away again and again, and the model with the shortest message is kept.
+# Left: the two features that matter, with the components (two standard deviations). Middle: the
+# saliencies; those of most noise features are exactly 0. Right: the length of the message that
+# tells the model and the data. Most of the thirty components vanish by themselves; from where the
+# search first stands still, the weakest is taken away again and again, and the model with the
+# shortest message is kept.
 
-figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-colours = plt.colormaps["Set2"].colors
-left.scatter(*X[:, :2].T, c=[colours[label] for label in model.labels_], s=8)
-for mean, variance in zip(model.means_, model.covariances_, strict=True):
-    left.add_patch(Ellipse(mean[:2], *4 * np.sqrt(variance[:2]), fill=False, linewidth=1.5))
-left.add_patch(
-    Ellipse(
-        model.common_means_[:2],
-        *4 * np.sqrt(model.common_variances_[:2]),
-        fill=False,
-        linestyle="--",
-        color="0.4",
-    )
-)
-left.set(xlabel="feature 1", ylabel="feature 2", aspect="equal", title="components")
+figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
+ClusterDisplay.from_estimator(model, X, features=[0, 1], ax=left)
+left.set_aspect("equal")
 
-features = np.arange(1, 11)
+features = np.arange(10)
 middle.bar(features, model.saliencies_, color=np.where(model.get_support(), "C0", "0.7"))
 middle.axhline(0.5, color="0.4", linestyle=":", linewidth=1)
-middle.set(xticks=features, xlabel="feature", ylabel="saliency", title="what matters")
+middle.set(xticks=features, xlabel="feature", ylabel="saliency", title="What matters")
 
-numbers, lengths = model.search_["n_components"], model.search_["message_length"]
-right.plot(numbers, lengths, "o-", markersize=4)
-right.plot(model.n_components_, lengths.min(), "o", color="C3", label="kept")
-right.set(
-    xlabel="number of components",
-    ylabel="message length",
-    xticks=numbers,
-    title="how many",
-)
-right.legend()
+SearchDisplay.from_estimator(model, ax=right)
+right.set_title("How many: the shortest message is kept")
 plt.show()

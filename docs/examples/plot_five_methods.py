@@ -26,6 +26,7 @@ from sidelight.cluster import (
     PCKMeans,
     SizeConstrainedKMeans,
 )
+from sidelight.display import ClusterDisplay, ConstraintsDisplay
 
 rng = np.random.default_rng(5)
 places = {
@@ -72,56 +73,47 @@ boats[south] = np.arange(len(south)) % 6  # every boat from all over the south b
 groups = Constraints.from_groups(boats)
 
 # %%
-# Five results, and the one without knowledge.
+# The statements themselves: pairs that belong together or apart, rounds that some are on, boats.
+
+figure, axes = plt.subplots(1, 3, figsize=(15, 4.2), layout="constrained", sharey=True)
+for ax, known in zip(axes, (pairs, labels, groups), strict=True):
+    ConstraintsDisplay.from_constraints(known, X, feature_names=["west to east", "bank"], ax=ax)
+plt.show()
+
+# %%
+# Five results, and the one without knowledge. Rings are known rounds, squares people with boats.
 
 plain = KMeans(3, random_state=0).fit(X)
 longest = np.argmax(np.bincount(plain.labels_))
-equal = SizeConstrainedKMeans(3, min_size=1 / 3, max_size=1 / 3, random_state=0).fit(X)
+models = {
+    "24 must-links, 24 cannot-links: PCKMeans": (PCKMeans(3, random_state=0), pairs),
+    "16 labels: ConstrainedKMeans": (ConstrainedKMeans(3, random_state=0), labels),
+    "6 groups: COPKMeans": (COPKMeans(3, random_state=0), groups),
+    "70 households each: SizeConstrainedKMeans": (
+        SizeConstrainedKMeans(3, min_size=1 / 3, max_size=1 / 3, random_state=0),
+        None,
+    ),
+}
 results = {
-    "Nothing known: KMeans": plain.labels_,
-    "24 must-links, 24 cannot-links: PCKMeans": PCKMeans(3, random_state=0)
-    .fit(X, constraints=pairs)
-    .labels_,
-    "16 labels: ConstrainedKMeans": ConstrainedKMeans(3, random_state=0)
-    .fit(X, constraints=labels)
-    .labels_,
-    "6 groups: COPKMeans": COPKMeans(3, random_state=0).fit(X, constraints=groups).labels_,
-    "70 households each: SizeConstrainedKMeans": equal.labels_,
-    "Only the longest round split: split_cluster": split_cluster(
-        KMeans(random_state=0), X, plain.labels_, longest
+    "Nothing known: KMeans": (plain.labels_, None),
+    **{
+        title: (model.fit(X, constraints=known).labels_, known)
+        for title, (model, known) in models.items()
+    },
+    "Only the longest round split: split_cluster": (
+        split_cluster(KMeans(random_state=0), X, plain.labels_, longest),
+        None,
     ),
 }
 
-colours = np.array(["#4477aa", "#ee9944", "#44aa77", "#aa3377"])
-figure, axes = plt.subplots(2, 3, figsize=(14, 7), layout="constrained", sharex=True, sharey=True)
-for ax, (title, found) in zip(axes.flat, results.items(), strict=True):
-    # Three clusters from west to east; the new part of one that was split comes last.
-    from_west = np.append(np.argsort([X[found == h, 0].mean() for h in range(3)]), 3)
-    ax.axhspan(1.05, 1.55, color="#cfe5f2", zorder=0)
-    ax.scatter(*X.T, c=colours[np.argsort(from_west)[found]], s=16)
-    lengths = np.bincount(found, minlength=4)[from_west]
-    ax.set_title(title, fontsize=11)
-    ax.set_xlabel("sizes " + ", ".join(str(m) for m in lengths if m))
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.set_aspect("equal")
-
-# %%
-# On each map what was known: must-links as lines and cannot-links as dots between households,
-# labels as rings, groups as the thin lines of one boat, the round that was split in its own box.
-
-ax = axes.flat[1]
-for i, j in pairs.must_link:
-    ax.plot(*X[[i, j]].T, color="0.25", linewidth=0.8)
-for i, j in pairs.cannot_link:
-    ax.plot(*X[[i, j]].T, color="0.25", linewidth=0.9, linestyle=":")
-known = on_round >= 0
-axes.flat[2].scatter(*X[known].T, s=90, facecolors="none", edgecolors="0.15", linewidths=1.3)
-boat = X[boats == 0]
-axes.flat[3].plot(*boat[np.argsort(boat[:, 0])].T, color="0.25", linewidth=0.8)
-low, high = X[plain.labels_ == longest].min(axis=0), X[plain.labels_ == longest].max(axis=0)
-axes.flat[5].add_patch(
-    plt.Rectangle(low - 0.2, *(high - low + 0.4), fill=False, edgecolor="0.25", linestyle="--")
-)
+figure, axes = plt.subplots(2, 3, figsize=(15, 8), layout="constrained", sharex=True, sharey=True)
+first = None
+for ax, (title, (found, known)) in zip(axes.flat, results.items(), strict=True):
+    drawn = ClusterDisplay.from_labels(X, found, constraints=known, like=first, legend=False, ax=ax)
+    first = first or drawn
+    ax.axhspan(1.05, 1.55, color="#88bbdd", alpha=0.4, zorder=0)
+    ax.set_title(title)
+    ax.set_xlabel("sizes " + ", ".join(str(size) for size in np.bincount(found)))
+    ax.set(xticks=[], yticks=[], ylabel="", aspect="equal")
 figure.suptitle("The same data, five kinds of knowledge, five results")
 plt.show()

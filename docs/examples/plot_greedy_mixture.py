@@ -9,43 +9,29 @@ numbers of components come with the last one.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Ellipse
 
 from sidelight.datasets import make_separated_gaussians
+from sidelight.display import ClusterDisplay, DensityDisplay, SearchDisplay
 from sidelight.mixture import GaussianMixture, GreedyMixture
 
 X = make_separated_gaussians(800, n_components=10, separation=1.5, random_state=2).data
 model = GreedyMixture(n_components=14, selection="bic", random_state=0).fit(X)
 
-
-def draw(ax, mixture, highlight=None):
-    """Ellipses at two standard deviations; the cross tells the weight of a component."""
-    for s, (weight, mean, covariance) in enumerate(
-        zip(mixture.weights_, mixture.means_, mixture.covariances_, strict=True)
-    ):
-        variances, axes = np.linalg.eigh(covariance)
-        angle = np.degrees(np.arctan2(axes[1, 1], axes[0, 1]))
-        width, height = 4 * np.sqrt(variances[::-1])
-        color = "tab:red" if s == highlight else "tab:blue"
-        ax.add_patch(
-            Ellipse(mean, width, height, angle=angle, fill=False, edgecolor=color, linewidth=1.8)
-        )
-        ax.plot(*mean, "+", color=color, markersize=4 + 20 * weight)
-    ax.plot(*X.T, ".", color="0.75", markersize=3, zorder=0)
-    ax.set_aspect("equal")
-    ax.set_xticks([])
-    ax.set_yticks([])
-
-
 # %%
-# Six mixtures of the path; the component that came last is red. After every insertion all
-# components move: those that had to cover several groups give them up one by one.
+# Six mixtures of the path. After every insertion all components move: those that had to cover
+# several groups give them up one by one.
 
-figure, panels = plt.subplots(2, 3, figsize=(10, 7), sharex=True, sharey=True, layout="constrained")
+figure, panels = plt.subplots(2, 3, figsize=(12, 8), sharex=True, sharey=True, layout="constrained")
 L = -model.search_["objective"]
+before = None
 for k, ax in zip((1, 2, 4, 6, 8, 10), panels.flat, strict=True):
-    draw(ax, model.mixtures_[k - 1], highlight=k - 1 if k > 1 else None)
+    drawn = ClusterDisplay.from_estimator(
+        model.mixtures_[k - 1], X, like=before, names=False, s=6, ax=ax
+    )
+    before = drawn
     ax.set_title(f"{k} component{'s' if k > 1 else ''}, L = {L[k - 1]:.2f}")
+    ax.set_aspect("equal")
+plt.show()
 
 # %%
 # The log-likelihood ``L`` per row rises with every component, and the Bayesian information
@@ -61,19 +47,22 @@ starts = np.array(
         for k in numbers
     ]
 )
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 top = starts.max(axis=1)
-left.fill_between(
-    numbers, starts.min(axis=1) - top, 0 * top, color="0.88", label="20 starts, worst to best"
-)
-left.plot(numbers, np.median(starts, axis=1) - top, color="0.5", label="20 starts, median")
-left.plot(numbers, L - top, "-o", label="greedy EM, one run")
-left.set_ylabel("log-likelihood per row,\nabove the best of 20 starts")
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
+SearchDisplay(
+    curves={
+        "greedy EM, one run": (numbers, L - top),
+        "20 starts, median": (numbers, np.median(starts, axis=1) - top),
+    },
+    axis_titles=("number of components", "log-likelihood per row,\nabove the best of 20 starts"),
+).plot(left)
+left.fill_between(numbers, starts.min(axis=1) - top, 0, color="0.5", alpha=0.25, label="20 starts")
 left.legend(loc="lower right")
-right.plot(numbers, model.search_["bic"], "-o")
-right.axvline(len(model.weights_), color="0.6", linestyle="--")
-right.set_ylabel("BIC")
-for ax in (left, right):
-    ax.set_xlabel("number of components")
-    ax.set_xticks(numbers)
+SearchDisplay.from_estimator(model, ax=right)
+plt.show()
+
+# %%
+# The density of the mixture that was chosen.
+
+DensityDisplay.from_estimator(model, X)
 plt.show()

@@ -18,12 +18,14 @@ import numpy as np
 
 from sidelight.cluster import COPKMeans
 from sidelight.datasets import make_four_gaussians
+from sidelight.display import ClusterDisplay
 from sidelight.evaluation import clustering_accuracy
 from sidelight.mixture import ChunkletMixture, DiscriminativeMixture
 
 data = make_four_gaussians(random_state=0)
 X, known = data.data, data.constraints
-linked = known.must_link.ravel()
+size = np.full(len(X), 10)
+size[known.mentioned] = 120
 
 fits = {
     "COPKMeans: hard": COPKMeans(2, random_state=0),
@@ -37,37 +39,15 @@ fits = {
 # %%
 # Ellipses are two standard deviations wide; shades tell where a new point would go.
 
-across, up = np.meshgrid(np.linspace(-6, 6, 120), np.linspace(-12, 12, 240))
-shades = plt.get_cmap("Set2").colors[:2]
-circle = np.array([np.cos(np.linspace(0, 2 * np.pi, 100)), np.sin(np.linspace(0, 2 * np.pi, 100))])
-
-figure, axes = plt.subplots(1, 4, figsize=(13, 5.5), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 4, figsize=(14, 5.8), layout="constrained", sharey=True)
 for ax, (title, model) in zip(axes, fits.items(), strict=True):
     model.fit(X, constraints=known)
-    new = model.predict(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
-    ax.contourf(across, up, new, levels=[-0.5, 0.5, 1.5], colors=shades, alpha=0.25)
-    ax.scatter(*X.T, c=model.labels_, cmap="Set2", vmin=0, vmax=7, s=10)
-    for i, j in known.must_link:
-        ax.plot(*X[[i, j]].T, color="0.2", zorder=1)
-    ax.scatter(
-        *X[linked].T,
-        c=model.labels_[linked],
-        cmap="Set2",
-        vmin=0,
-        vmax=7,
-        s=120,
-        edgecolors="0.2",
-        zorder=2,
+    ClusterDisplay.from_estimator(
+        model, X, constraints=known, regions=True, names=False, legend=False, s=size, ax=ax
     )
-    if hasattr(model, "covariances_"):
-        shape = 2 * np.linalg.cholesky(model.covariances_) @ circle
-        for mean in model.means_:
-            ax.plot(*(mean[:, None] + shape), color="0.15")
     agreement = clustering_accuracy(data.target, model.labels_)
-    ax.set_title(
-        f"{title}\n{model.n_violations_} links violated, {agreement:.0%} as meant", fontsize=9
-    )
-    ax.set(xlim=(-6, 6), ylim=(-12, 12))
+    ax.set_title(f"{title}\n{model.n_violations_} links violated, {agreement:.0%} as meant")
+plt.show()
 
 # %%
 # Two local optima compete: top and bottom fits better, left and right violates nothing. Their

@@ -6,8 +6,8 @@ Three long thin clusters side by side: they differ along one direction only, and
 has nothing to do with them. k-means cuts across. Sixty statements about pairs do not change that
 for PCKMeans: Euclidean distance outweighs them, and hardly more than the rows that are mentioned
 move. MPCKMeans learns from the violated pairs how to measure. The ellipses are all the points at
-the same distance from their centre, twice the typical one: circles for Euclidean distance, one
-shape for all clusters with a shared metric, a shape for each with a metric per cluster.
+the same learned distance from their center, twice the typical one: one shape for all clusters with
+a shared metric, a shape for each with a metric per cluster.
 """
 
 import matplotlib.pyplot as plt
@@ -15,6 +15,7 @@ import numpy as np
 
 from sidelight import Constraints
 from sidelight.cluster import KMeans, MPCKMeans, PCKMeans
+from sidelight.display import ClusterDisplay, PairDistancesDisplay
 from sidelight.evaluation import adjusted_rand_index
 
 rng = np.random.default_rng(0)
@@ -25,38 +26,36 @@ turn = np.array([[np.cos(0.5), np.sin(0.5)], [-np.sin(0.5), np.cos(0.5)]])
 X = np.column_stack([along, across]) @ turn
 known = Constraints.sample(y, 60, random_state=0)
 
-# %%
-# The unit circle of a metric ``A`` is the image of the Euclidean one under ``A^(-1/2)``.
-
-circle = np.array([np.cos(np.linspace(0, 2 * np.pi, 100)), np.sin(np.linspace(0, 2 * np.pi, 100))])
-
-
-def draw_ellipses(ax, centers, metrics):
-    for center, metric in zip(centers, metrics, strict=True):
-        ellipse = 2 * np.linalg.inv(np.linalg.cholesky(metric)).T @ circle
-        ax.plot(*(center[:, None] + ellipse), color="0.15", linewidth=1.5)
-        ax.plot(*center, "+", color="0.15")
-
-
+PRICE = "PCKMeans: pairs at a price"
 fits = {
     "KMeans: nothing known": KMeans(3, random_state=0),
-    "PCKMeans: pairs at a price": PCKMeans(3, random_state=0),
+    PRICE: PCKMeans(3, random_state=0),
     "MPCKMeans: one metric": MPCKMeans(3, random_state=0),
     "MPCKMeans: a metric per cluster": MPCKMeans(3, metric="per-cluster", random_state=0),
 }
-figure, axes = plt.subplots(2, 2, figsize=(11, 8), layout="constrained")
+truth = ClusterDisplay.from_labels(X, y)
+truth.ax_.set(title="What is meant", aspect="equal")
+plt.show()
+
+# %%
+# Each method has the same rows, and all but the first the same pairs.
+
+figure, axes = plt.subplots(2, 2, figsize=(12, 9), layout="constrained")
 for ax, (title, model) in zip(axes.flat, fits.items(), strict=True):
-    model.fit(X, constraints=known)
+    given = None if isinstance(model, KMeans) else known
+    model.fit(X, constraints=given)
     score = adjusted_rand_index(y, model.labels_)
-    violated = known.violations(model.labels_).n
-    ax.scatter(*X.T, c=model.labels_, cmap="Set2", s=10)
-    if not isinstance(model, KMeans):
-        for pairs, style in ((known.must_link, "-"), (known.cannot_link, ":")):
-            for i, j in pairs:
-                ax.plot(*X[[i, j]].T, color="0.5", linewidth=0.6, linestyle=style)
-    spread = np.mean((X - model.cluster_centers_[model.labels_]) ** 2)
-    metrics = getattr(model, "metrics_", np.eye(2) / spread)
-    draw_ellipses(ax, model.cluster_centers_, np.broadcast_to(metrics, (3, 2, 2)))
-    ax.set_title(f"{title}\nARI {score:.2f}, {violated} of {known.n_pairs} pairs violated")
+    ClusterDisplay.from_estimator(
+        model, X, constraints=given, like=y, names=False, legend=model is fits[PRICE], ax=ax
+    )
+    ax.set_title(f"{title}\nARI {score:.2f}, {model.n_violations_} pairs violated")
     ax.set_aspect("equal")
+plt.show()
+
+# %%
+# What the metric did to pairs that it has *not* seen: those that belong together come close, those
+# that do not are taken apart.
+
+unseen = Constraints.sample(y, 400, random_state=1)
+PairDistancesDisplay.from_estimator(fits["MPCKMeans: one metric"], X, unseen)
 plt.show()

@@ -12,9 +12,9 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Ellipse
 from sklearn.exceptions import ConvergenceWarning
 
+from sidelight.display import ClusterDisplay, LearningCurveDisplay
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.mixture import GaussianMixture
 
@@ -43,39 +43,27 @@ complete = holes[~np.isnan(holes).any(axis=1)]
 filled = np.where(np.isnan(holes), np.nanmean(holes, axis=0), holes)
 settings = {"n_components": 3, "n_init": 5, "random_state": 0}
 models = {
-    f"rows without gaps: {len(complete)} of {len(X)}": (complete, complete),
-    "means in the gaps": (filled, filled),
-    "gaps in the model": (holes, None),
+    f"rows without gaps: {len(complete)} of {len(X)}": complete,
+    "means in the gaps": filled,
+    "gaps in the model": holes,
 }
-models = {
-    name: (GaussianMixture(**settings).fit(rows), shown) for name, (rows, shown) in models.items()
-}
+models = {name: (GaussianMixture(**settings).fit(rows), rows) for name, rows in models.items()}
 
 # %%
-# Two of the four features; ellipses hold nine tenths of each component, dashed ones those of the
-# mixture that the rows were drawn from. Means in the gaps make bars and flat components. In the
-# right picture the gaps show what the model expects in them.
-
-
-def outline(axes, mean, covariance, **style):
-    values, vectors = np.linalg.eigh(covariance)
-    width, height = 2 * np.sqrt(4.605 * values)
-    angle = np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0]))
-    axes.add_patch(Ellipse(mean, width, height, angle=angle, fill=False, **style))
-
+# Two of the four features; ellipses are two standard deviations of each component. On the left all
+# values, with the classes that they were drawn from. Means in the gaps make bars and flat
+# components. In the right picture the gaps show what the model expects in them.
 
 figure, panels = plt.subplots(
-    1, 3, figsize=(13, 4.5), sharex=True, sharey=True, layout="constrained"
+    1, 4, figsize=(16, 4.5), sharex=True, sharey=True, layout="constrained"
 )
-for axes, (name, (model, shown)) in zip(panels, models.items(), strict=True):
-    rows = model.impute(holes) if shown is None else shown
-    axes.scatter(rows[:, 0], rows[:, 1], c=model.predict(rows), cmap="Set2", s=12)
-    for mean, shape in zip(centers, shapes, strict=True):
-        outline(axes, mean, shape, color="0.5", linestyle="--")
-    for mean, covariance in zip(model.means_, model.covariances_, strict=True):
-        outline(axes, mean[:2], covariance[:2, :2], color="black", linewidth=1.5)
-    axes.set(title=name, xlabel="feature 0")
-panels[0].set_ylabel("feature 1")
+ClusterDisplay.from_labels(X, y, features=[0, 1], ax=panels[0])
+panels[0].set_title("nothing missing: the classes")
+for ax, (name, (model, rows)) in zip(panels[1:], models.items(), strict=True):
+    classes = y if len(rows) == len(y) else y[~np.isnan(holes).any(axis=1)]
+    ClusterDisplay.from_estimator(model, rows, features=[0, 1], like=classes, names=False, ax=ax)
+    ax.set_title(name)
+plt.show()
 
 # %%
 # How well new complete rows are described, and the rows with gaps are clustered, the more values
@@ -101,11 +89,12 @@ for run in range(5):
                 agreement[way][run, column] = adjusted_rand_index(y, labels)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
-for axes, scores in ((left, density), (right, agreement)):
-    for way in ways:
-        axes.plot(shares, scores[way].mean(axis=0), marker="o", label=way)
-    axes.set_xlabel("share of values that are missing")
-left.set(ylabel="log-density of new rows", ylim=(-7.5, None), title="Description")
-right.set(ylabel="adjusted Rand index", title="Clusters of all rows")
-right.legend()
+missing = "share of values that are missing"
+for ax, scores, title in (
+    (left, density, "log-density of new rows"),
+    (right, agreement, "adjusted Rand index of all rows"),
+):
+    tables = {way: table.T for way, table in scores.items()}
+    LearningCurveDisplay.from_scores(shares, tables, axis_titles=(missing, title), ax=ax)
+left.set_ylim(-7.5, None)
 plt.show()

@@ -12,6 +12,7 @@ from sklearn.datasets import make_circles, make_moons
 
 from sidelight import Constraints
 from sidelight.cluster import ContractedSpectralClustering, KMeans, SpectralClustering
+from sidelight.display import ClusterDisplay
 from sidelight.evaluation import adjusted_rand_index
 
 
@@ -29,7 +30,7 @@ sets = {
     "rings": make_circles(500, factor=0.45, noise=0.06, random_state=0),
     "moons, much noise": make_moons(400, noise=0.17, random_state=4),
 }
-figure, axes = plt.subplots(3, 3, figsize=(9, 8.4), layout="constrained")
+figure, axes = plt.subplots(3, 3, figsize=(10, 9), layout="constrained")
 for row, (name, (X, y)) in zip(axes, sets.items(), strict=True):
     known = Constraints.sample(y, 10, protocol="balanced", random_state=1)
     results = {
@@ -39,15 +40,15 @@ for row, (name, (X, y)) in zip(axes, sets.items(), strict=True):
             X, constraints=known
         ),
     }
+    first = None
     for ax, (method, model) in zip(row, results.items(), strict=True):
-        ax.scatter(*X.T, c=model.labels_, s=6, cmap="coolwarm")
-        if "constraints" in method:
-            for pairs, style in ((known.must_link, "-"), (known.cannot_link, "--")):
-                for i, j in pairs:
-                    ax.plot(*X[[i, j]].T, "k", ls=style, lw=1)
+        given = known if "constraints" in method else None
+        drawn = ClusterDisplay.from_estimator(
+            model, X, constraints=given, like=first, names=False, legend=False, s=8, ax=ax
+        )
+        first = first or drawn
         score = adjusted_rand_index(y, model.labels_)
-        ax.set_title(f"{method}: {score:.2f}", fontsize=10)
-        ax.set(xticks=[], yticks=[])
+        ax.set(title=f"{method}: {score:.2f}", xlabel="", ylabel="", xticks=[], yticks=[])
     row[0].set_ylabel(name)
 figure.suptitle("Agreement with the truth (adjusted Rand index)")
 plt.show()

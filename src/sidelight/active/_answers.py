@@ -98,7 +98,7 @@ class Answers:
     >>> answers.undo()
     Answer(i=1, j=2, same=False, inferred=False)
     >>> answers.constraints
-    <Constraints on 4 rows: 1 must-link>
+    <Constraints on 4 rows 'ann' to 'dan': 1 must-link>
     """
 
     def __init__(

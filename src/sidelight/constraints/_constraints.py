@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight._words import counted, worded
+from sidelight._words import worded
+from sidelight.constraints import _shown
 from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra import _operations as algebra
@@ -87,7 +88,7 @@ class Constraints:
     >>> from sidelight import Constraints
     >>> known = Constraints([("ann", "bob")], [("bob", "cid")], ids=["ann", "bob", "cid", "dan"])
     >>> known
-    <Constraints on 4 rows: 1 must-link, 1 cannot-link>
+    <Constraints on 4 rows 'ann' to 'dan': 1 must-link, 1 cannot-link>
     >>> known.components()
     array([0, 0, 1, 2])
     >>> known.closure().n_entailed_cannot_link
@@ -186,7 +187,7 @@ class Constraints:
         >>> from sidelight import Constraints
         >>> table = {"i": ["ann", "bob"], "j": ["bob", "cid"], "kind": ["same", "different"]}
         >>> Constraints.from_table(table, ids=["ann", "bob", "cid"])
-        <Constraints on 3 rows: 1 must-link, 1 cannot-link>
+        <Constraints on 3 rows 'ann' to 'cid': 1 must-link, 1 cannot-link>
         """
         from sidelight.constraints.exchange._tables import (
             from_columns,
@@ -394,7 +395,10 @@ class Constraints:
         return [" - ".join(self.name_rows(pair)) for pair in pairs]
 
     def __repr__(self) -> str:
-        return f"<Constraints on {counted(self.n_samples, 'row')}: {words.describe(self)}>"
+        return _shown.line(self)
+
+    def _repr_html_(self) -> str:
+        return _shown.table(self)
 
     def summary(self) -> str:
         """Tell in a few lines what is stated, what follows and what was merged or dropped."""

@@ -178,7 +178,7 @@ def test_merged_pairs_and_ignored_columns_are_noted():
         ('i,j,kind\na,"b,ML\n', 2, "a quotation mark is not closed"),
         ("i,j\na,b\n", None, "kind missing among 'i', 'j'"),
         ("i;j;kind\na;b;ML\nq;b;foo\n", 3, "the kind 'foo' is not known"),
-        ("i|j|kind\na|b|ML\n", None, "missing among 'i|j|kind'"),
+        ("i:j:kind\na:b:ML\n", None, "missing among 'i:j:kind'"),
     ],
 )
 def test_malformed_csv_names_file_line_and_trouble(tmp_path, text, line, message):
@@ -253,9 +253,12 @@ def test_files_that_cannot_be_read_at_all(tmp_path):
         Constraints.read(tmp_path / "empty.csv", n_samples=2)
     with pytest.raises(ConstraintFileError, match=r"\.csv, \.csv\.gz, \.tsv, \.json or \.parquet"):
         Constraints.read(tmp_path / "pairs.txt", n_samples=2)
-    (tmp_path / "latin.csv").write_bytes("i,j,kind\nä,b,ML\n".encode("latin-1"))
-    with pytest.raises(ConstraintFileError, match="not UTF-8"):
-        Constraints.read(tmp_path / "latin.csv", n_samples=2)
+    (tmp_path / "bytes.csv").write_bytes(b"i,j,kind\na\0,b,ML\n")
+    with pytest.raises(ConstraintFileError, match="not text"):
+        Constraints.read(tmp_path / "bytes.csv", n_samples=2)
+    (tmp_path / "mixed.csv").write_bytes("i,j,kind\näöü,é,ML\n".encode() + b"\xe4,b,ML\n")
+    with pytest.raises(ConstraintFileError, match=r"Line 3 of .* is not UTF-8"):
+        Constraints.read(tmp_path / "mixed.csv", n_samples=2)
     (tmp_path / "half.csv.gz").write_bytes(gzip.compress(b"i,j,kind\n" * 100)[:30])
     with pytest.raises(ConstraintFileError, match="gzip"):
         Constraints.read(tmp_path / "half.csv.gz", n_samples=2)

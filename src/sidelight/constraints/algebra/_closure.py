@@ -61,6 +61,9 @@ class Closure:
     >>> from sidelight.constraints import Constraints
     >>> known = Constraints(must_link=[(1, 2), (2, 3)], cannot_link=[(3, 4)], n_samples=5)
     >>> closure = known.closure()
+    >>> closure
+    <Closure on 5 rows in 3 components (the largest of 3 rows): 3 pairs together, 3 pairs apart,
+    no contradiction>
     >>> closure.component
     array([0, 1, 1, 1, 2])
     >>> closure.conflicts
@@ -83,12 +86,14 @@ class Closure:
     _class_component: IntArray
 
     def __repr__(self) -> str:
-        return (
-            f"Closure(n_samples={len(self.component)}, n_components={self.n_components}, "
-            f"n_entailed_must_link={self.n_entailed_must_link}, "
-            f"n_entailed_cannot_link={self.n_entailed_cannot_link}, "
-            f"contradictions={len(self.contradictions)})"
-        )
+        from sidelight.constraints._shown import closure_line
+
+        return closure_line(self)
+
+    def _repr_html_(self) -> str:
+        from sidelight.constraints._shown import closure_table
+
+        return closure_table(self)
 
     @cached_property
     def contradictions(self) -> IntArray:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-import gzip
+import itertools
 import json
 import os
-import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,9 +28,9 @@ from sidelight.exceptions import (
     UnknownIds,
 )
 from sidelight.io._atomic import atomic_write
-from sidelight.io._formats import delimiter_of, is_tsv, open_text
 from sidelight.io._ids import harmless
 from sidelight.io._table import check_readable
+from sidelight.io._text import Layout, encoding_of, is_tsv, layout_of, open_text
 
 COLUMNS = ("i", "j", "kind", "weight")
 
@@ -101,17 +100,19 @@ def _file_trouble(path: Path, place: Callable[[int], tuple[str, int | None]]) ->
 
 def _read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
     def place(record: int) -> tuple[str, int | None]:
-        line = _line_of(path, record)
+        line = _line_of(path, layout, record)
         return f", line {line}", line
 
     trouble = _file_trouble(path, place)
+    layout = _layout(path)
     records: list[list[str]] = []
     try:
-        with open_text(path) as file:
-            reader = csv.reader(file, delimiter=_delimiter(path), strict=True)
+        with open_text(path, encoding=layout.encoding) as file:
+            lines = itertools.islice(file, layout.start, None)
+            reader = csv.reader(lines, delimiter=layout.delimiter, strict=True)
             records = [record for record in reader if record]
     except csv.Error as error:
-        line = reader.line_num
+        line = layout.start + reader.line_num
         raise ConstraintFileError(
             f"{path}, line {line}: this cannot be read as CSV; a quotation mark is not closed, or "
             "stands where it should not.",
@@ -119,9 +120,7 @@ def _read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
             line=line,
         ) from error
     except UnicodeDecodeError as error:
-        raise trouble(None, "this is not UTF-8 text; save the file as UTF-8.") from error
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise trouble(None, "this is not a complete gzip file.") from error
+        raise trouble(None, "this is not text in one encoding; save the file as UTF-8.") from error
     header, body = (records[0], records[1:]) if records else ([], [])
     width = len(header)
     if set(map(len, body)) - {width}:
@@ -133,16 +132,28 @@ def _read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
     }, trouble
 
 
-def _delimiter(path: Path) -> str:
-    """What is between the values, by the first line that says something, as for tables."""
-    with open_text(path) as file:
-        return delimiter_of(next((line for line in file if line.strip()), ""), path)
+def _layout(path: Path) -> Layout:
+    """Encoding of a file and what is between its values, as for tables."""
+    encoding = _encoding(path)
+    try:
+        return layout_of(path, encoding)
+    except SidelightError as error:
+        raise ConstraintFileError(str(error), path=path) from error
 
 
-def _line_of(path: Path, record: int) -> int:
+def _encoding(path: Path) -> str:
+    """Encoding of a file, as for tables."""
+    try:
+        return encoding_of(path)
+    except SidelightError as error:
+        raise ConstraintFileError(str(error), path=path) from error
+
+
+def _line_of(path: Path, layout: Layout, record: int) -> int:
     """Line on which a record of a CSV file starts; the header is not a record."""
-    with open_text(path) as file:
-        reader = csv.reader(file, delimiter=_delimiter(path))
+    with open_text(path, encoding=layout.encoding) as file:
+        lines = itertools.islice(file, layout.start, None)
+        reader = csv.reader(lines, delimiter=layout.delimiter)
         seen, start = -1, 1
         for fields in reader:
             if fields:
@@ -150,13 +161,13 @@ def _line_of(path: Path, record: int) -> int:
                     break
                 seen += 1
             start = reader.line_num + 1
-    return start
+    return layout.start + start
 
 
 def _read_json(path: Path) -> tuple[dict[str, Array], Trouble]:
     trouble = _file_trouble(path, lambda record: (f", entry {record + 1}", None))
     try:
-        entries = json.loads(path.read_text(encoding="utf-8-sig"))
+        entries = json.loads(path.read_text(encoding=_encoding(path)))
     except json.JSONDecodeError as error:
         raise ConstraintFileError(
             f"{path}, line {error.lineno}: this is not JSON ({error.msg}).",
@@ -166,7 +177,7 @@ def _read_json(path: Path) -> tuple[dict[str, Array], Trouble]:
     except RecursionError as error:
         raise trouble(None, "this is nested too deeply; a list of objects is needed.") from error
     except UnicodeDecodeError as error:
-        raise trouble(None, "this is not UTF-8 text; save the file as UTF-8.") from error
+        raise trouble(None, "this is not text in one encoding; save the file as UTF-8.") from error
     if not isinstance(entries, list):
         raise trouble(None, "a list of objects with i, j and kind is needed.")
     for record, entry in enumerate(entries):

@@ -1,0 +1,447 @@
+"""The map of the rows: clusters in color, statements as lines, the violated ones in red."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from sidelight._typing import Array, IntArray
+from sidelight.constraints import Constraints
+from sidelight.display._canvas import (
+    MOST_NAMES,
+    Display,
+    Inks,
+    casing,
+    check_matplotlib,
+    set_titles,
+    write_names,
+)
+from sidelight.display._cluster_parts import (
+    KNOWN_LABEL,
+    centers_of,
+    color_numbers_of,
+    marked_rows,
+    n_colors_of,
+    point_size,
+    regions_of,
+    ringed_names,
+    title_of,
+)
+from sidelight.display._links import draw_links
+from sidelight.display._rows import (
+    axis_titles_of,
+    plane_of,
+    run_of,
+    run_of_labels,
+    sampled_note,
+)
+from sidelight.display._shapes import outline, shapes_of
+from sidelight.report._run import Run, shorten
+from sidelight.report._scatter import Shape
+from sidelight.report._selection import Links, select, stated_links
+
+_LONGEST_NAME = 16
+
+
+def no_links() -> Links:
+    """A picture without statements."""
+    none = np.zeros(0, bool)
+    return Links(np.zeros((0, 2), np.int64), none, none, np.zeros(0))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClusterDisplay(Display):
+    """Map of the rows: clusters in color, must-links solid, cannot-links dashed, violated ones red.
+
+    Make it by :meth:`from_estimator` or :meth:`from_labels`. Two features are drawn as they are,
+    one as a strip with random heights, more on their first two principal components. Of many rows
+    4,000 are drawn, those that statements mention first; the title says so.
+
+    Parameters
+    ----------
+    xy : ndarray of shape (n_drawn, 2)
+        Places of the drawn rows.
+    codes : ndarray of int, shape (n_drawn,)
+        Number of the color of each drawn row, -1 for rows in no cluster.
+    rows : ndarray of int, shape (n_drawn,)
+        Which rows are drawn: their positions in the data, ascending.
+    names : dict of int to str
+        Names of the clusters by the numbers of their colors.
+    links : Links
+        Drawn pairs: ``pairs`` point into ``rows``; ``cannot``, ``violated`` and ``weight`` of each.
+    marked : dict of str to ndarray of bool, shape (n_drawn,)
+        Rows of known class and of known groups.
+    ringed : ndarray of bool, shape (n_drawn,)
+        Rows that a violated statement mentions.
+    row_names : dict of int to str
+        Ids of the ringed rows, where rows have ids and the ringed ones are few.
+    centers : ndarray of shape (m, 2)
+        Centers of the clusters, where the estimator has them.
+    shapes : list of Shape
+        Gaussian components, or balls of a learned metric, with the number of their color.
+    axis_titles : tuple of str
+        Titles of the axes.
+    title, note : str
+        Written above the picture.
+    n_colors : int
+        Number of colors.
+    regions : tuple of ndarray, or None
+        Places along both axes, and the number of a color at every place of their grid.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    points_ : PathCollection
+        The rows.
+    links_ : dict of str to LineCollection
+        Lines by kind: ``"must-link"``, ``"cannot-link"``, ``"violated must-link"``,
+        ``"violated cannot-link"``, where there are any.
+    marks_ : dict of str to PathCollection
+        Outlines of the rows of known class and of known groups.
+    centers_ : Line2D or None
+        The centers.
+    ellipses_ : list of Polygon
+        The shapes, at two standard deviations.
+    names_ : list of Text
+        Names of the clusters.
+    regions_ : QuadMesh or None
+        Shades of where new rows would go.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sidelight import Constraints
+    >>> from sidelight.cluster import PCKMeans
+    >>> from sidelight.display import ClusterDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> known = Constraints.sample(y, 30, random_state=0)
+    >>> model = PCKMeans(3, random_state=0).fit(X, constraints=known)
+    >>> display = ClusterDisplay.from_estimator(model, X, constraints=known)
+    >>> display.ax_.get_xlabel()
+    '1st component (92%)'
+    >>> display.figure_.savefig("iris.png")  # doctest: +SKIP
+    """
+
+    xy: Array
+    codes: IntArray
+    rows: IntArray
+    names: dict[int, str]
+    links: Links = field(default_factory=no_links)
+    marked: dict[str, Array] = field(default_factory=dict)
+    ringed: Array = field(default_factory=lambda: np.zeros(0, bool))
+    row_names: dict[int, str] = field(default_factory=dict)
+    centers: Array = field(default_factory=lambda: np.zeros((0, 2)))
+    shapes: Sequence[Shape] = ()
+    axis_titles: tuple[str, str] = ("", "")
+    title: str = ""
+    note: str = ""
+    n_colors: int = 0
+    regions: tuple[Array, Array, IntArray] | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        constraints: Constraints | None = None,
+        feature_names: Sequence[str] | None = None,
+        features: Sequence[Any] | None = None,
+        like: Any = None,
+        regions: bool = False,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the clusters that a fitted estimator found.
+
+        Parameters
+        ----------
+        estimator : fitted clusterer
+            Anything with ``labels_``: a clusterer or mixture of Sidelight or scikit-learn, a
+            search, a pipeline (centers are drawn where the estimator saw the rows as given).
+        X : array, CSR matrix, data frame or RowSource of shape (n_samples, n_features)
+            The rows of the fit.
+        constraints : Constraints, default=None
+            What was known; where it has ids and ``X`` has an index, rows are found by it.
+        feature_names : sequence of str, default=None
+            Names of the features; by default those of the data frame, or of the fit.
+        features : sequence of two names or numbers, default=None
+            Features to draw; by default both of two, or principal components of more.
+        like : ClusterDisplay or array-like of shape (n_samples,), default=None
+            Another display of the same rows, or labels of them, from which clusters take their
+            colors: each that of the cluster or class with which it shares most rows.
+        regions : bool, default=False
+            Whether to shade where new rows would go; of two features only.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        **options : dict
+            Passed on to :meth:`plot`.
+
+        Returns
+        -------
+        ClusterDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        run = run_of(estimator, X, constraints, feature_names)
+        display = cls._of_run(
+            run, type(estimator).__name__, like, features, (estimator, X) if regions else None
+        )
+        return display.plot(ax, **options)
+
+    @classmethod
+    def from_labels(
+        cls,
+        X: Any,
+        labels: Any,
+        *,
+        constraints: Constraints | None = None,
+        feature_names: Sequence[str] | None = None,
+        features: Sequence[Any] | None = None,
+        like: Any = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw rows with labels from anywhere.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, data frame or RowSource of shape (n_samples, n_features)
+            The rows; missing values are filled with means.
+        labels : array-like of shape (n_samples,)
+            Cluster or class of every row, of any type; -1 for none.
+        constraints : Constraints, default=None
+            What is known about the rows.
+        feature_names : sequence of str, default=None
+            Names of the features; by default those of the data frame.
+        features : sequence of two names or numbers, default=None
+            Features to draw; by default both of two, or principal components of more.
+        like : ClusterDisplay or array-like of shape (n_samples,), default=None
+            Another display of the same rows, or labels of them, from which clusters take their
+            colors.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        **options : dict
+            Passed on to :meth:`plot`.
+
+        Returns
+        -------
+        ClusterDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        run = run_of_labels(X, labels, constraints, feature_names)
+        return cls._of_run(run, "", like, features).plot(ax, **options)
+
+    @classmethod
+    def _of_run(
+        cls,
+        run: Run,
+        what: str,
+        like: Any,
+        features: Sequence[Any] | None,
+        regions: tuple[Any, Any] | None = None,
+    ) -> Self:
+        """Make the display of a run, with the regions of an estimator and its rows if given."""
+        rng = np.random.default_rng(0)  # the same rows give the same picture
+        selection = select(run, stated_links(run), rng)
+        rows = selection.rows
+        projection = plane_of(run.source, rows, run.feature_names, rng, features)
+        ringed = np.isin(rows, np.concatenate([run.violations.labels, run.violations.groups]))
+        ringed[selection.links.pairs[selection.links.violated].ravel()] = True
+        color_of = color_numbers_of(run, rows, like)
+        return cls(
+            xy=projection.xy,
+            codes=np.append(color_of, -1)[run.clusters.codes[rows]],
+            rows=rows,
+            names={int(color_of[code]): name for code, name in enumerate(run.clusters.names)},
+            links=selection.links,
+            marked=marked_rows(run.constraints, rows),
+            ringed=ringed,
+            row_names=ringed_names(run, rows, ringed),
+            centers=centers_of(run, projection),
+            shapes=[
+                Shape(int(color_of[shape.cluster]), shape.mean, shape.covariance)
+                for shape in shapes_of(run, projection, rows)
+            ],
+            axis_titles=axis_titles_of(projection),
+            title=title_of(run, what),
+            note=sampled_note(len(rows), run.n_rows),
+            n_colors=max(int(color_of.max(initial=-1)) + 1, n_colors_of(like)),
+            regions=None if regions is None else regions_of(*regions, run, projection, color_of),
+        )
+
+    def color_numbers(self, names: Sequence[str]) -> IntArray:
+        """Number of the color of each cluster by its name; -1 for one that the map has not.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of clusters.
+
+        Returns
+        -------
+        ndarray of int, shape (len(names),)
+            Numbers of colors.
+        """
+        number = {name: code for code, name in self.names.items()}
+        return np.array([number.get(name, -1) for name in names], np.int64)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        names: bool = True,
+        shapes: bool = True,
+        legend: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        names : bool, default=True
+            Whether to write the names of up to 20 clusters where they are.
+        shapes : bool, default=True
+            Whether to draw Gaussian components and learned metrics as ellipses.
+        legend : bool, default=True
+            Whether to explain the lines, where there are any.
+        **kwargs : dict
+            Passed on to ``Axes.scatter``, such as ``s`` or ``alpha``.
+
+        Returns
+        -------
+        ClusterDisplay
+            The display itself.
+        """
+        inks = self._begin(ax)
+        axes = self.ax_
+        colors = inks.of_codes(self.codes, self.n_colors)
+        style: dict[str, Any] = {
+            "c": colors,
+            "s": point_size(len(self.xy)),
+            "linewidths": 0.0,
+            "zorder": 2.0,
+        }
+        style |= kwargs
+        self.points_ = axes.scatter(*self.xy.T, **style)
+        self.regions_ = self._draw_regions(inks)
+        self.links_ = draw_links(axes, self.xy, self.links, inks)
+        size = float(np.max(style["s"]))
+        self.marks_ = self._draw_marks(inks, size)
+        self._draw_ringed(inks, size)
+        self.centers_ = self._drawcenters_of(inks)
+        self.ellipses_ = self._draw_shapes(inks) if shapes else []
+        few = 0 < len(self.names) <= MOST_NAMES
+        self.names_ = self._write_names(inks) if names and few else []
+        set_titles(axes, self.axis_titles, self.title, self.note)
+        if self.axis_titles[1].startswith("("):
+            axes.set_yticks([])
+        if legend and (self.links_ or self.marks_):
+            axes.legend(fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none")
+        return self
+
+    def _draw_regions(self, inks: Inks) -> Any:
+        from matplotlib.colors import ListedColormap
+
+        if self.regions is None:
+            return None
+        x, y, codes = self.regions
+        shades = [inks.faint, *inks.groups(max(self.n_colors, 1))]
+        return self.ax_.pcolormesh(
+            x,
+            y,
+            codes + 1,
+            cmap=ListedColormap(shades),
+            vmin=-0.5,
+            vmax=len(shades) - 0.5,
+            alpha=0.18,
+            shading="nearest",
+            rasterized=True,
+            zorder=0,
+        )
+
+    def _draw_marks(self, inks: Inks, size: float) -> dict[str, Any]:
+        """Outline rows of known class by rings, rows of known groups by squares."""
+        return {
+            kind: self.ax_.scatter(
+                *self.xy[rows].T,
+                s=size + 30,
+                marker="o" if kind == KNOWN_LABEL else "s",
+                facecolors="none",
+                edgecolors=inks.ink,
+                linewidths=0.7,
+                label=f"{kind} ({int(rows.sum()):,})",
+                zorder=2.5,
+            )
+            for kind, rows in self.marked.items()
+        }
+
+    def _draw_ringed(self, inks: Inks, size: float) -> None:
+        if not self.ringed.any():
+            return
+        self.ax_.scatter(
+            *self.xy[self.ringed].T,
+            s=size + 45,
+            facecolors="none",
+            edgecolors=inks.bad,
+            linewidths=1.3,
+            zorder=4,
+        )
+        for place, name in self.row_names.items():
+            self.ax_.annotate(
+                name,
+                self.xy[place],
+                xytext=(6, 5),
+                textcoords="offset points",
+                fontsize="x-small",
+                color=inks.bad,
+                path_effects=casing(inks),
+                zorder=5,
+            )
+
+    def _drawcenters_of(self, inks: Inks) -> Any:
+        if not len(self.centers):
+            return None
+        (drawn,) = self.ax_.plot(
+            *self.centers.T,
+            "+",
+            color=inks.ink,
+            markersize=11,
+            markeredgewidth=1.6,
+            path_effects=casing(inks, 3.2),
+            zorder=5,
+        )
+        return drawn
+
+    def _draw_shapes(self, inks: Inks) -> list[Any]:
+        from matplotlib.patches import Polygon
+
+        colors = inks.groups(max(self.n_colors, 1))
+        drawn = [
+            Polygon(outline(shape), fill=False, edgecolor=colors[shape.cluster], linewidth=1.6)
+            for shape in self.shapes
+        ]
+        for ellipse in drawn:
+            ellipse.set_path_effects(casing(inks, 3.4))
+            ellipse.set_zorder(3)
+            self.ax_.add_patch(ellipse)
+        return drawn
+
+    def _write_names(self, inks: Inks) -> list[Any]:
+        """Write names at the middle of the rows, above the centers where there are some."""
+        colors = inks.groups(max(self.n_colors, 1))
+        shown = [code for code in self.names if np.any(self.codes == code)]
+        if not shown:
+            return []
+        middle = np.array([np.median(self.xy[self.codes == code], axis=0) for code in shown])
+        texts = [shorten(self.names[code], _LONGEST_NAME) for code in shown]
+        above = 13.0 if len(self.centers) else 0.0
+        shades = [colors[code] for code in shown]
+        return write_names(self.ax_, middle, texts, shades, inks, above=above)

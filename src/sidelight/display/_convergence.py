@@ -1,0 +1,140 @@
+"""How the objective fell from iteration to iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from sidelight._typing import Array
+from sidelight.display._canvas import Display, check_matplotlib, label_lines, set_titles
+from sidelight.display._rows import final_step
+from sidelight.exceptions import InvalidRequest
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConvergenceDisplay(Display):
+    """Objective by iteration, of one or several fits; lower is better.
+
+    Objectives of different methods, or of different data, are on scales of their own: compare the
+    same method with other parameters, starts or knowledge.
+
+    Parameters
+    ----------
+    histories : dict of str to ndarray
+        Objective at every iteration, by name.
+    converged : dict of str to bool
+        Whether each search ended by itself; its last point is open where it did not.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : dict of str to Line2D
+        The curves.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sidelight.cluster import KMeans
+    >>> from sidelight.display import ConvergenceDisplay
+    >>> X = load_iris().data
+    >>> fits = {f"start {s}": KMeans(3, n_init=1, random_state=s).fit(X) for s in range(3)}
+    >>> display = ConvergenceDisplay.from_estimator(fits)
+    >>> display.ax_.get_ylabel()
+    'objective (lower is better)'
+    """
+
+    histories: dict[str, Array]
+    converged: dict[str, bool]
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw ``history_`` of one or several fitted estimators.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, or list or dict of them
+            What to draw; of a dict the keys are the names, otherwise the classes are.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        models = {name: final_step(model)[0] for name, model in named(estimator).items()}
+        return cls(
+            histories={name: _history(model) for name, model in models.items()},
+            converged={
+                name: bool(getattr(model, "converged_", True)) for name, model in models.items()
+            },
+        ).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display itself.
+        """
+        from matplotlib.ticker import MaxNLocator
+
+        inks = self._begin(ax)
+        colors = inks.groups(max(len(self.histories), 1))
+        self.lines_ = {}
+        for (name, history), color in zip(self.histories.items(), colors, strict=True):
+            steps = np.arange(1, len(history) + 1)
+            (line,) = self.ax_.plot(steps, history, color=color, linewidth=1.8, label=name)
+            fill = color if self.converged[name] else inks.page
+            self.ax_.plot(
+                steps[-1:], history[-1:], "o", color=color, markerfacecolor=fill, markersize=6
+            )
+            self.lines_[name] = line
+        stopped = [name for name, ended in self.converged.items() if not ended]
+        note = "open end: stopped before convergence" if stopped else ""
+        title = next(iter(self.histories)) if len(self.histories) == 1 else ""
+        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
+        set_titles(self.ax_, ("iteration", "objective (lower is better)"), title, note)
+        if len(self.histories) > 1:
+            label_lines(self.ax_, self.lines_, inks)
+        return self
+
+
+def named(estimator: Any) -> dict[str, Any]:
+    """One or several estimators by name; a name that occurs again gets a number."""
+    if isinstance(estimator, Mapping):
+        return {str(name): model for name, model in estimator.items()}
+    if isinstance(estimator, Sequence) and not hasattr(estimator, "fit"):
+        found: dict[str, Any] = {}
+        for model in estimator:
+            name = type(model).__name__
+            number = sum(other.partition(" ")[0] == name for other in found)
+            found[f"{name} {number + 1}" if number else name] = model
+        return found
+    return {type(estimator).__name__: estimator}
+
+
+def _history(model: Any) -> Array:
+    history = getattr(model, "history_", None)
+    name = type(model).__name__
+    if history is None:
+        raise InvalidRequest(f"{name} keeps no history_ of its objective: nothing to draw.")
+    if len(history) and not np.isscalar(history[0]):
+        raise InvalidRequest(
+            f"history_ of {name} does not hold the objective by iteration: nothing to draw."
+        )
+    values = np.asarray(history, dtype=np.float64)
+    if not np.isfinite(values).any():
+        raise InvalidRequest(f"{name} needed no iterations: its history_ is empty.")
+    return values

@@ -1,0 +1,206 @@
+"""How much every further statement brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from sidelight._typing import Array
+from sidelight.constraints import Constraints
+from sidelight.constraints.algebra._plain import plain
+from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._convergence import named
+from sidelight.display._curves import Curve, draw_curves
+from sidelight.evaluation import adjusted_rand_index
+from sidelight.exceptions import InvalidRequest
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LearningCurveDisplay(Display):
+    """Score over the number of statements, one curve per method, with standard errors.
+
+    Parameters
+    ----------
+    n_statements : ndarray of shape (m,)
+        Numbers of statements.
+    scores : dict of str to ndarray of shape (m, n_draws)
+        Scores by method, of every draw; NaN where there is none.
+    axis_titles : tuple of str
+        Titles of the axes.
+    title : str
+        Written above the picture.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : dict of str to ErrorbarContainer
+        The curves: means and standard errors over the draws.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sidelight.cluster import PCKMeans
+    >>> from sidelight.display import LearningCurveDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = LearningCurveDisplay.from_estimator(
+    ...     PCKMeans(3, random_state=0), X, y, n_statements=(0, 40), n_draws=2, random_state=0
+    ... )
+    >>> display.scores["PCKMeans"].shape
+    (2, 2)
+    """
+
+    n_statements: Array
+    scores: dict[str, Array]
+    axis_titles: tuple[str, str] = ("statements", "score")
+    title: str = ""
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        n_statements: Sequence[int] = (0, 15, 30, 60, 90),
+        n_draws: int = 10,
+        score: Callable[[Any, Any], float] = adjusted_rand_index,
+        random_state: int = 0,
+        ax: Any = None,
+    ) -> Self:
+        """Fit with ever more random pairs and score the rows that no pair mentions.
+
+        Rows that a pair mentions are easy for a method that satisfies all pairs; the others tell
+        what the method made of them.
+
+        Parameters
+        ----------
+        estimator : clusterer, or list or dict of them
+            What to compare; each is cloned and fitted ``n_draws`` times for every number. A
+            ``random_state`` that is None becomes the number of the draw.
+        X : array or data frame of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their classes, from which pairs are drawn.
+        n_statements : sequence of int, default=(0, 15, 30, 60, 90)
+            Numbers of pairs.
+        n_draws : int >= 1, default=10
+            Number of draws of each.
+        score : callable, default=adjusted_rand_index
+            Function of true classes and clusters.
+        random_state : int, default=0
+            Seed of the first draw.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        counts, classes = np.asarray(n_statements), plain(y)
+        models = named(estimator)
+        scores = {name: np.full((len(counts), n_draws), np.nan) for name in models}
+        for row, number in enumerate(counts):
+            for draw in range(n_draws):
+                known = Constraints.sample(y, int(number), random_state=random_state + draw)
+                free = np.setdiff1d(np.arange(len(classes)), known.mentioned)
+                for name, model in models.items():
+                    labels = _fit(model, X, known, random_state + draw)
+                    scores[name][row, draw] = score(classes[free], labels[free])
+        return cls(
+            n_statements=counts,
+            scores=scores,
+            axis_titles=("random pairs", _worded(score)),
+        ).plot(ax)
+
+    @classmethod
+    def from_scores(
+        cls,
+        n_statements: Sequence[int],
+        scores: Mapping[str, Any],
+        *,
+        axis_titles: tuple[str, str] = ("statements", "score"),
+        ax: Any = None,
+    ) -> Self:
+        """Draw scores that were computed elsewhere.
+
+        Parameters
+        ----------
+        n_statements : sequence of int, shape (m,)
+            Numbers of statements.
+        scores : dict of str to array of shape (m, n_draws)
+            Scores by method, of every draw.
+        axis_titles : tuple of str, default=("statements", "score")
+            Titles of the axes.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The drawn display.
+        """
+        counts = np.asarray(n_statements)
+        tables = {str(name): np.asarray(table, np.float64) for name, table in scores.items()}
+        for name, table in tables.items():
+            if table.ndim != 2 or len(table) != len(counts):
+                raise InvalidRequest(
+                    f"scores of {name!r} have shape {table.shape}; give one row for each of the "
+                    f"{len(counts)} numbers of statements, and a column for every draw."
+                )
+        return cls(n_statements=counts, scores=tables, axis_titles=axis_titles).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display itself.
+        """
+        inks = self._begin(ax)
+        x = np.asarray(self.n_statements, np.float64)
+        curves = {name: _mean_and_error(x, table) for name, table in self.scores.items()}
+        self.lines_ = draw_curves(self.ax_, curves, inks)
+        n_draws = max(table.shape[1] for table in self.scores.values())
+        title = self.title
+        note = f"mean and standard error of {n_draws} draws" if n_draws > 1 else ""
+        if len(self.scores) == 1:
+            title = title or next(iter(self.scores))
+        set_titles(self.ax_, self.axis_titles, title, note)
+        return self
+
+
+def _mean_and_error(x: Array, table: Array) -> Curve:
+    there = np.isfinite(table)
+    number = there.sum(axis=1)
+    mean = np.where(there, table, 0.0).sum(axis=1) / np.where(number, number, np.nan)
+    square = np.where(there, (table - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    if table.shape[1] < 2:
+        return Curve(x, mean)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Curve(x, mean, np.where(number > 1, np.sqrt(square / (number - 1) / number), 0.0))
+
+
+def _fit(model: Any, X: Any, known: Constraints, seed: int) -> Array:
+    fresh = clone(model)
+    if fresh.get_params().get("random_state", 0) is None:
+        fresh.set_params(random_state=seed)
+    fresh.fit(X, constraints=known)
+    return np.asarray(fresh.labels_)
+
+
+def _worded(score: Any) -> str:
+    name = getattr(score, "__name__", "score").replace("_", " ").replace("rand", "Rand")
+    return f"{name}, rows that no pair mentions"

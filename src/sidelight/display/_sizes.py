@@ -1,0 +1,212 @@
+"""Sizes of the clusters against their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from sidelight._typing import Array, IntArray
+from sidelight._words import counted
+from sidelight.display._canvas import Display, casing, check_matplotlib, set_titles
+from sidelight.display._clusters import ClusterDisplay
+from sidelight.display._rows import final_step, plain_labels
+from sidelight.exceptions import InvalidRequest
+from sidelight.report._run import shorten
+
+#: Up to so many bars the sizes are written on them, and every bar is named.
+MOST_NUMBERS = 20
+_BOUND_WIDTH = 0.46
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SizesDisplay(Display):
+    """Size of every cluster as a bar, with marks at its bounds; a bar beyond a bound is outlined.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (k,)
+        Sizes of the clusters: rows, or what their weights add up to.
+    names : list of str
+        Names of the clusters.
+    bounds : ndarray of shape (k, 2) or None
+        Smallest and largest size of every cluster.
+    n_outside : int
+        Number of rows in no cluster; a grey bar where there are any.
+    title : str
+        Written above the picture.
+    codes : ndarray of int, shape (k,), default=None
+        Number of the color of every cluster; by default the number of the cluster.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    bars_ : BarContainer
+        The sizes, that of rows in no cluster last.
+    bounds_ : LineCollection or None
+        Marks at the bounds that can be missed: a lower bound of 0, or an upper one that all rows
+        together do not reach, says nothing.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sidelight.cluster import SizeConstrainedKMeans
+    >>> from sidelight.display import SizesDisplay
+    >>> model = SizeConstrainedKMeans(3, min_size=40, max_size=60, random_state=0)
+    >>> display = SizesDisplay.from_estimator(model.fit(load_iris().data))
+    >>> len(display.bars_), len(display.bounds_.get_segments())
+    (3, 6)
+    """
+
+    sizes: Array
+    names: Sequence[str]
+    bounds: Array | None = None
+    n_outside: int = 0
+    title: str = ""
+    codes: IntArray | None = None
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, like: ClusterDisplay | None = None, ax: Any = None
+    ) -> Self:
+        """Draw the sizes that a fitted clusterer found.
+
+        Parameters
+        ----------
+        estimator : fitted clusterer
+            Has ``labels_``; ``cluster_sizes_`` and ``size_bounds_`` are used where it has them.
+        like : ClusterDisplay, default=None
+            Map of the same clusters, of which their bars take the colors.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        SizesDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        model, _ = final_step(estimator)
+        if not hasattr(model, "labels_"):
+            raise InvalidRequest(f"{type(model).__name__} gives no clusters (it has no labels_).")
+        labels = np.asarray(model.labels_)
+        sizes = getattr(model, "cluster_sizes_", None)
+        if sizes is None:
+            sizes = np.bincount(labels[labels >= 0])
+        classes = getattr(model, "cluster_names_", ())
+        names = [str(cluster) for cluster in range(len(sizes))]
+        for cluster, name in enumerate(classes):
+            if name is not None:
+                names[cluster] = f"{cluster}: {name}"
+        return cls(
+            sizes=np.asarray(sizes, np.float64),
+            names=names,
+            bounds=getattr(model, "size_bounds_", None),
+            n_outside=int(np.count_nonzero(labels < 0)),
+            title=type(model).__name__,
+            codes=None if like is None else like.color_numbers(names),
+        ).plot(ax)
+
+    @classmethod
+    def from_labels(cls, labels: Any, *, bounds: Any = None, ax: Any = None) -> Self:
+        """Draw the sizes of the clusters of any labels.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_samples,)
+            Cluster of every row; -1 for none.
+        bounds : array-like of shape (k, 2) or (2,), default=None
+            Smallest and largest size of every cluster, in the sorted order of the labels.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        SizesDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        values, counts = np.unique(plain_labels(labels), return_counts=True)
+        outside = int(values.dtype.kind in "iu" and len(values) > 0 and values[0] == -1)
+        sizes = counts[outside:].astype(np.float64)
+        if bounds is not None:
+            bounds = np.broadcast_to(np.asarray(bounds, np.float64), (len(sizes), 2))
+        return cls(
+            sizes=sizes,
+            names=[str(value) for value in values[outside:]],
+            bounds=bounds,
+            n_outside=int(counts[0]) if outside else 0,
+        ).plot(ax)
+
+    @property
+    def n_beyond(self) -> int:
+        """Number of clusters that are smaller or larger than they may be."""
+        return int(self._beyond().sum())
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        SizesDisplay
+            The display itself.
+        """
+        inks = self._begin(ax)
+        k, outside = len(self.sizes), self.n_outside > 0
+        heights = np.append(self.sizes, [self.n_outside] * outside)
+        names = [*(shorten(name, 16) for name in self.names), *["none"] * outside]
+        codes = np.arange(k) if self.codes is None else self.codes
+        colors = inks.of_codes(codes, int(codes.max(initial=0)) + 1) + [inks.faint] * outside
+        self.bars_ = self.ax_.bar(np.arange(len(heights)), heights, width=0.72, color=colors)
+        for bar, beyond in zip(self.bars_, self._beyond(), strict=False):
+            if beyond:
+                bar.set(edgecolor=inks.bad, linewidth=2.5)
+        self.bounds_ = self._draw_bounds(inks.ink)
+        if len(heights) <= MOST_NUMBERS:
+            texts = [f"{height:,.6g}" for height in heights]
+            for text in self.ax_.bar_label(self.bars_, texts, fontsize="small", padding=2):
+                text.set(path_effects=casing(inks, 3.5), zorder=5)
+            self.ax_.set_xticks(np.arange(len(heights)), names)
+        self.ax_.margins(y=0.1)
+        set_titles(self.ax_, ("cluster", "size"), self._said())
+        return self
+
+    def _said(self) -> str:
+        if self.bounds is None:
+            return self.title
+        said = f"{counted(self.n_beyond, 'size')} out of bounds" if self.n_beyond else ""
+        said = said or "all sizes within bounds"
+        return f"{self.title}: {said}" if self.title else said
+
+    def _beyond(self) -> Array:
+        if self.bounds is None:
+            return np.zeros(len(self.sizes), bool)
+        # Sums of weights are rounded.
+        slack = 1e-9 * max(float(self.sizes.sum()), 1.0)
+        low, high = np.asarray(self.bounds).T
+        return (self.sizes < low - slack) | (self.sizes > high + slack)
+
+    def _draw_bounds(self, color: str) -> Any:
+        from matplotlib.collections import LineCollection
+
+        if self.bounds is None:
+            return None
+        total = float(self.sizes.sum()) + self.n_outside
+        marks = [
+            [(place - _BOUND_WIDTH, bound), (place + _BOUND_WIDTH, bound)]
+            for place, pair in enumerate(np.asarray(self.bounds, np.float64))
+            for bound in pair
+            if 0 < bound < total
+        ]
+        lines = LineCollection(marks, colors=color, linewidths=1.8, zorder=4)
+        self.ax_.add_collection(lines)
+        self.ax_.autoscale_view()
+        return lines
