@@ -96,6 +96,15 @@ def test_codes_are_categories_and_ids_are_set_aside_by_their_names() -> None:
     assert plan(["01067", "80331", "20095"] * 60).kind == "category"
 
 
+def test_many_codes_are_set_aside_unless_asked_for() -> None:
+    codes = RNG.choice(np.arange(10_000, 10_040), N)
+    found = plan(codes, "zip")
+    assert found.kind == "aside"
+    assert "zip=category counts them" in found.how
+    assert plan(codes, "zip", kinds={"zip": "category"}).kind == "category"
+    assert plan([f"0{code}" for code in codes], "plz").kind == "aside"
+
+
 def test_a_mark_or_nothing_is_a_category() -> None:
     found = plan(["x", None] * 100)
     assert (found.kind, found.levels, found.n_missing) == ("category", ("x",), 100)

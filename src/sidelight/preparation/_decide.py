@@ -30,6 +30,8 @@ NEARLY_EMPTY = 0.05
 SKEWED = 1.0
 #: So many rows tell the shape of a distribution.
 SAMPLE = 50_000
+#: Codes such as those of shops are categories if there are no more than so many.
+MOST_CODES = 10
 #: A column that counts the rows is recognized from so many rows on.
 COUNTER_ROWS = 20
 
@@ -100,14 +102,14 @@ def _as_asked(raw: RawColumn, asked: Asked) -> ColumnPlan:
     name, kind = raw.name, ASKED[asked.kind or ""]
     if kind == "number":
         if raw.numbered is None:
-            raise raw.unreadable("number")
+            return _empty_or_raise(raw, "number")
         plan = _plain_number(name, raw.numbered)
         if asked.kind == "log":
             return replace(plan, log_scale=_log_scale(name, raw.numbered.values), how="logarithm")
         return plan
     if kind in ("date", "time"):
         if raw.dated is None:
-            raise raw.unreadable(kind)
+            return _empty_or_raise(raw, kind)
         if raw.dated.kind != kind:
             raise SidelightError(
                 f"Column {name!r} holds {raw.dated.kind}s; say {name}={raw.dated.kind}."
@@ -128,6 +130,13 @@ def _as_asked(raw: RawColumn, asked: Asked) -> ColumnPlan:
             f"({quoted(coded.levels, limit=3)}), not two: it is no yes-no; say {name}=category."
         )
     return _category_plan(name, coded, at_least=0) if kind == "category" else _two(name, coded)
+
+
+def _empty_or_raise(raw: RawColumn, kind: str) -> ColumnPlan:
+    """Set a column aside that only has words for missing values; raise for another one."""
+    if raw.is_empty:
+        return ColumnPlan(raw.name, ASIDE, "empty", len(raw.values))
+    raise raw.unreadable(kind)
 
 
 # --- numbers ----------------------------------------------------------------------------------
@@ -161,14 +170,27 @@ def _number_plan(raw: RawColumn, numbered: Numbered) -> ColumnPlan:
     distinct = np.unique(sample)
     if len(distinct) <= 2 and np.all(np.isin(values[~np.isnan(values)], distinct)):
         return _two(name, raw.coded)
-    if named and (CODE_NAME.search(name) or sounds_like_ids(name)):
-        return _category_plan(name, raw.coded, at_least=2, because="codes, by its name")
+    if named and _is_code(name):
+        return _code_plan(name, raw.coded)
     scale = _skewed(sample, low)
     told = "skewed, so its logarithm" if scale else ""
     if named and _numbers_rows(values, low, high):
         told = f"each of {low:.0f} to {high:.0f} once; drop it if it only names the rows"
     plan = _plain_number(name, numbered)
     return replace(plan, log_scale=scale, how="; ".join(filter(None, [plan.how, told])))
+
+
+def _is_code(name: str) -> bool:
+    """Whether the name of a column says that its values are codes, not amounts or kinds."""
+    return bool(CODE_NAME.search(name)) or sounds_like_ids(name)
+
+
+def _code_plan(name: str, coded: Coded) -> ColumnPlan:
+    """Few codes are categories; many only repeat in finer steps what other columns say."""
+    if len(coded.levels) > MOST_CODES:
+        how = f"{len(coded.levels):,} different codes, by its name; {name}=category counts them"
+        return ColumnPlan(name, ASIDE, how, coded.n_missing)
+    return _category_plan(name, coded, at_least=2, because="codes, by its name")
 
 
 def _names_rows(name: str, values: FloatArray) -> str:
@@ -265,6 +287,8 @@ def _levels_plan(name: str, coded: Coded) -> ColumnPlan:
         return ColumnPlan(name, "ordered", _order_words(ordered), coded.n_missing, levels=ordered)
     if _is_prose(coded):
         return ColumnPlan(name, "text", "", coded.n_missing)
+    if CODE_NAME.search(name):
+        return _code_plan(name, coded)
     if len(levels) > ALL_DIFFERENT * present and len(levels) > 10:
         how = "all different" if len(levels) == present else "nearly all different"
         return ColumnPlan(name, ASIDE, f"{how} ({len(levels):,} of {present:,})", coded.n_missing)

@@ -137,7 +137,18 @@ def _of_arrow(data: Any) -> ArrowColumns:
 
     table = data if isinstance(data, pa.Table) else pa.table(data)
     _check_names(list(map(str, table.column_names)))
-    return ArrowColumns(table)
+    return ArrowColumns(_without_views(table))
+
+
+def _without_views(table: Any) -> Any:
+    """Texts as Arrow's plain type: polars hands over views, which few functions take."""
+    import pyarrow as pa
+
+    fields = [
+        field.with_type(pa.large_string()) if str(field.type) == "string_view" else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields)) if fields != list(table.schema) else table
 
 
 def _check_names(names: list[str]) -> None:

@@ -13,6 +13,8 @@ from sidelight.exceptions import SidelightError
 from sidelight.io._atomic import atomic_write
 
 if TYPE_CHECKING:
+    from sidelight.evaluation import Comparison
+    from sidelight.preparation import TypedColumn
     from sidelight.report._run import Given
 
 
@@ -65,6 +67,10 @@ def render_report(
     labels_true: Any = None,
     ids: Sequence[Any] | None = None,
     feature_names: Sequence[str] | None = None,
+    columns: Sequence[TypedColumn] | None = None,
+    preparation: Sequence[tuple[str, str, str]] = (),
+    comparison: Comparison | None = None,
+    verdict: Sequence[str] | None = None,
     title: str | None = None,
     settings: Mapping[str, Any] | None = None,
     command: str | None = None,
@@ -92,6 +98,16 @@ def render_report(
         frame, else positions.
     feature_names : sequence of str, default=None
         Names of the columns; by default those of ``X`` or the estimator.
+    columns : sequence of TypedColumn, default=None
+        The table in the user's own units and words, to say what the clusters are; without it the
+        means of the features are shown.
+    preparation : sequence of (column, use, treatment), default=()
+        What became of the columns of the table
+        (:meth:`sidelight.preparation.TablePreparer.plan_table`).
+    comparison : Comparison, default=None
+        The candidates among which the estimator was chosen; they are shown side by side before it.
+    verdict : sequence of str, default=None
+        What the comparison says, in other words than its own.
     title : str, default=None
         Heading; by default the name of the method.
     settings : mapping, default=None
@@ -135,16 +151,22 @@ def render_report(
         ids=ids,
         feature_names=feature_names,
     )
-    cards = _cluster_cards(given) if finds_clusters else _mapped.cards(given)
+    cards = _cluster_cards(given, columns) if finds_clusters else _mapped.cards(given)
     context = {
         **cards,
         **_sections.heading(given, title, seconds, cards["facts_of_its_own"]),
         "method_line": _sections.method_line(estimator),
         "settings": settings_of(estimator, settings),
         "versions": versions(),
+        "preparation": preparation,
         "command": command,
     }
     template = "clusters.html.j2" if finds_clusters else "mapped.html.j2"
+    if comparison is not None:
+        from sidelight.report import _comparison
+
+        template = "comparison.html.j2"
+        context = _comparison.add_to(context, comparison, verdict, given)
     html: str = _environment().get_template(template).render(context)
     return html
 
@@ -162,11 +184,13 @@ def _is_fitted_map(estimator: Any) -> bool:
     return True
 
 
-def _cluster_cards(given: Given) -> dict[str, Any]:
+def _cluster_cards(given: Given, columns: Sequence[TypedColumn] | None) -> dict[str, Any]:
     from sidelight.report import _mixtures, _sections
+    from sidelight.report._explained import explained
     from sidelight.report._run import make_run
 
     run = make_run(given)
+    described = explained(run, columns)
     return {
         **_sections.outcome_in_short(run),
         **_sections.picture_and_statements(run),
@@ -175,7 +199,8 @@ def _cluster_cards(given: Given) -> dict[str, Any]:
         **_mixtures.certainty(run),
         **_mixtures.saliency(run),
         **_sections.agreement(run),
-        **_sections.features(run),
+        **described,
+        **(_sections.features(run) if described["explained"] is None else {"features": None}),
     }
 
 
