@@ -24,18 +24,21 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "myst_parser",
 ]
 exclude_patterns = ["_build", "examples", "results"]
 templates_path = ["_templates"]
 html_static_path = ["_static"]
+html_css_files = ["sidelight.css"]
 html_theme = "pydata_sphinx_theme"
 html_title = "Sidelight"
+html_sidebars = {"index": [], "choose/index": [], "methods": []}  # which need the room
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 4,
+    "header_links_before_dropdown": 6,
     "secondary_sidebar_items": ["page-toc"],
 }
 autosummary_generate = True

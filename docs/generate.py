@@ -1,4 +1,4 @@
-"""What the docs and the README take from the code: the table of methods, the layers.
+"""What the docs and the README take from the code: tables of methods, the chooser, the layers.
 
 ``python docs/generate.py`` brings the README up to date; the documentation calls
 :func:`write_includes` when it is built.
@@ -6,15 +6,18 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
+import chooser
+import home_picture
 import layers
 
 from sidelight import catalog
 
 HERE = Path(__file__).parent
-BETWEEN_MARKS = re.compile(r"(<!-- methods[^>]*-->\n).*?(<!-- /methods -->)", flags=re.DOTALL)
+BETWEEN_MARKS = re.compile(r"(<!-- families[^>]*-->\n).*?(<!-- /families -->)", flags=re.DOTALL)
 YES = {True: "yes", False: "–"}
 
 
@@ -47,9 +50,20 @@ def method_table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def family_table() -> str:
+    """Return the families with the number of their methods, as a Markdown table."""
+    lines = ["| Family | Methods | What they do |", "| --- | --- | --- |"]
+    for family in catalog.FAMILIES:
+        says = (importlib.import_module(f"sidelight.{family}").__doc__ or "").split("\n")[0]
+        lines.append(
+            f"| `sidelight.{family}` | {len(catalog.methods(family=family))} | {says.rstrip('.')} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
 def readme_with_table(text: str) -> str:
-    """Return the README's text with the table of methods as the catalog has it now."""
-    return BETWEEN_MARKS.sub(rf"\1\n{catalog.markdown_table()}\n\2", text)
+    """Return the README's text with the table of families as the catalog has it now."""
+    return BETWEEN_MARKS.sub(rf"\1\n{family_table()}\n\2", text)
 
 
 def write_includes() -> None:
@@ -58,6 +72,8 @@ def write_includes() -> None:
         ("methods_table.rst.inc", method_table()),
         ("rooms_table.rst.inc", layers.table()),
         ("layers.svg", layers.picture()),
+        ("choose_trees.rst.inc", chooser.page()),
+        ("home_picture.rst.inc", home_picture.figure()),
     ):
         (HERE / name).write_text(text, encoding="utf-8")
 

@@ -66,16 +66,6 @@ def test_unknown_methods_get_suggestions():
         catalog.get("zzz")
 
 
-def test_markdown_has_a_line_for_every_method():
-    header, rule, *lines = catalog.markdown_table().splitlines()
-    assert header.count("|") == rule.count("|")
-    assert len(lines) == len(catalog.methods())
-    for method, line in zip(catalog.methods(), lines, strict=True):
-        assert f"{method.family}.{method.cls.__name__}`" in line
-        assert method.tags.source in line
-        assert line.count("|") == header.count("|")
-
-
 def test_every_method_is_found_by_both_names_and_alone():
     for method in catalog.methods():
         assert catalog.get(method.name) == method

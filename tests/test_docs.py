@@ -14,8 +14,11 @@ DOCS = ROOT / "docs"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
 
-#: Pages that are made when the docs are built, and the one that a test of its own executes.
-ELSEWHERE = {"_build", "generated", "auto_examples", "adding_a_method.rst"}
+#: Pages that are made when the docs are built, and those that tests of their own execute.
+ELSEWHERE = {
+    *("_build", "generated", "auto_examples", "adding_a_method.rst"),
+    *("howto", "coming_from", "quickstart.rst", "tutorial.rst", "faq.rst"),  # test_docs_pages
+}
 PAGES = sorted(
     page for page in DOCS.rglob("[!_]*.rst") if not ELSEWHERE & set(page.relative_to(DOCS).parts)
 )
@@ -53,3 +56,39 @@ def test_every_method_is_in_the_reference() -> None:
         if f"{method.family}.{method.cls.__name__}" not in reference
     ]
     assert missing == []
+
+
+@pytest.mark.parametrize("family", ["cluster", "mixture", "metric", "manifold"])
+def test_every_method_is_in_the_guide(family: str) -> None:
+    from sidelight import catalog
+
+    guide = "".join(page.read_text(encoding="utf-8") for page in (DOCS / family).glob("*.rst"))
+    missing = [
+        method.cls.__name__
+        for method in catalog.methods(family=family)
+        if not re.search(rf"[.`\s]{method.cls.__name__}\b", guide)
+    ]
+    assert missing == []
+
+
+def test_how_to_pages_have_their_parts() -> None:
+    pages = [page for page in (DOCS / "howto").glob("*.rst") if page.stem != "index"]
+    assert len(pages) == 12
+    index = (DOCS / "howto" / "index.rst").read_text(encoding="utf-8")
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert "**The problem.**" in text, page
+        for part in ("In Python", "On the command line", "What to watch for"):
+            assert f"\n{part}\n---" in text, page
+        assert f":doc:`{page.stem}`" in index
+
+
+def test_the_home_page_shows_all_customers_twice(docs_module: Any) -> None:
+    text = docs_module("home_picture").figure()
+    panels = re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL)
+    assert [len(re.findall("<(?:circle|rect) ", panel)) for panel in panels] == [400, 400]
+    assert [len(re.findall("<line ", panel)) for panel in panels] == [0, 30]
+    plain, told = map(float, re.findall(r"Rand index\): (0\.\d\d)", text))
+    assert plain < 0.6 < 0.8 < told
+    # Docutils refuses longer lines.
+    assert max(map(len, text.splitlines())) < 10_000

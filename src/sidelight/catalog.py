@@ -9,13 +9,16 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
+from typing import NamedTuple
 
 from sidelight._fit.parameters import declared
 from sidelight.base import ConstrainedEstimator
+from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.tags import KINDS, KNOWLEDGE, Kind, MethodTags
 
@@ -25,6 +28,39 @@ FAMILIES = ("cluster", "feature_selection", "manifold", "metric", "mixture")
 
 #: How alike a name has to be to be suggested, out of 1.
 CLOSE = 0.6
+
+
+class Proven(NamedTuple):
+    """A method that is worth a try on data of which little is known, and up to which size."""
+
+    name: str
+    most_rows: float = math.inf
+    most_features: float = math.inf
+
+
+#: Best bets in this order: what the comparison of all methods (``experiments``) shows, and what it
+#: costs. Spectral methods need a graph of neighbors, mixtures a covariance matrix per cluster.
+PROVEN = (
+    Proven("mpckmeans", most_features=1_000),
+    Proven("contracted-spectral-clustering", most_rows=20_000),
+    Proven("penalized-mixture", most_features=100),
+    Proven("gaussian-mixture", most_features=100),
+    Proven("signed-spectral-clustering", most_rows=20_000),
+    Proven("pckmeans"),
+    Proven("constrained-kmeans"),
+    Proven("lcvqe"),
+    Proven("copkmeans"),
+)
+#: The same where nothing is known.
+PROVEN_PLAIN = (
+    Proven("kmeans"),
+    Proven("gaussian-mixture", most_features=100),
+    Proven("spectral-clustering", most_rows=20_000),
+    Proven("constrained-agglomeration", most_rows=5_000),
+)
+#: Most methods that are proposed, one more where labels are known. With more candidates the best of
+#: them gets better, but thirty statements choose worse among them.
+MOST_CANDIDATES = 4
 
 
 @dataclass(frozen=True)
@@ -144,23 +180,49 @@ def get(name: str, *, kind: str | None = None) -> Method:
     raise SidelightError(f"There is no method {name!r}; {meant}")
 
 
-def markdown_table() -> str:
-    """The catalog as a Markdown table, for the docs and the README."""
-    header = ("Method", "Uses", "How", "Sparse", "Out of core", "Source")
-    lines = [header, ("---",) * len(header)]
-    for method in _all_methods():
-        tags = method.tags
-        lines.append(
-            (
-                f"`{method.family}.{method.cls.__name__}`: {tags.summary}",
-                ", ".join(tags.knowledge) or "nothing",
-                tags.enforcement if tags.knowledge else "",
-                "yes" if tags.sparse else "no",
-                "yes" if tags.out_of_core else "no",
-                tags.source,
-            )
-        )
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+def candidates(
+    known: Constraints,
+    n_rows: int,
+    n_features: int,
+    *,
+    sparse: bool = False,
+    missing: bool = False,
+) -> tuple[Method, ...]:
+    """Propose clusterers to compare: few, different from each other, and proven.
+
+    Parameters
+    ----------
+    known : Constraints
+        What is known about the rows. Methods that use none of it are left out, as are methods for
+        bounds on sizes, which only the user can want.
+    n_rows, n_features : int
+        Size of the data. Methods whose time or memory would not allow it are left out.
+    sparse : bool, default=False
+        Whether the rows are sparse.
+    missing : bool, default=False
+        Whether values are missing (NaN).
+
+    Returns
+    -------
+    tuple of Method
+        At most five, best bets first; empty where no method takes such data.
+
+    Examples
+    --------
+    >>> from sidelight import Constraints, catalog
+    >>> known = Constraints([(0, 1)], [(1, 2)], n_samples=500)
+    >>> [method.name for method in catalog.candidates(known, n_rows=500, n_features=8)][:2]
+    ['mpckmeans', 'contracted-spectral-clustering']
+    """
+    kinds = {kind.replace("_", "-") for kind, number in known.counts.items() if number}
+    found = []
+    for proven in PROVEN if kinds else PROVEN_PLAIN:
+        tags = get(proven.name).tags
+        uses = not kinds or bool(kinds & set(tags.knowledge))
+        takes = (tags.sparse or not sparse) and (tags.missing or not missing)
+        if uses and takes and n_rows <= proven.most_rows and n_features <= proven.most_features:
+            found.append(get(proven.name))
+    return tuple(found[: MOST_CANDIDATES + ("labels" in kinds)])
 
 
 @functools.cache

@@ -5,6 +5,10 @@ from ._clouds import make_four_gaussians as make_four_gaussians
 from ._clouds import make_gap_clouds as make_gap_clouds
 from ._clouds import make_rings as make_rings
 from ._clouds import make_wide_gaussians as make_wide_gaussians
+from ._customers import MixedTable as MixedTable
+from ._customers import customers_paths as customers_paths
+from ._customers import load_customers as load_customers
+from ._customers import make_mixed_customers as make_mixed_customers
 from ._dataset import Dataset as Dataset
 from ._documents import make_two_factor_documents as make_two_factor_documents
 from ._example import example_paths as example_paths
@@ -13,6 +17,8 @@ from ._expression import make_cyclic_expression as make_cyclic_expression
 from ._expression import make_expression_curves as make_expression_curves
 from ._images import make_mondrian as make_mondrian
 from ._images import make_texture_mosaic as make_texture_mosaic
+from ._mixed import PlantedTable as PlantedTable
+from ._mixed import make_mixed_table as make_mixed_table
 from ._separated import make_separated_gaussians as make_separated_gaussians
 from ._uci import list_uci as list_uci
 from ._uci import load_uci as load_uci
