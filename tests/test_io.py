@@ -307,8 +307,10 @@ def test_files_that_are_not_there(tmp_path):
 
 def test_text_in_another_encoding(tmp_path):
     (tmp_path / "data.csv").write_bytes("id,a\né,1\nb,2\n".encode("latin-1"))
-    with pytest.raises(SidelightError, match="UTF-8"):
-        read_table(tmp_path / "data.csv")
+    table = read_table(tmp_path / "data.csv")
+    assert table.ids.tolist() == ["é", "b"]
+    assert "not UTF-8" in table.notes[0]
+    assert "Windows-1252" in table.notes[0]
 
 
 def test_npy_that_is_not_a_table(tmp_path):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sidelight.exceptions import SidelightError
-from sidelight.io import _formats, read_table
+from sidelight.io import _csv, read_table
 from sidelight.runs import Request, prepare
 
 
@@ -33,7 +33,7 @@ def test_many_columns_are_read_as_few_are(
         },
     )
     few = read_table(file, allow_missing=True)
-    monkeypatch.setattr(_formats, "WIDE", 1)
+    monkeypatch.setattr(_csv, "WIDE", 1)
     many = read_table(file, allow_missing=True)
     assert many.row_ids.tolist() == ["ann", "bob", "cy"]
     assert many.feature_names == few.feature_names
@@ -44,7 +44,7 @@ def test_many_columns_are_read_as_few_are(
 def test_text_among_many_columns_is_named(
     kind: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_formats, "WIDE", 1)
+    monkeypatch.setattr(_csv, "WIDE", 1)
     file = write_columns(tmp_path / "t.csv", {"a": ["1", "2"], "kind": kind})
     with pytest.raises(SidelightError, match=f"'kind' is '{kind[0]}' in row 0"):
         read_table(file)
@@ -58,7 +58,7 @@ def test_columns_are_not_guessed_and_a_header_may_be_long(
         raise AssertionError("guessing takes longer than reading")
 
     monkeypatch.setattr("pyarrow.csv.open_csv", fail)
-    names = [f"{i}{'x' * 1100}" for i in range(_formats.WIDE)]  # more than a block of Arrow's
+    names = [f"{i}{'x' * 1100}" for i in range(_csv.WIDE)]  # more than a block of Arrow's
     columns = {"name": ["ann", "bob"], **{name: ["1", "2.5"] for name in names}}
     table = read_table(write_columns(tmp_path / "t.csv", columns))
     assert table.id_column == "name"

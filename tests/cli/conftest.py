@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.mixed import customers
 
 from sidelight.cli._app import app
 from sidelight.datasets import example_paths
@@ -60,3 +61,13 @@ def put(tmp_path, monkeypatch):
         return path
 
     return put
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """The mixed table as a file in an empty folder that is the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "150")
+    frame = customers()
+    frame.to_csv("customers.csv", index=False)
+    return frame

@@ -1,6 +1,7 @@
 """Command lines made at random, from nonsense and damaged files, and what is wrong with an answer.
 
-A few hundred of them run in the suite (``test_fuzz.py``); more by hand::
+Most tables are prepared, as by default; some are mixed ones of texts, dates and gaps. A few hundred
+of the command lines run in the suite (``test_fuzz.py``); more by hand::
 
     python -m tests.cli.fuzz --cases 10000 --seed 1
 
@@ -13,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime
-import gzip
 import io
 import os
 import random
@@ -26,17 +25,14 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from tests.cli.fuzz_files import MIXED, Files, make_files
 
-from sidelight import catalog, runs
+from sidelight import catalog
 from sidelight._fit.parameters import declared
 from sidelight.cli._app import app
-from sidelight.runs import Request
 
 SECONDS = 180  # a case that takes longer hangs; compiling on a busy machine takes a minute
 
@@ -51,6 +47,14 @@ PERHAPS = (
     *("[-1, 2]", "[[1, 2], [3]]", "[[[1]]]", "[inf, 1]", "[True, False]", "[[1, 2, 3], [4, 5, 6]]"),
     *("1e400", str(10**30), "[1, 2]", "(1, 2)", "[0.5, 0.5]", "[[0, 0], [1, 1]]", "0.5", "3"),
 )
+#: What columns hold, in words that ``--as`` takes and that it does not.
+KINDS = (
+    *("number", "log", "yes-no", "category", "ordered", "date", "time", "text", "aside", "TEXT"),
+    *("ordered:low<medium<high", "ordered:a<b<c", " category "),
+)
+NO_KINDS = ("", "abc", "numbers", "category:a<b", "ordered<a", ":", "1", "é", "number=1", "None")
+NO_WEIGHTS = ("", "abc", "-1", "nan", "inf", "-inf", "1e999", "1,5", "two", "None", "[1]")
+NO_SCALES = ("", "abc", "Standard", "standard,range", "1", "None", "é")
 #: What other libraries and the interpreter say, to programmers.
 RAW = re.compile(
     r"unexpected|mistake in Sidelight|Traceback|could not convert|unsupported operand|"
@@ -124,229 +128,13 @@ def _told(out: str, err: str, case: Case) -> str:
     return text
 
 
-# --- files ----------------------------------------------------------------------------------------
-
-
-@dataclass
-class Files:
-    """Names of files in the current folder, by what they are good for."""
-
-    tables: list[str] = field(default_factory=list)
-    damaged: list[str] = field(default_factory=list)
-    known: list[str] = field(default_factory=list)
-    models: list[str] = field(default_factory=list)
-
-
-def make_files() -> Files:
-    """Fill the current folder with good, strange and damaged files."""
-    noise = np.random.RandomState(0)
-    files = Files()
-    rows = np.vstack([noise.normal(4 * c, 1, (8, 3)) for c in range(3)])
-    good = _csv(["id", "a", "b", "c", "class"], rows, "abc")
-    Path("good.csv").write_text(good)
-    np.save("good.npy", rows)
-    table = pa.table({"id": [f"p{i}" for i in range(24)], "a": rows[:, 0], "b": rows[:, 1]})
-    pq.write_table(table, "good.parquet")
-    Path("good.csv.gz").write_bytes(gzip.compress(good.encode()))
-    lines = [f"{i % 3} 1:{a:.3f} 2:{b:.3f}\n" for i, (a, b, _) in enumerate(rows)]
-    Path("good.libsvm").write_text("".join(lines))
-    files.tables += ["good.csv"] * 6 + ["good.npy", "good.parquet", "good.csv.gz", "good.libsvm"]
-    strange = {
-        "bom.csv": "\ufeff" + good,
-        "crlf.csv": good.replace("\n", "\r\n"),
-        "mixed.csv": good.replace("\n", "\r\n", 5),
-        "cr.csv": good.replace("\n", "\r"),
-        "constant.csv": "id,a,b\n" + "".join(f"p{i},1,2\n" for i in range(9)),
-        "one-row.csv": "id,a,b\np0,1,2\n",
-        "one-column.csv": "a\n" + "".join(f"{i * i}\n" for i in range(9)),
-        "huge.csv": "a,b\n" + "".join(f"{s}1e308,{i}\n" for i, s in enumerate("+-+-+-")),
-        "large.csv": "a,b\n" + "".join(f"{s}1e200,{i}\n" for i, s in enumerate("+-+-+-")),
-        "tiny.csv": "a,b\n" + "".join(f"{i}e-320,{i}e-300\n" for i in range(9)),
-        "duplicates.csv": "a,a\n1,2\n3,4\n",
-        "identical.csv": "a,b\n" + "".join(f"{i},{i}\n" for i in range(9)),
-        "semicolon.csv": good.replace(",", ";"),
-        "wide.csv": ",".join(f"x{j}" for j in range(600)) + "\n" + f"{',1' * 600}\n"[1:] * 4,
-        "bool.csv": "id,a,b\n" + "".join(f"p{i},{i % 2 == 0},{i}\n" for i in range(9)),
-        "overflow.csv": "a,b\n1e999,1\n2,3\n4,5\n",
-        "large-int.csv": "a,b\n99999999999999999999999,1\n2,3\n4,5\n",
-    }
-    for name, text in strange.items():
-        Path(name).write_text(text, newline="")
-        files.tables.append(name)
-    half = noise.normal(size=(9, 2)).astype(np.float16)
-    for name, array in {
-        "half.npy": half,
-        "big-endian.npy": rows.astype(">f8"),
-        "bool.npy": rows > 0,
-        "int.npy": rows.astype(int),
-        "fortran.npy": np.asfortranarray(rows),
-        "long.npy": rows.astype(np.longdouble),
-    }.items():
-        np.save(name, array)
-        files.tables.append(name)
-    files.damaged = _damaged_files(good, rows)
-    files.known = _known_files()
-    files.models = _models()
-    return files
-
-
-def _csv(names: list[str], rows: np.ndarray, classes: str) -> str:
-    lines = [
-        f"p{i},{','.join(f'{value:.4f}' for value in row)},{classes[i % len(classes)]}"
-        for i, row in enumerate(rows)
-    ]
-    return "\n".join([",".join(names), *lines, ""])
-
-
-def _damaged_files(good: str, rows: np.ndarray) -> list[str]:
-    zipped = gzip.compress(good.encode())
-    array, table = Path("good.npy").read_bytes(), Path("good.parquet").read_bytes()
-    junk = random.Random(0).randbytes(500)
-    flipped = bytearray(zipped)
-    flipped[len(flipped) // 2] ^= 0xFF
-    contents = {
-        "cut.csv.gz": zipped[:-20],
-        "head.csv.gz": zipped[:8],
-        "flipped.csv.gz": bytes(flipped),
-        "not.csv.gz": good.encode(),
-        "junk.csv.gz": b"\x1f\x8b" + junk,
-        "tail.csv.gz": zipped + b"junk behind",
-        "cut.npy": array[:-9],
-        "head.npy": array[:40],
-        "magic.npy": array[:6],
-        "header.npy": array.replace(b"shape", b"shame"),
-        "shape.npy": array.replace(b"(24, 3)", b"(-4, 3)"),
-        "vast.npy": array.replace(b"(24, 3), } ", b"(2**62, 9)}"),
-        "more.npy": array.replace(b"(24, 3)", b"(99, 9)"),
-        "version.npy": array[:6] + b"\x09\x00" + array[8:],
-        "order.npy": array.replace(b"<f8", b"<q9"),
-        "text.npy": array.replace(b"{'descr", b"{{descr"),
-        "junk.npy": junk,
-        "pickle.npy": array.replace(b"<f8", b"|O8"),
-        "cut.parquet": table[:-9],
-        "head.parquet": table[:30],
-        "junk.parquet": b"PAR1" + junk + b"PAR1",
-        "middle.parquet": table[:60] + junk[:40] + table[100:],
-        "junk.csv": junk,
-        "nul.csv": good.encode().replace(b"a,b", b"a\x00,b", 1),
-        "nuls.csv": b"\x00" * 1000,
-        "nul-value.csv": good.encode().replace(b"p3,", b"p3,\x00", 1),
-        "latin.csv": "name,a\nJos\xe9,1\nAnn,2\n".encode("latin-1"),
-        "utf16.csv": good.encode("utf-16"),
-        "long-field.csv": b"id,a\np0," + b"9" * 20_000_000 + b"\np1,2\n",
-        "long-text.csv": b'id,a\n"' + b"x" * 2_000_000 + b'",1\np1,2\n',
-        "long-name.csv": b"id," + b"a" * 200_000 + b"\np0,1\np1,2\n",
-        "quote.csv": b'id,a\np0,"1\np1,2\np3,4\n',
-        "header.csv": b"id,a,b\n",
-        "blank.csv": b"\n\n\n",
-        "spaces.csv": b"   \n   \n",
-        "commas.csv": b",,,\n,,,\n",
-        "ragged.csv": b"a,b\n1,2,3\n4\n",
-        "words.csv": b"a,b\nx,y\nz,w\n",
-        "missing.csv": b"id,a,b\np,1,\nq,,2\n",
-        "infinite.csv": b"a,b\ninf,1\n-inf,2\n3,4\n",
-        "empty.csv": b"",
-        "empty.npy": b"",
-        "empty.parquet": b"",
-        "empty.csv.gz": b"",
-        "nothing.csv.gz": gzip.compress(b""),
-        "bad.libsvm": b"1 1:2 x:y\n",
-        "order.libsvm": b"1 5:2 3:1\n2 1:1\n",
-        "vast.libsvm": b"1 99999999999:1\n2 1:1\n",
-        "large.libsvm": b"1 2000000000:1\n2 1:1\n",
-        "negative.libsvm": b"1 -5:2\n2 1:1\n",
-        "junk.libsvm": junk,
-        "nan.libsvm": b"1 1:nan\n2 1:1\n",
-        "empty.libsvm": b"\n",
-        "labels.libsvm": b"a 1:1\nb 1:2\n",
-        "unknown.xlsx": junk,
-        "nosuffix": good.encode(),
-    }
-    for name, content in contents.items():
-        Path(name).write_bytes(content)
-    np.save("cube.npy", np.zeros((2, 2, 2)))
-    np.save("scalar.npy", np.float64(3))
-    np.save("none.npy", np.zeros((0, 3)))
-    np.save("complex.npy", rows * 1j)
-    np.save("words.npy", np.array([["a", "b"]]))
-    np.save("nan.npy", np.full((4, 2), np.nan))
-    np.savez("several.npz", a=rows)
-    os.rename("several.npz", "several.npy")
-    strange = {"list.parquet": [[1, 2], [3]], "date.parquet": [datetime.date(2020, 1, 1)] * 2}
-    for name, values in strange.items():
-        pq.write_table(pa.table({"id": ["x", "y"], "v": values}), name)
-    pq.write_table(pa.table({"id": pa.array([], pa.string())}), "norows.parquet")
-    pq.write_table(pa.table({"v": pa.array([1, None, 3])}), "null.parquet")
-    os.mkdir("folder.csv")
-    os.symlink("loop.csv", "loop.csv")
-    os.symlink("nowhere.csv", "dangling.csv")
-    os.mkfifo("pipe.csv")
-    os.mkfifo("pipe.npy")
-    for suffix in ("csv", "npy", "parquet", "csv.gz", "libsvm"):
-        os.symlink("/dev/zero", f"zero.{suffix}")
-    os.symlink("/dev/null", "null.csv")
-    arrays = ["cube", "scalar", "none", "complex", "words", "nan", "several", "zero"]
-    links = ["folder.csv", "loop.csv", "dangling.csv", "pipe.csv", "pipe.npy", "null.csv"]
-    links += ["zero.csv", "zero.parquet", "zero.csv.gz", "zero.libsvm", "absent.csv", "", "/", "\n"]
-    tables = ["list.parquet", "date.parquet", "norows.parquet", "null.parquet"]
-    return [*contents, *(f"{name}.npy" for name in arrays), *links, *tables]
-
-
-def _known_files() -> list[str]:
-    must = "p0,p3,must-link,1\np4,p7,must-link,1\np0,p1,cannot-link,1\np1,p2,cannot-link,2\n"
-    contents = {
-        "known.csv": "i,j,kind,weight\n" + must,
-        "labels-known.csv": "i,j,kind,weight\np0,a,label,\np1,b,label,\np2,c,label,\n",
-        "contradiction.csv": "i,j,kind\np0,p1,must-link\np0,p1,cannot-link\n",
-        "unknown.csv": "i,j,kind\nzz,p1,must-link\n",
-        "itself.csv": "i,j,kind\np1,p1,cannot-link\n",
-        "kind.csv": "i,j,kind\np1,p2,perhaps\n",
-        "weight.csv": "i,j,kind,weight\np1,p2,must-link,abc\n",
-        "weights.csv": "i,j,kind,weight\np1,p2,must-link,-1\np2,p3,must-link,nan\n",
-        "weight-huge.csv": "i,j,kind,weight\np1,p2,must-link,1e308\np2,p3,cannot-link,1e308\n",
-        "columns.csv": "a,b\np1,p2\n",
-        "pairs.csv": "p0,p3\np1,p4\n",
-        "three.csv": "p0,p3,p5\n",
-        "known.json": '[{"i": "p0", "j": "p3", "kind": "must-link"}]',
-        "list.json": '{"i": 1}',
-        "bad.json": '[{"i": "p0", ',
-        "deep.json": "[" * 5000,
-        "nested.json": '[{"i": ["p0"], "j": {"a": 1}, "kind": null}]',
-        "number.json": '[{"i": 1e999, "j": NaN, "kind": "must-link", "weight": "x"}]',
-        "null.json": "null",
-        "positions.csv": "i,j,kind\n0,1,must-link\n2,99999999999999999999,must-link\n",
-    }
-    for name, text in contents.items():
-        Path(name).write_text(text)
-    return ["known.csv"] * 10 + ["labels-known.csv"] * 3 + list(contents)
-
-
-def _models() -> list[str]:
-    asked = Request("good.csv", method="rca", constraints="known.csv", truth="class")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        runs.run(Request("good.csv", k=3, truth="class")).save("kmeans.skops")
-        runs.run(asked).save("rca.skops")
-    content = Path("kmeans.skops").read_bytes()
-    Path("cut.skops").write_bytes(content[:-30])
-    Path("damaged.skops").write_bytes(content[:300] + b"\x00" * 50 + content[350:])
-    Path("junk.skops").write_bytes(b"PK\x03\x04 and no more")
-    np.savez("other.npz", a=[1])
-    os.rename("other.npz", "other.skops")
-    return (
-        ["kmeans.skops"] * 3
-        + ["rca.skops"] * 2
-        + [*("cut.skops", "damaged.skops", "junk.skops", "other.skops", "good.csv", "absent.skops")]
-    )
-
-
 # --- cases ----------------------------------------------------------------------------------------
 
 
 def make_case(seed: int, number: int, files: Files) -> Case:
     """Make the case of this number."""
     choose = random.Random(f"{seed}-{number}")
-    makers = [(_parameters, 9), (_data, 6), (_options, 5), (_outputs, 2), (_others, 4)]
+    makers = [(_parameters, 9), (_data, 6), (_mixed, 5), (_options, 5), (_outputs, 2), (_others, 5)]
     maker = choose.choices([m for m, _ in makers], [w for _, w in makers])[0]
     case = maker(choose, files)
     if choose.random() < 0.15 and case.arguments:
@@ -373,7 +161,8 @@ def _base(choose: random.Random, table: str, method: catalog.Method | None = Non
 
 
 def _header(table: str) -> str:
-    readable = table.endswith(".csv") and table.startswith(("good", "crlf", "mixed", "bom"))
+    names = ("good", "crlf", "mixed.", "bom", "customers.")
+    readable = table.endswith(".csv") and table.startswith(names)
     return Path(table).read_text(encoding="utf-8-sig").split("\n")[0] if readable else ""
 
 
@@ -426,8 +215,8 @@ def _data(choose: random.Random, files: Files) -> Case:
     strange = choose.random() < 0.4
     table = choose.choice(files.tables if strange else files.damaged)
     case = Case(_base(choose, table))
-    if choose.random() < 0.2:
-        case.arguments.append("--standardize")
+    if choose.random() < 0.4:
+        _prepare(case, choose, table)
     if choose.random() < 0.2:
         case.arguments += ["-c", choose.choice(files.known)]
     if not strange and choose.random() < 0.1:
@@ -435,6 +224,39 @@ def _data(choose: random.Random, files: Files) -> Case:
         case.arguments = choose.choice(other)
         case.arguments += ["--label-column", "class"] if case.arguments[0] == "evaluate" else []
     return case
+
+
+def _mixed(choose: random.Random, files: Files) -> Case:
+    """Mixed tables, with good and bad words on how to prepare them."""
+    table = choose.choice([*MIXED])
+    case = Case(_base(choose, table))
+    for _ in range(choose.choice([0, 1, 1, 2])):
+        _prepare(case, choose, table)
+    return case
+
+
+def _prepare(case: Case, choose: random.Random, table: str) -> None:
+    """Add an option about the preparation of columns."""
+    names = ["zz", "", "a=b", "p,q", "-"]
+    if table in MIXED:
+        names += [*MIXED[table]] * 9
+    column, good = choose.choice(names), choose.random() < 0.5
+    options = ["--as", "--weight", "--scale", "--raw"]
+    option = choose.choice([one for one in options if one not in case.arguments])
+    if option == "--raw":
+        case.arguments.append("--raw")
+    elif option == "--scale":
+        scale = choose.choice(["standard", "robust", "range", "none"] if good else NO_SCALES)
+        case.arguments += ["--scale", scale]
+    elif option == "--weight":
+        weight = choose.choice(["0", "1", "2", "0.5", "1e3", "1e-9"] if good else NO_WEIGHTS)
+        case.arguments += ["--weight", f"{column}={weight}"]
+    else:
+        case.arguments += ["--as", f"{column}={choose.choice(KINDS if good else NO_KINDS)}"]
+    if option != "--raw" and (not good or "--raw" in case.arguments):
+        case.must_fail = " ".join(case.arguments[-2:])
+    if option == "--raw" and {"--as", "--weight", "--scale"} & {*case.arguments}:
+        case.must_fail = "--raw beside options that prepare"
 
 
 def _options(choose: random.Random, files: Files) -> Case:
@@ -453,6 +275,9 @@ def _options(choose: random.Random, files: Files) -> Case:
         "-c": [*files.known, *files.damaged],
         "--must-link": [*files.known, *files.damaged],
         "--cannot-link": [*files.known, *files.damaged],
+        "--as": [*words, "=", "a=", "=number", "a=number", "a=abc", "b=ordered:", "class=text"],
+        "--weight": [*words, "=", "a=", "=1", "a=1", "a=abc", "a=-1", "class=2", "a=b=2"],
+        "--scale": [*words, "robust", "range", "none"],
         "--set": ["=", "a", "=3", " = ", "tol", "tol=", "tol==", "n_clusters=3", "random_state=1"],
         "--frobnicate": words,
     }
@@ -483,10 +308,13 @@ def _others(choose: random.Random, files: Files) -> Case:
     """The commands that are not about one method."""
     words = ["", "abc", "-1", "0", "1", "3", "2.5", "nan", "inf", "1e308", "1e9", str(10**30)]
     tables = [*files.tables, *files.damaged]
-    command = choose.choice(["predict", "map", "sample", "evaluate", "check", "ask", "methods"])
+    commands = ["predict", "explain", "map", "sample", "evaluate", "check", "ask", "methods"]
+    command = choose.choice(commands)
     table = choose.choice(tables) if choose.random() < 0.4 else "good.csv"
-    if command == "predict":
-        return Case(["predict", choose.choice(files.models), table])
+    if command in ("predict", "explain", "map") and choose.random() < 0.5:
+        table = choose.choice([name for name in tables if "customers" in name or "mixed" in name])
+    if command in ("predict", "explain"):
+        return Case([command, choose.choice(files.models), table])
     if command == "map":
         return Case(["transform", table, "--model", choose.choice(files.models)])
     if command == "methods":

@@ -4,10 +4,12 @@ import argparse
 import csv
 import errno
 import os
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import RobustScaler, StandardScaler
 
 from sidelight import Constraints, catalog
 from sidelight.cluster import KMeans, PCKMeans
@@ -16,15 +18,16 @@ from sidelight.io import read_labels, read_table, write_labels
 TRUTH = ("--truth-column", "variety")
 
 
-def test_the_main_job_matches_the_library(orchard, run):
+@pytest.mark.parametrize("raw", [(), ("--raw",)])
+def test_the_main_job_matches_the_library(orchard, run, raw):
     data, links = orchard
-    ended = run(
-        "cluster", data, "-k", 3, "--constraints", links, *TRUTH, "-o", "labels.csv", "--json"
-    )
+    asked = ("-k", 3, "--constraints", links, *TRUTH, "-o", "labels.csv")
+    ended = run("cluster", data, *asked, *raw, "--json")
     assert ended.code == 0
     table = read_table(data, truth_column="variety")
     known = Constraints.read(links, ids=table.ids)
-    model = PCKMeans(n_clusters=3, random_state=0).fit(table.X, constraints=known)
+    X = table.X if raw else StandardScaler().fit_transform(table.X)
+    model = PCKMeans(n_clusters=3, random_state=0).fit(X, constraints=known)
     ids, labels = read_labels("labels.csv")
     assert ids.tolist() == table.ids.tolist()
     assert labels.tolist() == model.labels_.tolist()
@@ -42,8 +45,8 @@ def test_the_main_job_matches_the_library(orchard, run):
 
 def test_without_knowledge_it_is_plain_kmeans_and_the_same_every_time(orchard, run):
     data, _ = orchard
-    first = run("cluster", data, "-k", 3, "--drop", "variety", "--json").json
-    again = run("cluster", data, "-k", 3, "--drop", "variety", "--json").json
+    asked = ("cluster", data, "-k", 3, "--drop", "variety", "--raw", "--json")
+    first, again = run(*asked).json, run(*asked).json
     assert first["method"] == "kmeans"
     assert first["labels"] == again["labels"]
     table = read_table(data, drop=["variety"])
@@ -56,7 +59,8 @@ def test_people_get_a_summary_with_violations_by_id(orchard, run, put):
     data, _ = orchard
     put("apart.csv", "H001,H001x\n")
     table = read_table(data, drop=["variety"])
-    labels = KMeans(n_clusters=3, random_state=0).fit(table.X).labels_
+    X = StandardScaler().fit_transform(table.X)
+    labels = KMeans(n_clusters=3, random_state=0).fit(X).labels_
     first, second = table.ids[labels == labels[0]][:2]
     put("apart.csv", f"{first},{second}\n")
     ended = run("cluster", data, "-k", 3, "-m", "kmeans", "--cannot-link", "apart.csv", *TRUTH)
@@ -147,20 +151,28 @@ def test_settings_reach_the_method(orchard, run):
     assert facts["parameters"]["init"] == "random"
 
 
-def test_columns_and_standardize(orchard, run):
+def test_columns_and_scale(orchard, run):
     data, _ = orchard
     common = ("cluster", data, "-k", 3, "--json")
     chosen = run(*common, "--columns", "sugar_g_per_l,firmness_n", "--columns", "hue_deg").json
     assert chosen["n_features"] == 3
-    scaled = run(*common, "--drop", "variety", "--standardize").json
     X = read_table(data, drop=["variety"]).X
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    expected = KMeans(n_clusters=3, random_state=0).fit(X)
-    assert scaled["labels"] == expected.labels_.tolist()
+    rows = {
+        "standard": StandardScaler().fit_transform(X),
+        "robust": RobustScaler(unit_variance=True).fit_transform(X),
+        "range": (X - X.min(axis=0)) / np.ptp(X, axis=0),
+        "none": X,
+    }
+    for scale, scaled in rows.items():
+        found = run(*common, "--drop", "variety", "--scale", scale).json
+        expected = KMeans(n_clusters=3, random_state=0).fit(scaled)
+        assert found["objective"] == pytest.approx(expected.objective_)
+        assert found["labels"] == expected.labels_.tolist()
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".npy", ".svm", ".tsv"])
-def test_other_formats(orchard, run, suffix):
+@pytest.mark.parametrize("raw", [(), ("--raw",)])
+def test_other_formats(orchard, run, suffix, raw):
     table = read_table(orchard[0], drop=["variety"])
     path = Path(f"data{suffix}")
     if suffix == ".npy":
@@ -177,8 +189,9 @@ def test_other_formats(orchard, run, suffix):
 
         pq.write_table(pyarrow.csv.read_csv(orchard[0]), path)
     drop = () if suffix in (".npy", ".svm") else ("--drop", "variety")
-    expected = run("cluster", orchard[0], "-k", 3, "--drop", "variety", "--json").json
-    facts = run("cluster", path, "-k", 3, *drop, "--json").json
+    plain = ("--raw",) if suffix == ".svm" else raw  # sparse rows stay as they are in any case
+    expected = run("cluster", orchard[0], "-k", 3, "--drop", "variety", *plain, "--json").json
+    facts = run("cluster", path, "-k", 3, *drop, *raw, "--json").json
     assert facts["objective"] == pytest.approx(expected["objective"])
 
 
@@ -244,10 +257,10 @@ def test_a_bad_place_for_output_is_named_before_any_work(orchard, run, option, v
 # --- predict -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("standardize", [(), ("--standardize",)])
-def test_predict_gives_the_labels_of_the_fit(orchard, run, standardize):
+@pytest.mark.parametrize("how", [(), ("--raw",), ("--scale", "robust")])
+def test_predict_gives_the_labels_of_the_fit(orchard, run, how):
     data, _ = orchard
-    saved = ("--save", "model.skops", "-o", "fit.csv", *standardize)
+    saved = ("--save", "model.skops", "-o", "fit.csv", *how)
     assert run("cluster", data, "-k", 3, "-m", "kmeans", *TRUTH, *saved).code == 0
     assert run("predict", "model.skops", data, "-o", "again.csv").code == 0
     assert Path("fit.csv").read_text() == Path("again.csv").read_text()
@@ -327,7 +340,7 @@ def test_predict_refuses_what_is_not_ours(orchard, run, put):
     put("short.csv", "id,diameter_mm\nq,3\n")
     ended = run("predict", "model.skops", "short.csv")
     assert ended.code == 1
-    assert "no column 'height_mm'" in ended.err
+    assert "short.csv has no columns 'height_mm', 'sugar_g_per_l', 'acid_meq_per_l'" in ended.err
 
 
 def test_labels_of_a_thousand_clusters_are_summed_up(run, put, tmp_path):
@@ -342,7 +355,7 @@ def test_labels_of_a_thousand_clusters_are_summed_up(run, put, tmp_path):
 
 def test_k_is_the_number_of_components_and_a_saved_mixture_predicts(orchard, run):
     data, _ = orchard
-    arguments = ("cluster", data, "-k", 3, "-m", "gaussian-mixture", "--standardize", *TRUTH)
+    arguments = ("cluster", data, "-k", 3, "-m", "gaussian-mixture", *TRUTH)
     ended = run(*arguments, "--save", "model.skops", "-o", "fit.csv", "--json")
     assert ended.code == 0
     assert ended.json["parameters"]["n_components"] == 3
@@ -367,18 +380,26 @@ def test_every_model_that_predicts_comes_back_from_disk(orchard, run, method):
     assert len(predicted.json["labels"]) == 240
 
 
-def test_gaps_reach_methods_that_model_them_and_no_others(orchard, run):
+@pytest.mark.parametrize("raw", [(), ("--raw",)])
+def test_gaps_reach_methods_that_model_them_and_no_others(orchard, run, raw):
     data, _ = orchard
     lines = Path(data).read_text().splitlines()
     cells = lines[9].split(",")
     cells[2] = ""
     Path("gaps.csv").write_text("\n".join([*lines[:9], ",".join(cells), *lines[10:]]) + "\n")
-    ended = run("cluster", "gaps.csv", "-k", 3, *TRUTH)
-    assert ended.code == 1
-    assert "--method gaussian-mixture" in ended.err
-    arguments = ("cluster", "gaps.csv", "-k", 3, "-m", "gaussian-mixture", *TRUTH)
+    ended = run("cluster", "gaps.csv", "-k", 3, *TRUTH, *raw)
+    if raw:
+        assert ended.code == 1
+        assert "--method gaussian-mixture" in ended.err
+    else:
+        assert ended.code == 0
+        assert re.search(r"height_mm +number +1 gap, filled and marked", ended.out)
+        assert "240 rows, 7 features" in ended.out  # six, and one that marks the gap
+    arguments = ("cluster", "gaps.csv", "-k", 3, "-m", "gaussian-mixture", *TRUTH, *raw)
     ended = run(*arguments, "--save", "m.skops", "--report", "r.html", "-o", "fit.csv")
     assert ended.code == 0, ended.err
+    assert ("1 gap, left to the method" in ended.out) == (not raw)
+    assert "240 rows, 6 features" in ended.out
     assert "not measured" in Path("r.html").read_text()
     assert run("predict", "m.skops", "gaps.csv", "-o", "again.csv").code == 0
     assert Path("fit.csv").read_text() == Path("again.csv").read_text()

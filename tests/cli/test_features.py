@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 from sidelight import Constraints, catalog
 from sidelight.io import read_table
@@ -10,13 +11,15 @@ from sidelight.metric import RCA
 TRUTH = ("--truth-column", "variety")
 
 
-def test_transform_matches_the_library_and_carries_ids_and_classes(orchard, run):
+@pytest.mark.parametrize("raw", [(), ("--raw",)])
+def test_transform_matches_the_library_and_carries_ids_and_classes(orchard, run, raw):
     data, links = orchard
-    ended = run("transform", data, "-m", "rca", "-d", 2, "-c", links, *TRUTH, "-o", "mapped.csv")
-    assert ended.code == 0
+    asked = ("-m", "rca", "-d", 2, "-c", links, *TRUTH, "-o", "mapped.csv", *raw)
+    assert run("transform", data, *asked).code == 0
     table = read_table(data, truth_column="variety")
     known = Constraints.read(links, ids=table.ids)
-    expected = RCA(n_components=2).fit(table.X, constraints=known).transform(table.X)
+    X = table.X if raw else StandardScaler().fit_transform(table.X)
+    expected = RCA(n_components=2).fit(X, constraints=known).transform(X)
     mapped = read_table("mapped.csv", truth_column="variety")
     np.testing.assert_allclose(mapped.X, expected)
     assert mapped.ids.tolist() == table.ids.tolist()
@@ -27,7 +30,7 @@ def test_transform_matches_the_library_and_carries_ids_and_classes(orchard, run)
 @pytest.mark.parametrize("kind", [".parquet", ".npy", ".tsv", ".csv.gz"])
 def test_a_saved_map_gives_the_same_features_in_any_format(orchard, run, kind):
     data, links = orchard
-    fitted = ("transform", data, "-m", "rca", "-c", links, "--drop", "variety", "--standardize")
+    fitted = ("transform", data, "-m", "rca", "-c", links, "--drop", "variety", "--scale", "robust")
     assert run(*fitted, "--save", "map.skops", "-o", "first.csv").code == 0
     assert run("transform", data, "--model", "map.skops", "-o", f"again{kind}").code == 0
     np.testing.assert_allclose(read_table(f"again{kind}").X, read_table("first.csv").X)

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sidelight.exceptions import SidelightError
@@ -130,15 +131,41 @@ def test_no_id_becomes_a_feature_without_a_word(run):
         ended = run("cluster", write(name, IDS["from 1000"]), "-k", 2, "--json")
         assert ended.json["n_features"] == 2
         assert any("names the rows" in note for note in ended.json["notes"])
-    ended = run("cluster", write("member", IDS["from 1000"]), "-k", 2, "--json")
+    repeated = np.repeat(IDS["from 1000"][: N // 2], 2)
+    asked = ("cluster", "rows.csv", "-k", 2, "--raw", "--json")
+    write("member", IDS["from 1000"])
+    ended = run(*asked)
     assert ended.json["n_features"] == 3
     assert any("'member' numbers the rows (1000 to 1039)" in n for n in ended.json["notes"])
-    repeated = np.repeat(IDS["from 1000"][: N // 2], 2)
-    ended = run("cluster", write("customer_id", repeated), "-k", 2, "--json")
+    write("customer_id", repeated)
+    ended = run(*asked)
     assert ended.json["n_features"] == 3
     assert any("'customer_id' is used as a feature" in note for note in ended.json["notes"])
-    ended = run("cluster", write("member", repeated), "-k", 2, "--json")
-    assert ended.json["notes"] == []
+    write("member", repeated)
+    assert run(*asked).json["notes"] == []
+
+
+def test_no_id_is_prepared_without_a_word(run):
+    def told(name, ids):
+        facts = run("cluster", write(name, ids), "-k", 2, "--json").json
+        member = {row["column"]: row for row in facts["preparation"]}[name]
+        return facts["n_features"], member["used_as"], member["how"], facts["notes"]
+
+    n_features, used_as, how, notes = told("member", IDS["from 1000"])
+    assert (n_features, used_as, notes) == (3, "number", [])
+    assert how == "each of 1000 to 1039 once; drop it if it only names the rows"
+    n_features, used_as, how, notes = told("member", np.arange(1000, 1000 + N))
+    assert (n_features, used_as, notes) == (2, "set aside", [])
+    assert how == "counts the rows, 1000 to 1039"
+    repeated = np.repeat(IDS["from 1000"][: N // 8], 8)
+    n_features, used_as, how, (note,) = told("customer_id", repeated)
+    assert (n_features, used_as, how) == (7, "category", "5 levels (codes, by its name)")
+    assert f"'customer_id' looks like ids, but names rows twice: '{repeated[0]}' in data" in note
+    n_features, used_as, how, (note,) = told("customer_id", [*IDS["from 1000"][1:], 1001])
+    assert (n_features, used_as) == (2, "set aside")
+    assert how == "ids, by its name and since most are different"
+    assert "names rows twice: '1001' in data rows" in note
+    assert told("member", repeated) == (3, "number", "", [])
 
 
 def test_ids_stay_as_they_are_written():
@@ -199,6 +226,24 @@ def test_rows_of_numpy_files_are_asked_about_too():
         run(Request("rows.npy", k=2, constraints="known.csv"))
     found = run(Request("rows.npy", k=2, constraints="known.csv", id_column="x0"))
     assert found.data.ids.tolist() == IDS["from 0"].tolist()
+
+
+@pytest.mark.parametrize("as_columns", [False, True])
+def test_the_index_of_a_data_frame_is_no_feature(as_columns):
+    frame = pd.DataFrame(FEATURES, columns=["a", "b"], index=IDS["from 1000"])
+    frame.to_parquet("rows.parquet")  # which puts the index behind the columns
+    table = read_table("rows.parquet", as_columns=as_columns)
+    assert table.ids.tolist() == IDS["from 1000"].tolist()
+    assert table.feature_names == ("a", "b")
+    assert table.notes == ("The index of the data frame, which has no name, names the rows.",)
+    frame.assign(id=[f"r{i}" for i in range(N)]).to_parquet("rows.parquet")
+    table = read_table("rows.parquet", as_columns=as_columns)
+    assert (table.id_column, table.feature_names) == ("id", ("a", "b"))
+    assert "The index of the data frame is not used." in table.notes
+    frame.set_index(np.repeat(0, N)).to_parquet("rows.parquet")
+    table = read_table("rows.parquet", as_columns=as_columns)
+    assert (table.ids, table.feature_names) == (None, ("a", "b"))
+    assert table.notes == ("The index of the data frame is not used.",)
 
 
 def test_a_counter_in_order_means_the_same_both_ways():

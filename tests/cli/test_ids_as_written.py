@@ -50,36 +50,65 @@ def test_the_line_of_a_mistake_is_found_between_semicolons(put, run):
 # --- ids that are there twice -----------------------------------------------------------------
 
 
+TWICE = "names rows twice: 'C-1002' in data rows 2 and 5;"
+
+
 @pytest.mark.parametrize("name", ["name", "customer", "customer_id", "id"])
-def test_a_repeated_id_is_named_with_its_rows(put, run, name):
+@pytest.mark.parametrize("asked", [("--raw",), ("--id-column", "NAME")])
+def test_a_repeated_id_is_named_with_its_rows(put, run, name, asked):
     text = TABLE.replace("customer", name).replace("C-1005", "C-1002")
     put("rows.csv", text)
-    ended = run("cluster", "rows.csv", "-k", "2")
+    asked = [name if word == "NAME" else word for word in asked]
+    ended = run("cluster", "rows.csv", "-k", "2", *asked)
     assert ended.code == 1
     assert f"{name!r} of rows.csv" in ended.err
-    assert "names rows twice: 'C-1002' in data rows 2 and 5;" in ended.err
+    assert TWICE in ended.err
     assert "does not hold numbers" not in ended.err
 
 
-def test_many_repeated_ids_are_counted(put, run):
-    names = ["x"] * 8 + ["y"] * 2 + [f"n{i}" for i in range(40)]
-    put("rows.csv", "name,a\n" + "".join(f"{name},{i}\n" for i, name in enumerate(names)))
+@pytest.mark.parametrize("name", ["name", "customer", "customer_id"])
+def test_a_repeated_id_of_a_prepared_table_is_told_and_rows_are_numbered(put, run, name):
+    put("rows.csv", TABLE.replace("customer", name).replace("C-1005", "C-1002"))
+    ended = run("cluster", "rows.csv", "-k", "2", "--json")
+    assert ended.code == 0
+    (note,) = ended.json["notes"]
+    assert note.startswith(f"Column {name!r} looks like ids, but {TWICE}")
+    assert "rows go by their numbers, counted from 0" in note
+    assert ended.json["ids"] == list(range(6))
+    assert "looks like ids" in run("cluster", "rows.csv", "-k", "2").err
+    # A column that is called id, and nothing else, is meant to name the rows.
+    put("rows.csv", TABLE.replace("customer", "id").replace("C-1005", "C-1002"))
     ended = run("cluster", "rows.csv", "-k", "2")
+    assert (ended.code, TWICE in ended.err) == (1, True)
+
+
+@pytest.mark.parametrize("raw", [(), ("--raw",)])
+def test_many_repeated_ids_are_counted(put, run, raw):
+    names = ["x"] * 8 + ["y"] * 2 + [f"n{i}" for i in range(40)]
+    put("rows.csv", "name,a\n" + "".join(f"{name},{i % 9}\n" for i, name in enumerate(names)))
+    ended = run("cluster", "rows.csv", "-k", "2", *raw)
+    assert ended.code == len(raw)
     assert "'x' in data rows 1, 2, 3, 4, 5 and 3 more, and 'y' likewise;" in ended.err
 
 
 def test_categories_are_not_taken_for_ids(put, run):
     put("rows.csv", "color,a\n" + "".join(f"{c},{i}\n" for i, c in enumerate(["red", "blue"] * 5)))
-    ended = run("cluster", "rows.csv", "-k", "2")
+    ended = run("cluster", "rows.csv", "-k", "2", "--raw")
     assert ended.code == 1
     assert "does not hold numbers" in ended.err
+    facts = run("cluster", "rows.csv", "-k", "2", "--json").json
+    assert facts["notes"] == []
+    told = {row["column"]: row["used_as"] for row in facts["preparation"]}
+    assert told == {"color": "category", "a": "number"}
 
 
-def test_repeated_numbers_are_named_in_the_note(put, run):
+@pytest.mark.parametrize("raw", [(), ("--raw",)])
+def test_repeated_numbers_are_named_in_the_note(put, run, raw):
     put("rows.csv", "order_id,a\n7,1\n8,2\n7,9\n9,8\n")
-    ended = run("cluster", "rows.csv", "-k", "2")
+    ended = run("cluster", "rows.csv", "-k", "2", *raw)
     assert ended.code == 0
-    assert "values occur twice ('7' in data rows 1 and 3)" in ended.err
+    expected = "values occur twice (" if raw else "names rows twice: "
+    assert f"{expected}'7' in data rows 1 and 3" in ended.err
 
 
 # --- ids that are nearly right ----------------------------------------------------------------

@@ -1,5 +1,6 @@
 """``check``, ``sample``, ``evaluate``, ``methods``, ``demo``."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -43,15 +44,34 @@ def test_check_of_a_good_set(orchard, run):
 
 def test_check_needs_no_numbers_for_what_is_about_ids(orchard, run):
     data, links = orchard
-    ended = run("check", data, "-c", links, "-k", 3)  # the column 'variety' holds words
+    common = ("check", data, "-c", links, "--raw")
+    ended = run(*common, "-k", 3)  # the column 'variety' holds words
     assert ended.code == 0
     assert "3 clusters can satisfy everything" in ended.out
     assert "quality of the constraints was not measured" in ended.err
     assert "variety" in ended.err
-    assert run("check", data, "-c", links, "--json").json["quality"] is None
-    asked_for = run("check", data, "-c", links, "--columns", "variety")
+    assert run(*common, "--json").json["quality"] is None
+    asked_for = run(*common, "--columns", "variety")
     assert asked_for.code == 1
     assert "does not hold numbers" in asked_for.err
+
+
+def test_check_measures_a_prepared_table_and_does_without_features(orchard, run, put):
+    data, links = orchard
+    ended = run("check", data, "-c", links, "-k", 3)
+    assert ended.code == 0
+    assert re.search(r"variety +category", ended.out)
+    plain = run("check", data, "-c", links, "-k", 3, "--drop", "variety", "--json").json
+    words = run("check", data, "-c", links, "-k", 3, "--json").json
+    # The words that the constraints were made from let k-means keep more of them.
+    assert words["quality"]["informativeness"] < plain["quality"]["informativeness"]
+    put("same.csv", "id,a\np0,1\np1,1\np2,1\n")
+    constraints_file(put, ("p0", "p1", "must-link"), ("p1", "p2", "cannot-link"))
+    ended = run("check", "same.csv", "-c", "known.csv", "-k", 2, "--json")
+    assert ended.code == 0
+    assert ended.json["feasibility"]["answer"] == "yes"
+    assert ended.json["quality"] is None
+    assert "not measured. No column of the table is left" in ended.json["notes"][-1]
 
 
 def test_check_shows_the_chain_of_a_contradiction(run, put):

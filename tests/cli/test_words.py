@@ -39,6 +39,7 @@ def folder(tmp_path_factory):
         "pairs.csv": "0,99\n",
         "labels.csv": "id,cluster\nr0,0\nr99,1\n",
         "none.csv": "id,cluster\nr0,0\nr1,1\n",
+        "rows.libsvm": "1 1:2 3:1\n0 2:1\n1 1:1 3:2\n0 2:2\n",
     }
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -74,10 +75,24 @@ cluster noid.csv -k 2 -c known.csv | --id-column NAME
 cluster noid.csv -k 2 -c far.csv | --id-column NAME
 cluster noid.csv -k 2 --must-link pairs.csv | names '99'
 cluster both.csv -k 2 -c numbers.csv | --id-column member
-cluster gap.csv -k 2 | --drop a.
-cluster same.csv -k 3 | found smaller than -k (3)
-cluster same.csv -k 3 -m spectral-clustering | found smaller than -k (3)
-cluster same.csv -k 3 -m nonparametric-mixture | Only 1 of 3 components
+cluster gap.csv -k 2 --raw | --drop a.
+cluster same.csv -k 3 | 'a', always the same (1.5); 'b', always the same (2); say what a column ho
+cluster same.csv -k 3 --raw | found smaller than -k (3)
+cluster same.csv -k 3 -m spectral-clustering --raw | found smaller than -k (3)
+cluster same.csv -k 3 -m nonparametric-mixture --raw | Only 1 of 3 components
+cluster single.csv -k 1 | One row does not tell what its columns hold; give more rows.
+cluster rows.csv -k 2 --as a=colour | or ordered:low<medium<high; got a='colour'.
+cluster rows.csv -k 2 --as a=date | Column 'a' should hold dates
+cluster rows.csv -k 2 --as zz=date | There is no column 'zz'
+cluster rows.csv -k 2 --as a=ordered:0<1 | 4 more, which its order (0 < 1) does not name
+cluster classes.csv -k 2 --as class=ordered | say it: class=ordered:
+cluster rows.csv -k 2 --weight a=x | --weight a=x: a weight is a number.
+cluster rows.csv -k 2 --weight a=-2 | must be a number of at least 0, got -2
+cluster rows.csv -k 2 --scale huge | --scale must be one of standard, robust, range, none, got
+cluster rows.csv -k 2 --scale huge --raw | --scale has no use with --raw
+cluster rows.csv -k 2 -m spherical-kmeans --weight a=2 | --as, --weight and --scale have no use
+cluster rows.libsvm -k 2 --weight x0=2 | --as and --weight have no use
+cluster rows.libsvm -k 2 --scale huge | --scale must be one of standard, robust, range, none, got
 cluster classes.csv -k 1 --label-column class --drop one,none -m seeded-kmeans | only -k 1
 cluster classes.csv -k 1 --label-column class --drop one,none -m gaussian-mixture | only -k 1
 cluster classes.csv --label-column class --drop one,none | the labels know 2 classes
@@ -89,14 +104,14 @@ transform rows.csv -m pola -d 2 -c known.csv | no number to choose by -d
 transform rows.csv -m cannot-link-metric -c together.csv | give some
 transform rows.csv -m constrained-pca -d 9 | -d 9 is reduced to 2
 transform rows.csv -m constrained-pca --set n_components=9 | use -d for n_components
-transform same.csv -m constrained-pca -d 1 | All rows are the same
+transform same.csv -m constrained-pca -d 1 --raw | All rows are the same
 select rows.csv -m constraint-score -n 9 -c known.csv | -n 9 must be between 1 and
 select rows.csv -m constraint-score -n 0 -c known.csv | -n must be a whole number of at least 1
 select rows.csv -m constraint-score -c together.csv | --label-column
 select rows.csv -m forward-constraint-selector | --label-column
 select rows.csv -m fisher-score | --label-column NAME
 select classes.csv -m fisher-score --label-column one --drop class,none | only 1 class
-select single.csv -m laplacian-score -n 1 | no two of the rows
+select single.csv -m laplacian-score -n 1 --raw | no two of the rows
 check rows.csv -c known.csv -k 0 | -k must be at least 1, got 0.
 check rows.csv -c known.csv -k 99 | 99
 check noid.csv -c known.csv | --id-column NAME
@@ -117,7 +132,7 @@ sample classes.csv --label-column class -o s.csv --protocol what -n 3 | --protoc
 sample classes.csv --label-column none -o s.csv -n 3 | no class
 evaluate labels.csv --truth classes.csv --label-column class | --id-column
 evaluate none.csv --truth classes.csv --label-column none | 'none'
-predict model.skops narrow.npy | no column 'a'
+predict model.skops narrow.npy | no columns 'a', 'b', which the model was fitted to
 predict map.skops rows.csv | sidelight transform DATA --model MODEL
 """
 CASES = [tuple(line.split(" | ")) for line in WRONG.strip().splitlines()]

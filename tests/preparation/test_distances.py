@@ -61,7 +61,7 @@ def test_a_weight_multiplies_the_squared_distance(column: str) -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(factor=st.sampled_from([1e-6, 1e-3, 7.0, 1e5]), seed=st.integers(0, 100))
+@given(factor=st.sampled_from([1e-160, 1e-6, 1e-3, 7.0, 1e5, 1e160]), seed=st.integers(0, 100))
 def test_units_of_numbers_do_not_matter(factor: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     table = mixed_table(seed).assign(income=np.exp(rng.normal(8, 1.5, 60)))
@@ -69,6 +69,13 @@ def test_units_of_numbers_do_not_matter(factor: float, seed: int) -> None:
     one, two = TablePreparer(), TablePreparer()
     np.testing.assert_allclose(one.fit_transform(table), two.fit_transform(other), atol=1e-6)
     assert [plan.kind for plan in one.plan_] == [plan.kind for plan in two.plan_]
+
+
+def test_numbers_far_from_zero_are_scaled_too() -> None:
+    noise = np.random.default_rng(0).normal(size=50_000)
+    X = TablePreparer().fit_transform(pd.DataFrame({"a": 1e15 + 1000 * noise}))
+    assert np.isclose(X.std(), 1.0)
+    np.testing.assert_allclose(X[:, 0], (noise - noise.mean()) / noise.std(), atol=1e-3)
 
 
 def test_outliers_do_not_change_the_robust_scale() -> None:

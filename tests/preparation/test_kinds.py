@@ -174,6 +174,15 @@ def test_objects_of_several_types_are_read_as_text() -> None:
     assert plan(values).kind == "category"
 
 
+def test_levels_of_few_rows_are_not_rare() -> None:
+    found = plan(["DE", "FR", "DE", "IT"])
+    assert (found.kind, found.levels, found.how) == ("category", ("DE", "FR", "IT"), "3 levels")
+    assert plan(["DE", "FR", "IT"]).kind == "category"
+    assert plan([f"city {i}" for i in range(11)]).kind == "aside"  # all different
+    often = plan(["a"] * 20 + ["b"] * 15 + ["c", "d", "e"])  # where others are common, one row is
+    assert (often.levels, often.joined) == (("a", "b"), True)
+
+
 def test_rare_levels_are_joined_and_most_levels_are_bounded() -> None:
     many = [f"l{i % 80}" for i in range(8000)]
     preparer = TablePreparer().fit(pd.DataFrame({"c": many}))

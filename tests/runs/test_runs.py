@@ -108,9 +108,11 @@ def test_a_prepared_request_can_be_fitted_again():
     assert first.labels.tolist() == second.labels.tolist()
 
 
-def test_standardized_rows_come_back_from_disk(tmp_path):
-    found = runs.run(Request(DATA, k=3, drop=["variety"], standardize=True))
+def test_prepared_rows_come_back_from_disk(tmp_path):
+    found = runs.run(Request(DATA, k=3, drop=["variety"], prepare=True))
+    np.testing.assert_allclose(found.X.std(axis=0), 1.0)
     model = runs.load_model(found.save(tmp_path / "model.skops"))
+    np.testing.assert_array_equal(model.rows(model.read(DATA)), found.X)
     applied = runs.predict(model, DATA)
     assert applied.labels.tolist() == found.labels.tolist()
     applied.write(labels=tmp_path / "labels.csv")
@@ -158,7 +160,10 @@ def test_the_command_line_of_a_request_does_the_same(tmp_path, monkeypatch, caps
         truth="variety",
         drop=["hue_deg"],
         settings={"max_iter": 50},
-        standardize=True,
+        prepare=True,
+        kinds={"sugar_g_per_l": "log"},
+        weights={"firmness_n": 2.5},
+        scale="robust",
         seed=4,
     )
     words = shlex.split(runs.prepare(request).request.command_line())
@@ -172,7 +177,7 @@ def test_the_command_line_of_a_request_does_the_same(tmp_path, monkeypatch, caps
 
 
 def test_the_walk_of_a_command_is_short(tmp_path, monkeypatch):
-    """Seven files of the command line and its runs at most; the method is looked up once."""
+    """Nine files of the command line and its runs at most; the method is looked up once."""
     monkeypatch.chdir(tmp_path)
     looked_up = []
     get = catalog.get
@@ -198,7 +203,7 @@ def test_the_walk_of_a_command_is_short(tmp_path, monkeypatch):
     own = {path for path in visited if path.startswith(("cli/", "runs/"))}
     # What only guards the walk (exit codes) or tells Typer the options sees no data.
     own -= {"cli/_errors.py", "runs/__init__.py"}
-    assert len(own) <= 7, sorted(own)
+    assert len(own) <= 9, sorted(own)
     assert len(looked_up) == 1
 
 

@@ -18,6 +18,7 @@ from sidelight.cli._options import (
     Force,
     IdColumn,
     LabelsOutput,
+    OneClusters,
     Report,
     SafeIds,
     Save,
@@ -82,6 +83,54 @@ def cluster(
 
 
 @app.command()
+@requests(Clusters, without=("method", "settings"))
+def compare(
+    request: Any,
+    screen: Any,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Methods to compare; by default a few that suit the data and what is known.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Time after which the best so far is taken, such as 90s or 2m; by default no "
+            "limit.",
+        ),
+    ] = None,
+    output: LabelsOutput = None,
+    report: Report = None,
+    save: Save = None,
+    safe_ids: SafeIds = False,
+    force: Force = False,
+) -> None:
+    """Find the method and the number of clusters that suit, and whether the knowledge helps.
+
+    Every candidate is scored on statements that it was not told, on stability and on time, beside
+    the same method without the knowledge; the best is written as `sidelight cluster` does.
+
+    Example: sidelight compare customers.csv -c known.csv -k 2:8 --budget 2m -o labels.csv
+    """
+    from sidelight.cli._compare import run
+
+    run(
+        request,
+        screen,
+        methods=methods,
+        budget=budget,
+        force=force,
+        safe_ids=safe_ids,
+        labels=output,
+        report=report,
+        model=save,
+    )
+
+
+@app.command()
 @requests(Dimensions)
 def transform(
     request: Any,
@@ -131,7 +180,7 @@ def select(
 
 
 @app.command()
-@requests(Clusters, without=("must_link", "cannot_link", "labels", "truth", "settings", "quiet"))
+@requests(OneClusters, without=("must_link", "cannot_link", "labels", "truth", "settings", "quiet"))
 def ask(
     request: Any,
     screen: Any,
@@ -201,7 +250,30 @@ def predict(
 
 
 @app.command()
-@requests(Clusters, without=("method", "labels", "truth", "settings", "standardize", "seed"))
+@screened()
+def explain(
+    screen: Any,
+    model: Annotated[Path, file_argument("MODEL", "What `sidelight cluster --save` wrote.")],
+    data: Data,
+    id_column: IdColumn = None,
+    output: Annotated[
+        Path | None,
+        file_option("--output", "-o", text="Where to write all of it as a table (.csv, .parquet)."),
+    ] = None,
+    safe_ids: SafeIds = False,
+    force: Force = False,
+) -> None:
+    """Say what the clusters of a saved model are: what sets them apart, typical rows, rules.
+
+    Example: sidelight explain model.skops customers.csv -o explanation.csv
+    """
+    from sidelight.cli._explain import run
+
+    run(model, data, screen, id_column=id_column, output=output, safe_ids=safe_ids, force=force)
+
+
+@app.command()
+@requests(Clusters, without=("method", "labels", "truth", "settings", "seed"))
 def check(request: Any, screen: Any) -> None:
     """Check constraints against data: contradictions, feasibility, quality.
 

@@ -52,7 +52,7 @@ def run_transform(
     found = transform(load_model(model_path), data, id_column=id_column)
     screen.note(*found.notes)
     screen.show(features_line(found))
-    facts = {"features_in": found.model.feature_names, "features_out": found.feature_names}
+    facts = {"features_in": found.model.features_in, "features_out": found.feature_names}
     _write(found, screen, "transform", model_path, facts, safe_ids=safe_ids, features=features)
 
 

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from sidelight import catalog
 from sidelight._words import counted
 from sidelight.cli._errors import UsageError
-from sidelight.cli._screen import Screen, knowledge_text, plain_text
+from sidelight.cli._screen import Screen, knowledge_text, plain_text, preparation_lines
 from sidelight.constraints import Constraints
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
 from sidelight.io import Table
 from sidelight.runs import Request
-from sidelight.runs._request import read_knowledge, read_rows
+from sidelight.runs._features import make_features
+from sidelight.runs._request import read_knowledge, read_rows, several
 
 MEANINGS = {
     "coverage": "of the rows are in some constraint (coverage)",
@@ -30,19 +32,24 @@ def run(request: Request, screen: Screen) -> bool:
         raise UsageError(
             "Name the constraints to check: --constraints, --must-link, --cannot-link."
         )
-    data, trouble = _read(request)
+    data, features, trouble = _read(request)
     known = read_knowledge(data, request)
-    k = request.k
+    numbers: Any = request.k if several(request.k) else [request.k]
     screen.note(*data.notes, *known.notes)
+    if features is not None:
+        screen.show(*preparation_lines(features[0], raw=not request.prepare))
     screen.show(f"{knowledge_text(known)} on {counted(data.n_rows, 'row')}")
     closure = _closure_facts(known)
     contradiction = _contradiction(known)
-    feasibility = None if contradiction else _feasibility(known, k)
-    quality = None if trouble else _quality(known, data.X, k)
+    feasible = [] if contradiction else [_feasibility(known, k) for k in numbers]
+    possible = [facts["k"] for facts in feasible if facts["answer"] != "no"]
+    k = next(iter(possible or numbers))
+    quality = None if features is None else _quality(known, features[1], k)
     if trouble:
         screen.note(f"The quality of the constraints was not measured. {trouble}")
-    _show(closure, contradiction, feasibility, quality, screen)
-    fine = contradiction is None and (feasibility is None or feasibility["answer"] != "no")
+    _show(closure, contradiction, feasible, quality, screen)
+    fine = contradiction is None and bool(possible)
+    feasibility = feasible if several(request.k) else next(iter(feasible), None)
     screen.result(
         {
             "command": "check",
@@ -57,17 +64,18 @@ def run(request: Request, screen: Screen) -> bool:
     return fine
 
 
-def _read(request: Request) -> tuple[Table, str | None]:
-    """Read the rows; only their ids, and why, where the features are not all numbers.
+def _read(request: Request) -> tuple[Table, Any, str | None]:
+    """Read the rows and make their features; only their ids, and why, where there are none.
 
     Contradictions and feasibility are about ids alone.
     """
     try:
-        return read_rows(request), None
+        data = read_rows(request)
+        return data, make_features(data, request, catalog.get("kmeans").tags), None
     except SidelightError as trouble:
-        if request.columns is not None:
+        if request.columns is not None or request.kinds or request.weights:
             raise
-        return read_rows(replace(request, columns=[], drop=())), str(trouble)
+        return read_rows(replace(request, columns=[], drop=())), None, str(trouble)
 
 
 def _closure_facts(known: Constraints) -> dict[str, int]:
@@ -126,13 +134,13 @@ def _quality(known: Constraints, X: Any, k: int | None) -> dict[str, Any]:
 def _show(
     closure: dict[str, int],
     contradiction: dict[str, Any] | None,
-    feasibility: dict[str, Any] | None,
+    feasible: list[dict[str, Any]],
     quality: dict[str, Any] | None,
     screen: Screen,
 ) -> None:
-    several, largest = closure["components_of_several_rows"], closure["largest_component"]
+    joined, largest = closure["components_of_several_rows"], closure["largest_component"]
     screen.show(
-        f"Must-links join rows into {counted(several, 'component')} of several rows, the largest "
+        f"Must-links join rows into {counted(joined, 'component')} of several rows, the largest "
         f"of {counted(largest, 'row')}; {counted(closure['entailed_must_links'], 'must-link')} and "
         f"{counted(closure['entailed_cannot_links'], 'cannot-link')} follow in all."
     )
@@ -144,10 +152,9 @@ def _show(
             f"[red]✗[/] {plain_text(contradiction['sentence'])}"
             + (f" {counted(more, 'more contradiction')} like this." if more > 0 else "")
         )
-    if feasibility is None:
+    if contradiction is not None:
         screen.show("  Feasibility was not looked at: first the contradiction.")
-    else:
-        screen.show(_feasibility_text(feasibility))
+    screen.show(*map(_feasibility_text, feasible))
     if quality is not None:
         known = [name for name in MEANINGS if quality[name] is not None]
         screen.show(*(f"  {quality[name]:.3f} {MEANINGS[name]}" for name in known))

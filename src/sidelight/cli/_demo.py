@@ -8,7 +8,7 @@ from typing import Any
 
 from sidelight.cli._run import claim, work
 from sidelight.cli._screen import Screen, plain_text, table
-from sidelight.datasets import example_paths
+from sidelight.datasets import customers_paths, example_paths
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io._atomic import check_apart, check_writable, write_together
 from sidelight.runs import Request
@@ -25,8 +25,8 @@ the apples: {same} pairs are the same variety, {different} pairs are not."""
 def run(folder: Path, screen: Screen, *, force: bool) -> None:
     """Cluster the example by three methods, compare them, name the files."""
     _make_folder(folder)
-    copies = {folder / path.name: path for path in example_paths()}
-    data, links = copies
+    copies = {folder / path.name: path for path in (*example_paths(), *customers_paths())}
+    data, links, customers, known_customers = copies
     outputs = {
         method: {
             "labels": folder / f"{method}-labels.csv",
@@ -40,18 +40,24 @@ def run(folder: Path, screen: Screen, *, force: bool) -> None:
     write_together({copy: _copier(path) for copy, path in copies.items()})
     facts = {}
     for method in METHODS:
-        request = Request(data, k=K, method=method, constraints=links, truth=TRUTH)
+        request = Request(data, k=K, method=method, constraints=links, truth=TRUTH, prepare=True)
         facts[method] = work(request, Screen(quiet=True), safe_ids=False, **outputs[method])
     known = facts[METHODS[0]]["knowledge"]
     story = STORY.format(same=known["must_link"], different=known["cannot_link"])
     screen.show(f"[bold]The bundled example[/]\n{story}")
-    _show(facts, folder, data, links, screen)
+    _show(facts, data, links, screen)
+    screen.show(
+        "A table with dates, categories, texts and gaps lies beside them; which method suits it?",
+        f"  sidelight compare {plain_text(customers)} -k 2:4 --constraints "
+        f"{plain_text(known_customers)} --truth-column segment --report compare.html",
+    )
     screen.result(
         {
             "command": "demo",
             "folder": str(folder),
             "data": str(data),
             "constraints": str(links),
+            "customers": str(customers),
             "runs": facts,
         }
     )
@@ -80,9 +86,7 @@ def _copier(source: Path) -> Any:
     return lambda target: shutil.copyfile(source, target)
 
 
-def _show(
-    facts: dict[str, dict[str, Any]], folder: Path, data: Path, links: Path, screen: Screen
-) -> None:
+def _show(facts: dict[str, dict[str, Any]], data: Path, links: Path, screen: Screen) -> None:
     if not screen.talks:
         return
     rows = []

@@ -17,7 +17,9 @@ from sidelight.tags import KINDS
 
 RUNS = {kind.command for kind in KINDS.values()}
 OPTION = inspect.Parameter.KEYWORD_ONLY
-FORMATS = ".csv, .csv.gz, .tsv, .parquet, .npy, .libsvm"
+#: Most numbers of clusters that a range may hold.
+MOST_NUMBERS = 1000
+FORMATS = ".csv, .csv.gz, .tsv, .xlsx, .parquet, .feather, .npy, .libsvm"
 
 
 def file_argument(metavar: str, text: str) -> Any:
@@ -32,7 +34,16 @@ def file_option(*names: str, text: str, metavar: str = "FILE") -> Any:
 
 Data = Annotated[Path, file_argument("DATA", f"Table of rows: {FORMATS}.")]
 Clusters = Annotated[
-    int | None, typer.Option("-k", "--clusters", metavar="K", help="Number of clusters.")
+    str | None,
+    typer.Option(
+        "-k",
+        "--clusters",
+        metavar="K",
+        help="Number of clusters; several to choose from as 2:8 or 2,3,5.",
+    ),
+]
+OneClusters = Annotated[
+    str | None, typer.Option("-k", "--clusters", metavar="K", help="Number of clusters.")
 ]
 Dimensions = Annotated[
     int | None,
@@ -168,9 +179,44 @@ REQUEST: dict[str, tuple[Any, Any]] = {
         Annotated[list[str] | None, typer.Option(metavar="A,B,...", help="Columns to leave out.")],
         None,
     ),
-    "standardize": (
+    "kinds": (
         Annotated[
-            bool, typer.Option("--standardize", help="Bring all features to mean 0 and variance 1.")
+            list[str] | None,
+            typer.Option(
+                "--as",
+                metavar="COLUMN=KIND",
+                help="What a column holds: number, log, yes-no, category, ordered:LOW<...<HIGH, "
+                "date, time, text or aside; repeatable. By default found out, and told.",
+            ),
+        ],
+        None,
+    ),
+    "weights": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--weight",
+                metavar="COLUMN=W",
+                help="How many features a column counts as; repeatable.",
+            ),
+        ],
+        None,
+    ),
+    "scale": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="NAME",
+                help="Scale of the numbers: standard (variance 1, the default), robust, range or "
+                "none.",
+            ),
+        ],
+        None,
+    ),
+    "raw": (
+        Annotated[
+            bool,
+            typer.Option("--raw", help="Take the columns as they are: numbers, and not scaled."),
         ],
         False,
     ),
@@ -223,12 +269,17 @@ def requests(size: Any, *, without: Sequence[str] = ()) -> Decorator:
 
         screen = Screen(**{name: given.pop(name) for name in screens})
         asked = {name: given.pop(name) for name in options}
+        if isinstance(asked["k"], str):
+            asked["k"] = read_numbers(asked["k"])
         asked["command"] = command if command in RUNS else "cluster"
         asked["columns"] = _split_names(asked["columns"])
         if asked["columns"] == []:
             raise UsageError("--columns names no column; name at least one, or leave it out.")
         asked["drop"] = _split_names(asked["drop"]) or ()
-        asked["settings"] = _split_settings(asked.get("settings") or ())
+        asked["settings"] = _split_pairs("--set", asked.get("settings"))
+        asked["kinds"] = _split_pairs("--as", asked.get("kinds"))
+        asked["weights"] = _weights(_split_pairs("--weight", asked.get("weights")))
+        asked["prepare"] = not asked.pop("raw", False)
         return {"request": Request(**asked), "screen": screen}
 
     return _extended(options, screens, make)
@@ -267,6 +318,29 @@ def _extended(
     return decorate
 
 
+def read_numbers(text: str) -> int | tuple[int, ...]:
+    """Read numbers of clusters: ``3``, ``2:8`` (both ends included) or ``2,3,5``.
+
+    Examples
+    --------
+    >>> read_numbers("3"), read_numbers("2:4"), read_numbers("2,5:6")
+    (3, (2, 3, 4), (2, 5, 6))
+    """
+    found: set[int] = set()
+    for part in text.split(","):
+        low, colon, high = (end.strip() for end in part.partition(":"))
+        ends = (low, high) if colon else (low, low)
+        if not all(end.isascii() and end.removeprefix("-").isdecimal() for end in ends):
+            raise UsageError(f"-k {text}: write a number, a range 2:8 or a list 2,3,5.")
+        first, last = map(int, ends)
+        if last < first:
+            raise UsageError(f"-k {text}: the range ends before it begins; write {last}:{first}.")
+        if last - first > MOST_NUMBERS:
+            raise UsageError(f"-k {text}: these are more than {MOST_NUMBERS} numbers to try.")
+        found.update(range(first, last + 1))
+    return tuple(sorted(found)) if len(found) > 1 else found.pop()
+
+
 def _split_names(values: list[str] | None) -> list[str] | None:
     """Names given as ``a,b`` or by repeating the option."""
     if values is None:
@@ -274,13 +348,37 @@ def _split_names(values: list[str] | None) -> list[str] | None:
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
-def _split_settings(settings: Sequence[str]) -> dict[str, str]:
-    """Read ``name=value``; the declaration of the parameter reads the value."""
-    parts = [setting.partition("=") for setting in settings]
-    for name, equals, _ in parts:
+def _split_pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
+    """Read ``name=value`` of a repeatable option."""
+    split = _at_first if option == "--set" else _behind_column
+    parts = [(pair, split(pair)) for pair in given or ()]
+    for pair, (_, equals, _) in parts:
         if not equals:
-            raise UsageError(f"--set {name}: write it as name=value.")
-    return {name.strip(): value.strip() for name, _, value in parts}
+            raise UsageError(f"{option} {pair}: write it as name=value.")
+    return {name.strip(): value.strip() for _, (name, _, value) in parts}
+
+
+def _at_first(pair: str) -> tuple[str, str, str]:
+    return pair.partition("=")
+
+
+def _behind_column(pair: str) -> tuple[str, str, str]:
+    """Split behind the name of a column; it may hold ``=`` itself, as may levels behind ``:``."""
+    before, colon, levels = pair.partition(":")
+    if "=" not in before:
+        return pair.rpartition("=")
+    name, equals, kind = before.rpartition("=")
+    return name, equals, f"{kind}{colon}{levels}"
+
+
+def _weights(given: dict[str, str]) -> dict[str, float]:
+    weights = {}
+    for name, value in given.items():
+        try:
+            weights[name] = float(value)
+        except ValueError:
+            raise UsageError(f"--weight {name}={value}: a weight is a number.") from None
+    return weights
 
 
 @contextlib.contextmanager

@@ -10,18 +10,21 @@ import numpy as np
 
 from sidelight._words import counted, listed
 from sidelight.cli._screen import (
+    SHOWN_CLUSTERS,
     Screen,
     class_lines,
     number,
     plain_text,
+    preparation_lines,
     score_table,
     size_table,
     table,
     violation_lines,
 )
 from sidelight.exceptions import InvalidRequest
-from sidelight.runs import Outcome, Request, Run, check_outputs, prepare
+from sidelight.runs import Applied, Outcome, Prepared, Request, Run, check_outputs, prepare
 from sidelight.runs._recognize import is_ours
+from sidelight.runs._request import several
 
 SHOWN_FEATURES = 30
 
@@ -31,6 +34,10 @@ def run(
 ) -> dict[str, Any]:
     """Do the whole job and return the facts that ``--json`` prints."""
     claim(screen, request.inputs, force=force, **outputs)
+    if several(request.k):
+        from sidelight.cli._compare import choose_number
+
+        return choose_number(request, screen, safe_ids=safe_ids, **outputs)
     return work(request, screen, safe_ids=safe_ids, **outputs)
 
 
@@ -64,12 +71,14 @@ def work(
     """Run, write and show; the outputs have been claimed."""
     prepared = prepare(request)
     screen.note(*prepared.notes)
+    if not screen.knows_columns:
+        screen.show(*preparation_lines(prepared.preparer, raw=not prepared.request.prepare))
     with screen.progress():
         found = prepared.fit()
     facts = {"command": found.request.command, **found.facts()}
     paths = found.write(safe_ids=safe_ids, **outputs)
     if screen.talks:
-        screen.show(*(_features(found) if found.labels is None else _clusters(found, facts)))
+        screen.show(*(_features(found) if found.labels is None else cluster_parts(found, facts)))
     kind = next(iter(outputs))
     facts["outputs"] = screen.written(
         paths, f"Nothing was written; -o {kind}.csv keeps the {kind}, --report a report."
@@ -94,7 +103,8 @@ def heading(found: Outcome) -> str:
     return f"[bold]{name}[/] on {plain_text(found.data.path)}: {rows}"
 
 
-def _clusters(found: Run, facts: dict[str, Any]) -> list[Any]:
+def cluster_parts(found: Run, facts: dict[str, Any]) -> list[Any]:
+    """What a person is told about clusters: sizes, what they are, what they keep."""
     ended = "converged" if facts["converged"] else "not converged"
     n_features = counted(facts["n_features"], "feature")
     parts: list[Any] = [
@@ -104,6 +114,7 @@ def _clusters(found: Run, facts: dict[str, Any]) -> list[Any]:
         size_table(facts["sizes"], facts["classes"]),
         *class_lines(facts["classes"], facts["sizes"]),
     ]
+    parts += explanation_lines(found)
     if not found.knowledge.is_empty:
         parts += violation_lines(found.knowledge, found.violations)
     if found.scores:
@@ -111,20 +122,32 @@ def _clusters(found: Run, facts: dict[str, Any]) -> list[Any]:
     return parts
 
 
+def explanation_lines(found: Run) -> list[str]:
+    """What sets the clusters apart, a line each; nothing for very many."""
+    if not 1 < len(found.sizes) <= SHOWN_CLUSTERS:
+        return []
+    from sidelight.explanation import brief
+    from sidelight.runs import explain
+
+    lines = [f"  {plain_text(line)}" for line in brief(explain(found))]
+    return ["What sets them apart (`sidelight explain` tells more):", *lines]
+
+
 def _features(found: Run) -> list[Any]:
     ranked = hasattr(found.estimator, "get_support")
     return [*([_ranking(found)] if ranked else []), features_line(found)]
 
 
-def features_line(found: Outcome) -> str:
+def features_line(found: Run | Applied) -> str:
     """Rows and features, before and after."""
-    n_before = counted(len(found.data.feature_names), "feature")
+    names = found.features_in if isinstance(found, Prepared) else found.model.features_in
+    n_before = counted(len(names), "feature")
     n_after = len(found.feature_names)
     return f"{heading(found)}, {n_before} in, {n_after} out, in {found.seconds:.2f} s"
 
 
 def _ranking(found: Run) -> Any:
-    estimator, names = found.estimator, found.data.feature_names
+    estimator, names = found.estimator, found.features_in
     order, kept = np.argsort(estimator.ranking_, kind="stable"), estimator.get_support()
     rows: list[tuple[Any, ...]] = [
         (

@@ -17,6 +17,14 @@ from sidelight.constraints import Constraints, Violations
 
 SHOWN_CLUSTERS = 30
 SHOWN_VIOLATIONS = 8
+SHOWN_COLUMNS = 30
+#: What the scales do to numbers.
+SCALE_WORDS = {
+    "standard": "scaled to variance 1",
+    "robust": "scaled by their quartiles",
+    "range": "scaled to range 1",
+    "none": "not scaled",
+}
 
 
 @dataclass
@@ -25,6 +33,7 @@ class Screen:
 
     as_json: bool = False
     quiet: bool = False
+    knows_columns: bool = False  # what becomes of the columns has been shown before
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -148,6 +157,32 @@ def violation_lines(known: Constraints, violations: Violations) -> list[str]:
         f"({violations.satisfied:.1%})",
         *(f"  {plain_text(sentence)}" for sentence in violations.describe(SHOWN_VIOLATIONS)),
     ]
+
+
+def preparation_lines(preparer: Any, *, raw: bool) -> list[Any]:
+    """What became of the columns: a sentence for plain numbers, a short table for others."""
+    if raw:
+        return ["Columns are taken as they are."]
+    if not hasattr(preparer, "plan_table"):
+        return ["Sparse rows are taken as they are."] if preparer is None else []
+    scale = SCALE_WORDS[preparer.scale]
+    plan = preparer.plan_table()
+    plain = [name for name, kind, how in plan if kind == "number" and not how]
+    others = [row for row in plan if row[0] not in set(plain)]
+    if not others:
+        numbers = f"{len(plain):,} column{'s'[: len(plain) != 1]} of numbers"
+        return [f"{numbers}, {scale} (--raw takes them as they are)"]
+    rows = [(_few(plain), "number", "")] if plain else []
+    rows += others[:SHOWN_COLUMNS]
+    if len(others) > SHOWN_COLUMNS:
+        rows.append((f"and {len(others) - SHOWN_COLUMNS:,} more", "", ""))
+    title = f"Columns; numbers are {scale} (--as, --weight, --scale, --drop, --raw overrule)"
+    return [table("Column", "Used as", "How", rows=rows, title=title, justify=("left",))]
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:6])
+    return shown if len(names) <= 6 else f"{shown} and {len(names) - 6:,} more"
 
 
 def _plain(value: Any) -> Any:

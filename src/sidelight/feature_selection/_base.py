@@ -132,6 +132,6 @@ def new_axes() -> Any:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            "Pictures need Matplotlib: pip install "sidelight[plots]", or draw scores_ yourself."
+            'Pictures need Matplotlib: pip install "sidelight[plots]", or draw scores_ yourself.'
         ) from error
     return plt.subplots(figsize=(6, 4), layout="constrained")[1]

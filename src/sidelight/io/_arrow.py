@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._words import worded
 from sidelight.exceptions import SidelightError
 from sidelight.io._columns import (
     UNKNOWN_LABELS,
@@ -84,8 +85,12 @@ class ArrowRaw:
         verb = "does" if len(names) == 1 else "do"
         raise SidelightError(
             f"{which} of {path} {verb} not hold numbers ({example}); leave out what is not a "
-            f"feature (--drop {','.join(names[:5])}, or name the features with --columns), or turn "
-            "categories into one 0/1 column each."
+            f"feature (--drop {','.join(names[:5])}, or name the features with --columns), or have "
+            "the columns prepared: "
+            + worded(
+                "sidelight.preparation.TablePreparer, or prepare=True of a request.",
+                "no --raw, and a method that does not read them as they are.",
+            )
         )
 
     def _raise_repeated(self, names: list[str], path: Path) -> None:
@@ -193,7 +198,29 @@ def _read(path: Path, read: Any, name: str) -> ArrowRaw:
     if table.num_rows == 0:
         raise SidelightError(f"{path} has no rows.")
     check_header(list(table.column_names), path)
-    return ArrowRaw(table)
+    return ArrowRaw(with_plain_types(table))
+
+
+def with_plain_types(table: pa.Table) -> pa.Table:
+    """The table with texts and categories as most functions take them.
+
+    Polars hands over views of texts, and categories that are counted by unsigned numbers.
+    """
+    import pyarrow as pa
+
+    fields = [field.with_type(_plain_type(field.type)) for field in table.schema]
+    return table if fields == list(table.schema) else table.cast(pa.schema(fields))
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        counted = pa.int32() if pa.types.is_unsigned_integer(kind.index_type) else kind.index_type
+        return pa.dictionary(counted, _plain_type(kind.value_type), kind.ordered)
+    if str(kind) == "string_view":  # by its name, which older versions do not know
+        return pa.large_string()
+    return pa.large_binary() if str(kind) == "binary_view" else kind
 
 
 def check_header(names: list[str], path: Path) -> None:

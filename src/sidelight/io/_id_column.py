@@ -4,7 +4,8 @@ A column of whole numbers that only names rows must not become a feature, and co
 numbers must not become positions. Without ``id_column`` the rows are named by
 
 1. a column called ``id``, in any case;
-2. a first column without a name, which is how pandas writes an index;
+2. a first column without a name, which is how pandas writes an index; in Parquet it has a name by
+   which it is known anywhere;
 3. a first column of text in which no value occurs twice;
 4. a column of whole numbers or text, each there once, whose name says so: ``customer_id``,
    ``OrderNo``, ``key``, ``index``;
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 
     from sidelight.io._formats import Raw
 
-INDEX_NAMES = ("", "__index_level_0__")  # how pandas writes an index without a name
+#: How pandas writes an index without a name: first in text, and last in Parquet and Feather.
+UNNAMED, PANDAS_INDEX = "", "__index_level_0__"
 
 #: Words at the end of a name that say that the column names something.
 ID_WORDS = {"id", "key", "nr", "no", "number", "uuid", "guid"}
@@ -91,9 +93,11 @@ def find_id_column(
     for name in free:
         if name.lower() == "id":
             return name, f"column {name!r}"
+    if PANDAS_INDEX in free and _names_each_row(raw.column(PANDAS_INDEX)):
+        return PANDAS_INDEX, "index of the data frame, which has no name,"
     first = raw.names[0]
     if first in free:
-        if first in INDEX_NAMES:
+        if first == UNNAMED:
             return first, "first column, which has no name,"
         column = raw.column(first)
         if is_text(column) and all_different(column):

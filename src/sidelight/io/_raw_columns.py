@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from sidelight.exceptions import SidelightError
+from sidelight.io._arrow import check_header, with_plain_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,13 +101,15 @@ class ParquetColumns(NamedColumns):
             self.n_rows = int(file.metadata.num_rows)
         if self.n_rows == 0:
             raise SidelightError(f"{path} has no rows.")
+        if names is None:
+            check_header(self.names, path)
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Read one column."""
         import pyarrow.parquet as pq
 
         with _readable(self.path):
-            return pq.read_table(self.path, columns=[name]).column(name)
+            return with_plain_types(pq.read_table(self.path, columns=[name])).column(name)
 
     def select(self, names: Sequence[str]) -> ParquetColumns:
         """Some of the columns, in this order."""
@@ -119,7 +122,7 @@ class ParquetColumns(NamedColumns):
 
         with _readable(self.path), pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(batch_size=n_rows, columns=self.names):
-                yield ArrowColumns(pa.table(batch).select(self.names))
+                yield ArrowColumns(with_plain_types(pa.table(batch).select(self.names)))
 
 
 @contextlib.contextmanager

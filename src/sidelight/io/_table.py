@@ -23,6 +23,7 @@ from sidelight.io._columns import (
 )
 from sidelight.io._formats import read_raw, table_format
 from sidelight.io._id_column import (
+    PANDAS_INDEX,
     Named,
     find_id_column,
     notes_on_features,
@@ -177,8 +178,9 @@ def read_table(
     """
     file = check_readable(path)
     special = [name for name in (id_column, label_column, truth_column) if name is not None]
+    kind = table_format(file)
     raw: Any
-    if as_columns and table_format(file) == "parquet":
+    if as_columns and kind == "parquet":
         raw = ParquetColumns(file)
     else:
         raw = read_raw(file, text_columns=special, keep_types=as_columns, zero_based=zero_based)
@@ -271,6 +273,9 @@ def _assign_roles(
     roles = {id_column, label_column, truth_column, *drop}
     if columns is None:
         features = [name for name in raw.names if name not in roles and name != raw.own_label]
+        if PANDAS_INDEX in features:  # it is no column of the data frame
+            features.remove(PANDAS_INDEX)
+            notes.append("The index of the data frame is not used.")
     else:
         features = columns
         both = [name for name in features if name in roles]

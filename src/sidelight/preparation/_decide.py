@@ -231,6 +231,7 @@ def _skewed(sample: FloatArray, low: float) -> float:
 def skewness(values: FloatArray) -> float:
     """Third standardized moment; 0 for constant values."""
     apart = values - values.mean()
+    apart /= np.abs(apart).max(initial=0.0) or 1.0  # its cubes are finite
     deviation = float(np.sqrt(np.mean(apart**2)))
     return float(np.mean((apart / deviation) ** 3)) if deviation > 0 else 0.0
 
@@ -353,7 +354,10 @@ def _order_words(levels: Sequence[str]) -> str:
 
 def _category_plan(name: str, coded: Coded, *, at_least: int, because: str = "") -> ColumnPlan:
     """Categories whose rare levels are joined; ``at_least`` so many levels must not be rare."""
-    common = coded.counts >= max(RARE * len(coded.codes), 2)
+    share = RARE * len(coded.codes)
+    common = coded.counts >= max(share, 2)
+    if np.count_nonzero(common) < at_least:  # of few rows, once may be often enough
+        common = coded.counts >= share
     n_kept = min(int(np.count_nonzero(common)), MOST_LEVELS)
     n_joined = len(coded.levels) - n_kept
     if n_kept < at_least:

@@ -80,8 +80,12 @@ class Scale:
             low, high = np.nanquantile(values, [0.25, 0.75])
             if high > low:
                 return float(robust.center_[0]), float(robust.scale_[0])
-        standard = StandardScaler().fit(column)  # also where half of the values are the same
-        return float(standard.mean_[0]), float(standard.scale_[0])
+        # The standard deviation also where half of the values are the same. It is that of numbers
+        # from 0 to 1, since squares of very large, very small or distant ones are not exact.
+        low = float(np.nanmin(values))
+        reach = float(np.nanmax(values)) - low or 1.0
+        standard = StandardScaler().fit((column - low) / reach)
+        return low + float(standard.mean_[0]) * reach, float(standard.scale_[0]) * reach
 
 
 class Part(Protocol):
@@ -114,7 +118,8 @@ class NumberPart:
     def __init__(self, plan: ColumnPlan, values: npt.NDArray[Any], scale: Scale) -> None:
         self.plan = plan
         numbers = self._numbers(values)
-        self.center, self.scale = scale.center_and_scale(numbers)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.center, self.scale = scale.center_and_scale(numbers)
         if not (np.isfinite(self.scale) and np.isfinite(self.center)):
             raise SidelightError(
                 f"The numbers of column {plan.name!r} are too large to be scaled; write them in a "

@@ -13,6 +13,7 @@ from sidelight._words import worded
 from sidelight.constraints.algebra._alignment import own_ids
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table, read_table
+from sidelight.io._arrow import with_plain_types
 from sidelight.io._columns import row_name
 from sidelight.io._raw_columns import ArrowColumns, Columns
 
@@ -137,18 +138,7 @@ def _of_arrow(data: Any) -> ArrowColumns:
 
     table = data if isinstance(data, pa.Table) else pa.table(data)
     _check_names(list(map(str, table.column_names)))
-    return ArrowColumns(_without_views(table))
-
-
-def _without_views(table: Any) -> Any:
-    """Texts as Arrow's plain type: polars hands over views, which few functions take."""
-    import pyarrow as pa
-
-    fields = [
-        field.with_type(pa.large_string()) if str(field.type) == "string_view" else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(fields)) if fields != list(table.schema) else table
+    return ArrowColumns(with_plain_types(table))
 
 
 def _check_names(names: list[str]) -> None:

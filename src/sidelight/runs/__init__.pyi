@@ -1,6 +1,9 @@
 from ._apply import Applied as Applied
 from ._apply import predict as predict
 from ._apply import transform as transform
+from ._compare import CompareRun as CompareRun
+from ._compare import compare as compare
+from ._explain import explain as explain
 from ._model import Model as Model
 from ._model import load_model as load_model
 from ._model import save_model as save_model

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sidelight._words import listed, statements
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
-from sidelight.runs._model import Model
+from sidelight.runs._model import Model, mapped_rows
 from sidelight.runs._run import Outcome, names_out
 
 
@@ -96,7 +96,10 @@ def predict(
         maps = hasattr(model.estimator, "transform")
         hint = "; `sidelight transform DATA --model MODEL` gives its features" if maps else ""
         raise SidelightError(f"{model.method} cannot assign new rows to clusters{hint}.")
-    table, labels, seconds = _apply(model, model.estimator.predict, data, id_column)
+    table = _read(model, data, id_column)
+    start = time.perf_counter()
+    labels = model.estimator.predict(model.rows(table))
+    seconds = time.perf_counter() - start
     return Applied(model, model.estimator, table, labels, None, [], seconds)
 
 
@@ -106,15 +109,14 @@ def transform(
     """Map new rows to the features of a model; parameters as in :func:`predict`."""
     if not hasattr(model.estimator, "transform"):
         raise SidelightError(f"{model.method} does not make features; use `sidelight predict`.")
-    table, features, seconds = _apply(model, model.estimator.transform, data, id_column)
-    names = names_out(model.estimator, model.feature_names)
+    table = _read(model, data, id_column)
+    start = time.perf_counter()
+    rows = partial(model.rows, table)
+    features = mapped_rows(model.estimator, model.preparer, table, rows)
+    seconds = time.perf_counter() - start
+    names = names_out(model.estimator, model.features_in)
     return Applied(model, model.estimator, table, None, features, names, seconds)
 
 
-def _apply(
-    model: Model, function: Callable[[Any], Any], data: Any, id_column: str | None
-) -> tuple[Table, Any, float]:
-    table = data if isinstance(data, Table) else model.read(data, id_column=id_column)
-    start = time.perf_counter()
-    values = function(model.rows(table))
-    return table, values, time.perf_counter() - start
+def _read(model: Model, data: Any, id_column: str | None) -> Table:
+    return data if isinstance(data, Table) else model.read(data, id_column=id_column)

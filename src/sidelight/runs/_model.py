@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import zipfile
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,16 @@ from sidelight import __version__, catalog
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table, read_table
 from sidelight.io._atomic import atomic_write
+from sidelight.io._columns import quoted
 from sidelight.io._formats import column_names, table_format
+from sidelight.io._id_column import PANDAS_INDEX
 from sidelight.io._table import check_readable
+from sidelight.preparation import TablePreparer
 
-FORMAT = "sidelight-model-1"
+FORMAT = "sidelight-model-2"
 
 #: What a model may be made of, besides NumPy and scikit-learn: estimators and their parameters.
-OURS = tuple(f"sidelight.{part}." for part in (*catalog.FAMILIES, "graphs"))
+OURS = tuple(f"sidelight.{part}." for part in (*catalog.FAMILIES, "graphs", "preparation"))
 HARMLESS = ("numpy.dtype", "scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix")
 
 
@@ -30,12 +34,12 @@ class Model:
     ----------
     estimator : object
         The fitted estimator.
-    scaler : StandardScaler or None
-        Estimator that standardized the rows.
+    preparer : TablePreparer, scaler or None
+        Transformer that made the features of the columns; None where they are taken as they are.
     method : str
         Name of the method in the catalog.
     feature_names : list of str
-        Columns of the rows, in their order.
+        Columns that the rows need, in their order.
     id_column : str or None
         Column that named the rows.
     zero_based : bool or None
@@ -45,17 +49,28 @@ class Model:
     """
 
     estimator: Any
-    scaler: Any
+    preparer: Any
     method: str
     feature_names: list[str]
     id_column: str | None
     zero_based: bool | None
     knowledge: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def features_in(self) -> list[str]:
+        """Names of the features that the estimator sees."""
+        return names_in(self.preparer, self.feature_names)
+
     def read(self, path: str | os.PathLike[str], *, id_column: str | None = None) -> Table:
         """Read a table in the way the data of the model was read."""
         file = check_readable(path)
+        is_prepared = isinstance(self.preparer, TablePreparer)
         if table_format(file) == "libsvm":
+            if is_prepared:
+                raise SidelightError(
+                    f"{file} holds sparse rows, but the model was fitted to a table with the "
+                    f"columns {quoted(self.feature_names)}."
+                )
             data = read_table(file, zero_based=self.zero_based)
             if len(data.feature_names) > len(self.feature_names):
                 raise SidelightError(
@@ -63,22 +78,63 @@ class Model:
                     f"{len(self.feature_names)}."
                 )
             return data
-        if id_column is None and self.id_column in column_names(file):
+        names = column_names(file)
+        lacking = [name for name in self.feature_names if name not in set(names)]
+        if lacking:
+            raise SidelightError(
+                f"{file} has no column{'s'[: len(lacking) > 1]} {quoted(lacking)}, which the model "
+                "was fitted to; its "
+                f"columns are {quoted(names, limit=12)}."
+            )
+        if id_column is None and self.id_column in names:
             id_column = self.id_column
-        return read_table(
+        data = read_table(
             file,
             id_column=id_column,
             columns=self.feature_names,
             allow_missing=self.estimator.__sidelight_tags__().missing,
+            as_columns=is_prepared,
         )
+        return replace(data, notes=(*data.notes, *self._notes_on_others(names, data.id_column)))
 
     def rows(self, data: Table) -> Any:
         """Return the rows of a table as the estimator takes them."""
+        if isinstance(self.preparer, TablePreparer):
+            return self.preparer.transform(data)
         X = data.X
         if data.zero_based is not None and X.shape[1] < len(self.feature_names):
             X = X.copy()  # the file mentions no feature beyond the last that occurs in it
             X.resize(X.shape[0], len(self.feature_names))
-        return X if self.scaler is None else self.scaler.transform(X)
+        return X if self.preparer is None else self.preparer.transform(X)
+
+    def _notes_on_others(self, names: list[str], id_column: str | None) -> list[str]:
+        """Tell of columns that were not there when the model was fitted."""
+        if not isinstance(self.preparer, TablePreparer):
+            return []
+        known = {*(plan.name for plan in self.preparer.plan_), id_column, PANDAS_INDEX}
+        new = [name for name in names if name not in known]
+        return [f"Not used, since the model was fitted without: {quoted(new)}."] if new else []
+
+
+def names_in(preparer: Any, names: Sequence[str]) -> list[str]:
+    """Names of the features that become of columns."""
+    if not isinstance(preparer, TablePreparer):
+        return list(names)
+    return [str(name) for name in preparer.get_feature_names_out()]
+
+
+def mapped_rows(estimator: Any, preparer: Any, data: Table, rows: Callable[[], Any]) -> Any:
+    """Rows in the features that an estimator makes; chosen ones stay in the user's units."""
+    if hasattr(estimator, "get_support") and isinstance(preparer, TablePreparer):
+        return preparer.plain_features(data)[:, estimator.get_support()]
+    return estimator.transform(rows())
+
+
+def used_columns(preparer: Any, names: Sequence[str]) -> list[str]:
+    """Columns that become features; all of them where they are not prepared."""
+    if not isinstance(preparer, TablePreparer):
+        return list(names)
+    return [plan.name for plan in preparer.plan_ if plan.used]
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> Path:

@@ -2,9 +2,9 @@
 
 A report says so in its head, a model in its schema, answers in their first line. Tables carry no
 such mark and go by their columns: ``id, cluster`` (and ``class``) are labels, ``i, j, kind,
-weight`` constraints, ``id`` and features that are numbered after a method (``rca0``) what
-``transform`` writes. Selected features keep the names that the user gave them, and a NumPy file has
-no names at all: these are never taken for ours.
+weight`` constraints, ``cluster, class, about, text ...`` an explanation, ``id`` and features that
+are numbered after a method (``rca0``) what ``transform`` writes. Selected features keep the names
+that the user gave them, and a NumPy file has no names at all: these are never taken for ours.
 """
 
 from __future__ import annotations
@@ -55,6 +55,12 @@ def _is_features(path: Path) -> bool:
     return first == "id" and second in numbered
 
 
+def _is_explanation(path: Path) -> bool:
+    from sidelight.explanation._table import COLUMNS
+
+    return column_names(path) == list(COLUMNS)
+
+
 def _is_constraints(path: Path) -> bool:
     if path.suffix.lower() == ".json":
         with path.open("rb") as file:
@@ -68,4 +74,5 @@ RECOGNIZED: dict[str, Callable[[Path], bool]] = {
     "report": _is_report,
     "model": _is_model,
     "constraints": _is_constraints,
+    "explanation": _is_explanation,
 }

@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,10 @@ from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_pairs, read_table
 from sidelight.io._id_column import MOST_NOTES, note_on_others, sounds_like_ids
 from sidelight.io._pairs import rows_named_in_pairs
+from sidelight.runs._features import IN_MEMORY, frame_table, is_frame, make_features
 from sidelight.runs._run import Prepared, Run
 from sidelight.tags import KINDS
 
-#: Stands for the file of rows that were given as an array.
-IN_MEMORY = Path("rows in memory")
 #: Parameters that a request sets by other means.
 RESERVED = {
     "random_state": ("seed=", "--seed"),
@@ -53,8 +53,10 @@ class Request:
     ----------
     data : path-like, Table, array, CSR matrix or data frame
         The rows; a path is read by :func:`sidelight.io.read_table`.
-    k : int or None
-        Number of clusters, components, dimensions or features to keep, whichever the method has.
+    k : int, sequence of int or None
+        Number of clusters, components, dimensions or features to keep, whichever the method has. Of
+        several numbers of clusters, ``run`` takes the one that
+        :func:`sidelight.evaluation.compare` chooses.
     method : str or None
         Name of the method in the catalog; by default ``pckmeans`` where something is known about
         the rows, else ``kmeans``.
@@ -72,9 +74,18 @@ class Request:
     id_column : str or None
         Column that names the rows, where the data is a path.
     columns, drop : sequence of str
-        Columns to use as features, and to leave out, where the data is a path.
-    standardize : bool
-        Whether all features are brought to mean 0 and variance 1.
+        Columns to use as features, and to leave out, where the data is a path or a data frame.
+    prepare : bool
+        Whether the columns go through a :class:`sidelight.preparation.TablePreparer`, which takes
+        columns of any kind and brings them to one scale; else they must be numbers, which are
+        taken as they are. True for every command of the command line unless ``--raw`` is given.
+    kinds : mapping of str to str
+        What columns hold, where it should not be found out (``kinds`` of the preparer).
+    weights : mapping of str to float
+        How many features a column counts as (``weights`` of the preparer).
+    scale : {"standard", "robust", "range", "none"} or None
+        Scale of the numbers (``scale`` of the preparer); None is ``"standard"``, except that
+        sparse rows are taken as they are.
     seed : int
         Seed of the random numbers.
     command : {"cluster", "transform", "select"} or None
@@ -93,7 +104,7 @@ class Request:
     """
 
     data: Any
-    k: int | None = None
+    k: int | Sequence[int] | None = None
     method: str | None = None
     constraints: Constraints | str | os.PathLike[str] | None = None
     must_link: str | os.PathLike[str] | None = None
@@ -104,7 +115,10 @@ class Request:
     id_column: str | None = None
     columns: Sequence[str] | None = None
     drop: Sequence[str] = ()
-    standardize: bool = False
+    prepare: bool = False
+    kinds: Mapping[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    scale: str | None = None
     seed: int = 0
     command: str | None = None
 
@@ -125,13 +139,13 @@ class Request:
         Examples
         --------
         >>> from sidelight.runs import Request
-        >>> Request("rows.csv", k=3, settings={"max_iter": 10}).command_line()
-        'sidelight cluster rows.csv -k 3 --seed 0 --set max_iter=10'
+        >>> Request("rows.csv", k=3, prepare=True, weights={"age": 2}).command_line()
+        'sidelight cluster rows.csv -k 3 --seed 0 --weight age=2'
         """
         command = self.command or "cluster"
-        option = next(kind.option for kind in KINDS.values() if kind.command == command)
+        sizes = {kind.command: kind.option for kind in KINDS.values()}
         given = {
-            option: self.k,
+            sizes.get(command, "-k"): numbers_text(self.k),
             "--method": self.method,
             "--constraints": self.constraints,
             "--must-link": self.must_link,
@@ -141,6 +155,7 @@ class Request:
             "--id-column": self.id_column,
             "--columns": ",".join(self.columns or ()) or None,
             "--drop": ",".join(self.drop) or None,
+            "--scale": self.scale,
             "--seed": self.seed,
         }
         options = {name: value for name, value in given.items() if value is not None}
@@ -148,10 +163,40 @@ class Request:
         if not all(isinstance(value, str | int | float | os.PathLike | None) for value in values):
             return None
         words = [word for pair in options.items() for word in pair]
-        words += ["--standardize"] if self.standardize else []
-        for name, value in self.settings.items():
-            words += ["--set", f"{name}={value}"]
+        words += [] if self.prepare else ["--raw"]
+        repeated = {"--as": self.kinds, "--weight": self.weights, "--set": self.settings}
+        for option, pairs in repeated.items():
+            for name, value in pairs.items():
+                said = value if isinstance(value, str | int | float) else _order(value)
+                words += [option, f"{name}={said}"]
         return shlex.join(map(str, ["sidelight", command, self.data, *words]))
+
+
+def several(k: Any) -> bool:
+    """Whether more than one number of clusters is to be tried."""
+    return k is not None and not isinstance(k, Integral)
+
+
+def numbers_text(k: Any) -> Any:
+    """Numbers of clusters as the command line takes them.
+
+    Examples
+    --------
+    >>> from sidelight.runs._request import numbers_text
+    >>> numbers_text(3), numbers_text([2, 3, 4]), numbers_text([2, 3, 5])
+    (3, '2:4', '2,3,5')
+    """
+    if not several(k):
+        return k
+    numbers = sorted({int(one) for one in k})
+    if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{numbers[0]}:{numbers[-1]}"
+    return ",".join(map(str, numbers))
+
+
+def _order(levels: Any) -> str:
+    """Levels from low to high, as the command line takes them."""
+    return f"ordered:{'<'.join(map(str, levels))}"
 
 
 def run(request: Request) -> Run:
@@ -174,6 +219,10 @@ def run(request: Request) -> Run:
     >>> found.method.name, found.scores["all"]["adjusted_rand_index"]
     ('kmeans', 1.0)
     """
+    if several(request.k):
+        from sidelight.runs._compare import choose_number
+
+        return choose_number(request)
     return prepare(request).fit()
 
 
@@ -190,7 +239,13 @@ def prepare(request: Request) -> Prepared:
     Prepared
         All that a fit needs; ``fit()`` does it.
     """
+    if several(request.k):
+        raise InvalidRequest(
+            f"one number is wanted, got {worded('k=', '-k ')}{numbers_text(request.k)}; "
+            "`sidelight compare` tells which of several suits."
+        )
     method = _named_method(request)
+    request, told = _as_the_method_reads(request, method)
     data = read_rows(request, allow_missing=method is not None and method.tags.missing)
     knowledge = read_knowledge(data, request)
     if method is None:
@@ -203,9 +258,25 @@ def prepare(request: Request) -> Prepared:
         )
     request = dataclasses.replace(request, command=method.kind.command)
     estimator = _make_estimator(method, request, n_classes=len(knowledge.label_names))
-    scaler, X = _standardize(data.X) if request.standardize else (None, data.X)
-    notes = (*data.notes, *knowledge.notes)
-    return Prepared(request, method, estimator, data, X, scaler, knowledge, notes)
+    preparer, X = make_features(data, request, method.tags)
+    notes = (*data.notes, *told, *knowledge.notes)
+    return Prepared(request, method, estimator, data, X, preparer, knowledge, notes)
+
+
+def _as_the_method_reads(
+    request: Request, method: Method | None
+) -> tuple[Request, tuple[str, ...]]:
+    """Leave out the preparation for methods that read columns as they are, and say so."""
+    if method is None or not method.tags.as_they_are or not request.prepare:
+        return request, ()
+    if request.kinds or request.weights or request.scale:
+        raise InvalidRequest(
+            f"{method.cls.__name__} reads columns as they are, so that "
+            + worded("kinds, weights and scale have", "--as, --weight and --scale have")
+            + " no use."
+        )
+    told = f"{method.cls.__name__} reads columns as they are: nothing was scaled or encoded."
+    return dataclasses.replace(request, prepare=False), (told,)
 
 
 def _named_method(request: Request) -> Method | None:
@@ -241,10 +312,18 @@ def read_rows(request: Request, *, allow_missing: bool = False) -> Table:
             columns=request.columns,
             drop=request.drop,
             allow_missing=allow_missing,
+            as_columns=request.prepare,
             named=(lambda: _named_rows(request)) if len(request.inputs) > 1 else None,
         )
+    elif request.prepare and is_frame(request.data):
+        data = frame_table(
+            request, label_column=names.get("labels"), truth_column=names.get("truth")
+        )
     elif names or request.columns is not None or request.drop or request.id_column:
-        raise InvalidRequest("columns are chosen by name only where the data is a file.")
+        raise InvalidRequest(
+            "columns are chosen by name only where the data is a file, or a data frame with "
+            "prepare=True."
+        )
     else:
         data = request.data if isinstance(request.data, Table) else _in_memory(request.data)
     known = request.constraints
@@ -342,14 +421,6 @@ def _about(known: Constraints, data: Table, rows: Any) -> Constraints:
     return Constraints(n_samples=data.n_rows, ids=data.ids)._derive(statements_of(known))
 
 
-def _standardize(X: Any) -> tuple[Any, Any]:
-    """Bring features to mean 0 and variance 1; sparse rows keep their zeros, and their mean."""
-    from sklearn.preprocessing import StandardScaler
-
-    scaler = StandardScaler(with_mean=not sparse.issparse(X))
-    return scaler, scaler.fit_transform(X)
-
-
 # --- the estimator ----------------------------------------------------------------------------
 
 
@@ -382,7 +453,7 @@ def _settings(method: Method, settings: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def _size(method: Method, k: int | None, n_classes: int) -> dict[str, Any]:
+def _size(method: Method, k: Any, n_classes: int) -> dict[str, Any]:
     """The parameter that ``k`` sets; clusterers that can do without find the number themselves."""
     size, clusters = method.size_parameter, method.tags.kind == "clusterer"
     if k is not None and size is not None:

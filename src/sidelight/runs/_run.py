@@ -20,7 +20,8 @@ from sidelight.io import Table
 from sidelight.io._atomic import check_apart, check_writable, write_together
 from sidelight.io._labels import check_labels_path, fill_labels
 from sidelight.io._write_table import check_table_path, fill_table
-from sidelight.runs._model import Model, fill_model
+from sidelight.preparation import TablePreparer
+from sidelight.runs._model import Model, fill_model, mapped_rows, names_in, used_columns
 
 if TYPE_CHECKING:
     from sidelight.runs._request import Request
@@ -33,7 +34,10 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "model": (".skops",),
     "constraints": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".json", ".parquet"),
     "answers": (),
+    "explanation": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
 }
+#: Keys of what is told about a column.
+PLANNED = ("column", "used_as", "how")
 CHECKS: dict[str, Callable[[Any], Any]] = {
     "labels": check_labels_path,
     "features": check_table_path,
@@ -56,8 +60,8 @@ class Prepared:
         The rows as they were read.
     X : ndarray or csr_matrix
         The rows as the estimator sees them.
-    scaler : StandardScaler or None
-        Estimator that standardized the rows.
+    preparer : TablePreparer, scaler or None
+        Transformer that made the features of the columns; None where they are taken as they are.
     knowledge : Constraints
         All that is known about the rows.
     notes : tuple of str
@@ -69,9 +73,24 @@ class Prepared:
     estimator: Any
     data: Table
     X: Any
-    scaler: Any
+    preparer: Any
     knowledge: Constraints
     notes: tuple[str, ...]
+
+    @property
+    def features_in(self) -> list[str]:
+        """Names of the features that the estimator sees."""
+        return names_in(self.preparer, self.data.feature_names)
+
+    @property
+    def scale(self) -> str:
+        """What the numbers were brought to."""
+        return str(getattr(self.preparer, "scale", self.request.scale or "none"))
+
+    @property
+    def plan(self) -> list[tuple[str, str, str]]:
+        """Column, use and treatment of every column that was prepared; empty if none was."""
+        return self.preparer.plan_table() if isinstance(self.preparer, TablePreparer) else []
 
     def fit(self) -> Run:
         """Fit the estimator, and map the rows where it finds no clusters."""
@@ -80,9 +99,11 @@ class Prepared:
         with set_by(self.method.options):
             estimator.fit(self.X, constraints=self.knowledge)
         labels = getattr(estimator, "labels_", None)
-        features = estimator.transform(self.X) if labels is None else None
+        features = None
+        if labels is None:
+            features = mapped_rows(estimator, self.preparer, self.data, lambda: self.X)
         seconds = time.perf_counter() - start
-        names = [] if features is None else names_out(estimator, self.data.feature_names)
+        names = [] if features is None else names_out(estimator, self.features_in)
         prepared = {**vars(self), "estimator": estimator}
         return Run(
             **prepared, labels=labels, features=features, feature_names=names, seconds=seconds
@@ -193,7 +214,7 @@ class Run(Outcome, Prepared):
 
     Attributes
     ----------
-    request, method, estimator, data, X, scaler, knowledge, notes
+    request, method, estimator, data, X, preparer, knowledge, notes
         As in :class:`Prepared`; the estimator is fitted.
     labels : ndarray or None
         Cluster of every row; None where the method makes features.
@@ -231,7 +252,8 @@ class Run(Outcome, Prepared):
             "method": self.method.name,
             "parameters": self.estimator.get_params(),
             "n_rows": self.data.n_rows,
-            "n_features": len(self.data.feature_names),
+            "n_features": len(self.features_in),
+            "preparation": [dict(zip(PLANNED, row, strict=True)) for row in self.plan],
             "seconds": self.seconds,
             "knowledge": self.knowledge.counts,
         }
@@ -248,8 +270,8 @@ class Run(Outcome, Prepared):
         }
 
     def _feature_facts(self) -> dict[str, Any]:
-        names = self.data.feature_names
-        facts = {"features_in": list(names), "features_out": self.feature_names}
+        names = self.features_in
+        facts = {"features_in": names, "features_out": self.feature_names}
         if not hasattr(self.estimator, "get_support"):
             return facts
         return {
@@ -287,9 +309,9 @@ class Run(Outcome, Prepared):
         fill_model(
             Model(
                 estimator=self.estimator,
-                scaler=self.scaler,
+                preparer=self.preparer,
                 method=self.method.name,
-                feature_names=list(data.feature_names),
+                feature_names=used_columns(self.preparer, data.feature_names),
                 id_column=data.id_column,
                 zero_based=data.zero_based,
                 knowledge=self._used(),
@@ -300,20 +322,27 @@ class Run(Outcome, Prepared):
     def _fill_report(self, path: Path) -> None:
         from sidelight.report import render_report
 
+        path.write_text(render_report(**self._report()), encoding="utf-8")
+
+    def _report(self) -> dict[str, Any]:
+        """What the page tells, as :func:`sidelight.report.render_report` takes it."""
+        from sidelight.runs._explain import described_columns
+
         data = self.data
-        html = render_report(
-            estimator=self.estimator,
-            X=self.X,
-            constraints=None if self.knowledge.is_empty else self.knowledge,
-            labels_true=data.truth,
-            ids=None if data.ids is None else data.ids.tolist(),
-            feature_names=data.feature_names,
-            title=f"{data.path.name}: {type(self.estimator).__name__}",
-            settings={"data": str(data.path), "standardized": self.request.standardize},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-        )
-        path.write_text(html, encoding="utf-8")
+        return {
+            "estimator": self.estimator,
+            "X": self.X,
+            "constraints": None if self.knowledge.is_empty else self.knowledge,
+            "labels_true": data.truth,
+            "ids": None if data.ids is None else data.ids.tolist(),
+            "feature_names": self.features_in,
+            "columns": None if self.labels is None else described_columns(self),
+            "preparation": self.plan,
+            "title": f"{data.path.name}: {type(self.estimator).__name__}",
+            "settings": {"data": str(data.path), "scale": self.scale},
+            "command": self.request.command_line(),
+            "seconds": self.seconds,
+        }
 
 
 def check_outputs(

@@ -12,11 +12,12 @@ from sidelight.active import Answers, make_strategy
 from sidelight.active._strategies import NAMES
 from sidelight.cli import _run
 from sidelight.cli._errors import UsageError
-from sidelight.cli._screen import Screen, plain_text
+from sidelight.cli._screen import Screen, plain_text, preparation_lines
 from sidelight.cli.ask._dialogue import HELP, Dialogue
 from sidelight.cli.ask._pair_view import PairView
 from sidelight.io import Table
 from sidelight.runs import Prepared, Request, prepare
+from sidelight.runs._request import numbers_text, several
 
 ENDINGS = {
     "quit": "",
@@ -39,6 +40,11 @@ def run(
     """Ask until the person has had enough, then do what ``sidelight cluster`` does."""
     if strategy not in NAMES:
         raise UsageError(f"There is no strategy {strategy!r}; there are {', '.join(NAMES)}.")
+    if several(request.k):
+        raise UsageError(
+            f"Questions are chosen for one number of clusters, not for -k {numbers_text(request.k)}"
+            "; `sidelight compare` tells which number suits."
+        )
     if budget is not None and budget < 0:
         raise UsageError(f"--budget must not be negative, got {budget}.")
     name = request.data.name.removesuffix(".gz")
@@ -48,6 +54,7 @@ def run(
     _run.claim(screen, request.inputs, force=force, **kept, **outputs)
     prepared = prepare(replace(request, method=request.method or "pckmeans"))
     screen.note(*prepared.data.notes)
+    screen.show(*preparation_lines(prepared.preparer, raw=not prepared.request.prepare))
     facts = _talk(
         prepared,
         strategy,
@@ -58,7 +65,8 @@ def run(
         safe_ids=safe_ids,
     )
     request = replace(_by_the_same_names(request, prepared.data), constraints=constraints_file)
-    result = _run.work(request, Screen(quiet=screen.as_json), safe_ids=safe_ids, **outputs)
+    again = Screen(quiet=screen.as_json, knows_columns=True)
+    result = _run.work(request, again, safe_ids=safe_ids, **outputs)
     screen.result({**result, "command": "ask", "answers": facts})
 
 
@@ -87,8 +95,9 @@ def _talk(
     request, data = prepared.request, prepared.data
     with Answers.open(answers_file, known=prepared.knowledge) as answers:
         chooser = make_strategy(strategy, prepared.estimator)
-        chooser.start(prepared.X, answers, request.k, request.seed)
-        dialogue = Dialogue(answers, chooser, PairView(data), console, budget)
+        k = None if request.k is None else int(request.k)  # type: ignore[arg-type]
+        chooser.start(prepared.X, answers, k, request.seed)
+        dialogue = Dialogue(answers, chooser, PairView(prepared), console, budget)
         resumed = f" ({dialogue.tally()})" if len(answers) else ""
         console.print(
             f"[bold]{plain_text(request.data)}[/]: {counted(data.n_rows, 'row')}. Every answer is "

@@ -11,6 +11,8 @@ from sidelight._fit.moments import moments
 from sidelight.cli._screen import plain_text
 from sidelight.engine import as_rows
 from sidelight.io import Table
+from sidelight.io._formats import read_raw, table_format
+from sidelight.runs import Prepared
 
 # Of many features those are shown in which the two rows differ most.
 MOST_FEATURES = 20
@@ -21,18 +23,20 @@ class PairView:
     """Shows two rows of a table, with what differs between them marked.
 
     Differences of numbers are given in standard deviations (σ) of the feature. Columns of the file
-    that are no features, such as names and remarks, are shown too: they often decide.
+    that are no numbers, such as names and remarks, are shown too: they often decide.
 
     Parameters
     ----------
-    data : Table
-        The table.
+    prepared : Prepared
+        The table and how it was read.
     """
 
-    def __init__(self, data: Table) -> None:
-        self._data = data
-        self._deviation = np.sqrt(moments(as_rows(data.X)).variances)
-        self._others = _other_columns(data)
+    def __init__(self, prepared: Prepared) -> None:
+        self._data = prepared.data
+        self._names, self._numbers = _numbers(prepared)
+        self._deviation = _deviations(self._numbers)
+        hidden = {*self._names, self._data.id_column}
+        self._others = _other_columns(self._data, hidden)
 
     def table(self, i: int, j: int) -> Any:
         """Lay out two rows for Rich."""
@@ -50,20 +54,39 @@ class PairView:
         values, apart = self._differences(i, j)
         shown = _largest(apart)
         for place in shown:
-            one, other = (f"{value:.6g}" for value in values[:, place])
-            alike = values[0, place] == values[1, place]
-            how = "" if alike else f"≠ {apart[place]:.1f} σ"
-            laid_out.add_row(*_cells(self._data.feature_names[place], one, other, how))
+            one, other = ("" if value != value else f"{value:.6g}" for value in values[:, place])
+            how = "" if one == other else "≠" if "" in (one, other) else f"≠ {apart[place]:.1f} σ"
+            laid_out.add_row(*_cells(self._names[place], one, other, how))
         if len(shown) < len(apart):
             laid_out.caption = f"and {len(apart) - len(shown)} features that differ less"
         return laid_out
 
     def _differences(self, i: int, j: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Values of the two rows, and their difference in standard deviations."""
-        taken = self._data.X[[i, j]]
+        taken = self._numbers[[i, j]]
         values = np.asarray(taken.toarray() if hasattr(taken, "toarray") else taken, np.float64)
-        apart = np.abs(values[0] - values[1])
+        apart = np.nan_to_num(np.abs(values[0] - values[1]))
         return values, np.divide(apart, self._deviation, out=apart, where=self._deviation > 0)
+
+
+def _numbers(prepared: Prepared) -> tuple[list[str], Any]:
+    """Names and values of the columns of numbers, in the units of the file."""
+    data = prepared.data
+    if data.columns is None:
+        return list(data.feature_names), data.X
+    typed = prepared.preparer.typed_columns(data)
+    numbers = [column for column in typed if column.kind == "number"]
+    values = np.empty((data.n_rows, len(numbers)))
+    for place, column in enumerate(numbers):
+        values[:, place] = column.values
+    return [column.name for column in numbers], values
+
+
+def _deviations(values: Any) -> npt.NDArray[Any]:
+    """Standard deviation of every column; missing values do not count."""
+    if isinstance(values, np.ndarray) and np.isnan(values).any():
+        return np.asarray(np.nanstd(values, axis=0))
+    return np.sqrt(moments(as_rows(values)).variances)
 
 
 def _largest(apart: npt.NDArray[Any]) -> list[int]:
@@ -83,17 +106,17 @@ def _cells(name: str, one: str, other: str, how: str) -> list[str]:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     text = "" if value is None else str(value)
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
 
 
-def _other_columns(data: Table) -> dict[str, Any]:
-    """Columns of the file that are neither features nor ids."""
-    from sidelight.io._formats import read_csv, read_parquet, table_format
-
-    kind = table_format(data.path)
-    if kind not in ("csv", "parquet"):
+def _other_columns(data: Table, hidden: set[str | None]) -> dict[str, Any]:
+    """All other columns of the file: also those that are no features often decide."""
+    columns: Any = data.columns
+    if data.path.is_file() and table_format(data.path) not in ("npy", "libsvm"):
+        columns = read_raw(data.path, keep_types=True)
+    if columns is None:
         return {}
-    raw = read_csv(data.path) if kind == "csv" else read_parquet(data.path)
-    used = {*data.feature_names, data.id_column}
-    return {name: raw.column(name) for name in raw.names if name not in used}
+    return {name: columns.column(name) for name in columns.names if name not in hidden}
