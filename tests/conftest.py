@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +31,28 @@ settings.load_profile("suite")
 # A shell that starts the suite in the background lets it ignore Ctrl-C, which tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+#: Tests of signals, pipes, devices and permissions, which Windows does not have: file, and how the
+#: names of its tests begin.
+POSIX_ONLY = (
+    "tests/_fit/test_restarts.py::test_ctrl_c",
+    "tests/assignment/test_interruption.py::",
+    "tests/cli/test_fuzz.py::",
+    "tests/cli/test_outputs.py::test_a_pipe_is_an_output",
+    "tests/cli/test_outputs.py::test_places_where_nothing_can_be_written",
+    "tests/cli/test_outputs.py::test_the_longest_names_can_be_written",
+    "tests/cli/test_process.py::test_ctrl_c",
+    "tests/test_io.py::test_a_good_write_replaces_and_keeps_permissions_and_links",
+    "tests/test_io.py::test_new_files_have_the_usual_permissions",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out on Windows what it does not have."""
+    if sys.platform == "win32":
+        for item in items:
+            if item.nodeid.startswith(POSIX_ONLY):
+                item.add_marker(pytest.mark.skip(reason="needs signals and files of POSIX"))
 
 
 @pytest.fixture(scope="session")

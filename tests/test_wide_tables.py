@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from sidelight.exceptions import SidelightError
-from sidelight.io import _csv, read_table
+from sidelight.io import read_table
+from sidelight.io.formats import _csv
 from sidelight.runs import Request, prepare
 
 

@@ -45,8 +45,8 @@ PROVEN = (
     Proven("contracted-spectral-clustering", most_rows=20_000),
     Proven("penalized-mixture", most_features=100),
     Proven("gaussian-mixture", most_features=100),
-    Proven("signed-spectral-clustering", most_rows=20_000),
     Proven("pckmeans"),
+    Proven("signed-spectral-clustering", most_rows=20_000),
     Proven("constrained-kmeans"),
     Proven("lcvqe"),
     Proven("copkmeans"),
@@ -59,7 +59,7 @@ PROVEN_PLAIN = (
     Proven("constrained-agglomeration", most_rows=5_000),
 )
 #: Most methods that are proposed, one more where labels are known. With more candidates the best of
-#: them gets better, but thirty statements choose worse among them.
+#: them is better, but thirty statements choose worse among them.
 MOST_CANDIDATES = 4
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from sidelight.exceptions import SidelightError
 from sidelight.io import read_table, write_labels, write_table
-from sidelight.io._formats import column_names, read_excel, read_feather, table_format
+from sidelight.io.formats._formats import column_names, read_excel, read_feather, table_format
 
 
 def workbook(path, sheets):

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sidelight import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.io import read_pairs, read_table
-from sidelight.io._formats import column_names, read_csv
-from sidelight.io._text import HEAD_BYTES, delimiter_of, encoding_of, layout_of
+from sidelight.io.formats._formats import column_names, read_csv
+from sidelight.io.formats._text import HEAD_BYTES, delimiter_of, encoding_of, layout_of
 
 ENCODINGS = {
     "utf-8": "utf-8",
@@ -286,7 +286,7 @@ def test_types_are_kept_on_demand(tmp_path):
 def test_what_does_not_fit_the_first_block_is_not_lost(tmp_path, monkeypatch, wide):
     """Each column ends in something else than it began with; the last is as guessed."""
     if wide:
-        monkeypatch.setattr("sidelight.io._csv.WIDE", 1)
+        monkeypatch.setattr("sidelight.io.formats._csv.WIDE", 1)
     n = 40_000  # longer than the block that Arrow guesses from
     first = ["1", "2", "2024-01-31", "true", "", "1.5", "x", "2024-01-31", "8"]
     last = ["A1", "007", "soon", "maybe", "late", "?", "3", "2024-02-01", "9"]
@@ -315,7 +315,7 @@ def test_the_same_columns_from_every_way_of_reading(tmp_path, monkeypatch):
     texts = ["" if v is None else repr(v) for v in values]
     found = []
     for wide, keep, again in itertools.product([False, True], repeat=3):
-        monkeypatch.setattr("sidelight.io._csv.WIDE", 1 if wide else 1000)
+        monkeypatch.setattr("sidelight.io.formats._csv.WIDE", 1 if wide else 1000)
         lines = ["a,odd", *(f"{text},{i}" for i, text in enumerate(texts))]
         lines += [",1"] * (200_000 if again else 0) + (["7,x"] if again else ["7,1"])
         raw = read_csv(put(tmp_path, "\n".join(lines)), keep_types=keep)

@@ -1,3 +1,6 @@
+from ._compare import compare as compare
+from ._comparison import Candidate as Candidate
+from ._comparison import Comparison as Comparison
 from ._constraints import constraint_satisfaction as constraint_satisfaction
 from ._dendrogram import DendrogramScores as DendrogramScores
 from ._dendrogram import dendrogram_scores as dendrogram_scores

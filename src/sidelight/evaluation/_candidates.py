@@ -10,10 +10,28 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from sidelight.constraints.algebra._alignment import align, check_one_index
+from sidelight.constraints.algebra._plain import plain
 from sidelight.evaluation._contingency import encode_labels
 
 if TYPE_CHECKING:
     from sidelight.constraints import Constraints
+
+
+def join_knowledge(constraints: Constraints | None, y: Any, X: Any) -> Constraints | None:
+    """Constraints and partial labels in the order of the rows; None where neither is given."""
+    from sidelight.constraints import Constraints
+
+    if constraints is not None and not isinstance(constraints, Constraints):
+        raise TypeError(
+            f"constraints must be a sidelight.Constraints object, not {type(constraints).__name__}."
+        )
+    known: Constraints | None = None if constraints is None else align(constraints, X)
+    if y is None:
+        return known
+    check_one_index(y, X, "y")
+    labels = Constraints(labels=plain(y), ids=None if known is None else known.ids)
+    return labels if known is None else known | labels
 
 
 def takers(estimator: Any) -> Iterator[tuple[str, Any]]:

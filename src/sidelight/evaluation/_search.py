@@ -19,11 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, Interval, Seed, Verbosity, check_parameters, estimator
 from sidelight._progress import fit_progress, progress
-from sidelight.constraints.algebra._alignment import align, check_one_index
-from sidelight.constraints.algebra._plain import plain
 from sidelight.engine import threads
 from sidelight.evaluation._candidates import (
     fit_with,
+    join_knowledge,
     labels_of,
     n_clusters_of,
     set_seed,
@@ -271,19 +270,8 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _everything_known(constraints: Constraints | None, y: Any, X: Any) -> Constraints:
-    """Constraints and labels in the order of the rows."""
-    from sidelight.constraints import Constraints
-
-    if constraints is not None and not isinstance(constraints, Constraints):
-        raise TypeError(
-            f"constraints must be a sidelight.Constraints object, not {type(constraints).__name__}."
-        )
-    known: Constraints | None = None if constraints is None else align(constraints, X)
-    if y is not None:
-        check_one_index(y, X, "y")
-        ids = None if known is None else known.ids
-        labels = Constraints(labels=plain(y), ids=ids)
-        known = labels if known is None else known | labels
+    """Constraints and labels in the order of the rows, if there are any."""
+    known = join_knowledge(constraints, y, X)
     if known is None or known.is_empty:
         raise SidelightError(
             "ConstraintSearchCV chooses by what is known: call fit(X, constraints=...) with at "

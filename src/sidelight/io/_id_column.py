@@ -33,7 +33,7 @@ from sidelight.io._columns import all_different, is_text, number_column, quoted,
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sidelight.io._formats import Raw
+    from sidelight.io.formats._formats import Raw
 
 #: How pandas writes an index without a name: first in text, and last in Parquet and Feather.
 UNNAMED, PANDAS_INDEX = "", "__index_level_0__"

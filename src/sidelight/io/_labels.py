@@ -15,9 +15,9 @@ import numpy.typing as npt
 from sidelight.exceptions import SidelightError
 from sidelight.io._atomic import atomic_write
 from sidelight.io._columns import id_values, label_values, quoted
-from sidelight.io._formats import read_csv, read_parquet, table_format
 from sidelight.io._table import check_readable
 from sidelight.io._write_table import write_columns
+from sidelight.io.formats._formats import read_csv, read_parquet, table_format
 
 ID = "id"
 CLUSTER = "cluster"

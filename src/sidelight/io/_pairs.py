@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.exceptions import ConstraintFileError, UnknownIds
-from sidelight.io._formats import read_parquet, table_format
 from sidelight.io._ids import alike_hint, position_of
 from sidelight.io._table import check_readable
-from sidelight.io._text import csv_records, encoding_of, layout_of, open_text, text_lines
+from sidelight.io.formats._formats import read_parquet, table_format
+from sidelight.io.formats._text import csv_records, encoding_of, layout_of, open_text, text_lines
 
 HEADERS = {("i", "j"), ("a", "b"), ("id1", "id2"), ("id_1", "id_2"), ("from", "to"), ("id", "id")}
 HEADERS |= {("left", "right"), ("first", "second"), ("source", "target"), ("x", "y")}

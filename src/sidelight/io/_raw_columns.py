@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from sidelight.exceptions import SidelightError
-from sidelight.io._arrow import check_header, with_plain_types
+from sidelight.io.formats._arrow import check_header, with_plain_types
 
 if TYPE_CHECKING:
     import pyarrow as pa

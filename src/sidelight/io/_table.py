@@ -21,7 +21,6 @@ from sidelight.io._columns import (
     label_values,
     quoted,
 )
-from sidelight.io._formats import read_raw, table_format
 from sidelight.io._id_column import (
     PANDAS_INDEX,
     Named,
@@ -30,6 +29,7 @@ from sidelight.io._id_column import (
     notes_on_repeated_ids,
 )
 from sidelight.io._raw_columns import ArrowColumns, Columns, ParquetColumns
+from sidelight.io.formats._formats import read_raw, table_format
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from scipy import sparse
 
 from sidelight.exceptions import SidelightError
 from sidelight.io._atomic import atomic_write
-from sidelight.io._formats import table_format
 from sidelight.io._ids import harmless
-from sidelight.io._text import is_tsv, open_text
+from sidelight.io.formats._formats import table_format
+from sidelight.io.formats._text import is_tsv, open_text
 
 
 def write_table(

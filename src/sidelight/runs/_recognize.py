@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sidelight import catalog
-from sidelight.io._formats import column_names
 from sidelight.io._labels import CLASS, CLUSTER, ID
+from sidelight.io.formats._formats import column_names
 
 GENERATOR = b'<meta name="generator" content="Sidelight">'
 MODEL = b'"sidelight-model-'

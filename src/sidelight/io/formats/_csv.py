@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted
 from sidelight.exceptions import SidelightError
-from sidelight.io._arrow import (
+from sidelight.io._columns import first_line, is_number
+from sidelight.io._id_column import sounds_like_ids
+from sidelight.io.formats._arrow import (
     ArrowRaw,
     check_header,
     notes_on_numbers,
     numbers_or_text,
     with_numbers,
 )
-from sidelight.io._columns import first_line, is_number
-from sidelight.io._id_column import sounds_like_ids
-from sidelight.io._text import (
+from sidelight.io.formats._text import (
     Layout,
     NotUtf8,
     csv_records,
@@ -41,7 +41,7 @@ from sidelight.io._text import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sidelight.io._numbers import Numbers
+    from sidelight.io.values._numbers import Numbers
 
 #: Tables of so many columns are wide: what these hold is not guessed from whole blocks.
 WIDE = 1000
@@ -351,7 +351,7 @@ class _Reader:
         """
         import pyarrow as pa
 
-        from sidelight.io._numbers import decimal_mark, read_number_columns
+        from sidelight.io.values._numbers import decimal_mark, read_number_columns
 
         texts = {
             key: table.column(place)
@@ -379,7 +379,7 @@ class _Reader:
         """
         import pyarrow as pa
 
-        from sidelight.io._numbers import read_numbers
+        from sidelight.io.values._numbers import read_numbers
 
         floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
         if not floats:
@@ -397,7 +397,7 @@ def _left_open(
     texts: dict[str, pa.ChunkedArray], head: dict[str, Numbers], decimal: str | None
 ) -> dict[str, Numbers]:
     """Columns that leave their decimal mark open, read by that of others; ``head`` is a sample."""
-    from sidelight.io._numbers import read_numbers
+    from sidelight.io.values._numbers import read_numbers
 
     found = {}
     for key, few in head.items():

@@ -10,11 +10,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight.exceptions import SidelightError
-from sidelight.io._arrays import ArrayRaw, read_libsvm, read_npy
-from sidelight.io._arrow import ArrowRaw, read_feather, read_parquet
-from sidelight.io._csv import read_csv
-from sidelight.io._excel import read_excel
-from sidelight.io._text import layout_of
+from sidelight.io.formats._arrays import ArrayRaw, read_libsvm, read_npy
+from sidelight.io.formats._arrow import ArrowRaw, read_feather, read_parquet
+from sidelight.io.formats._csv import read_csv
+from sidelight.io.formats._excel import read_excel
+from sidelight.io.formats._text import layout_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

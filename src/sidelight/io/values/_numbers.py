@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.io._shapes import (
+from sidelight.io.values._shapes import (
     SAMPLE_MOST,
     Ints,
     Shapes,
@@ -122,7 +122,7 @@ def read_numbers(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from sidelight.io._numbers import read_numbers
+    >>> from sidelight.io.values._numbers import read_numbers
     >>> read = read_numbers(pa.chunked_array([["1.234,50 €", "12 €", "n/a", "-3,25 €"]]))
     >>> read.values.tolist(), read.convention
     ([1234.5, 12.0, nan, -3.25], 'decimal comma, thousands point, in €')

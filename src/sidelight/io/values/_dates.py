@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.io._columns import is_text
-from sidelight.io._shapes import (
+from sidelight.io.values._shapes import (
     SAMPLE_MOST,
     Ints,
     Shapes,
@@ -119,7 +119,7 @@ def read_dates(column: pa.ChunkedArray, *, format: str | None = None) -> Dates |
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from sidelight.io._dates import read_dates
+    >>> from sidelight.io.values._dates import read_dates
     >>> read = read_dates(pa.chunked_array([["02.01.1970", "31.12.1970 06:00", ""]]))
     >>> read.seconds.tolist(), read.format, read.has_time
     ([86400.0, 31471200.0, nan], 'DD.MM.YYYY', True)

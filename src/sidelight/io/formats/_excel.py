@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted
 from sidelight.exceptions import SidelightError
-from sidelight.io._arrow import ArrowRaw, check_header, notes_on_numbers, with_numbers
 from sidelight.io._columns import is_text, quoted
 from sidelight.io._id_column import sounds_like_ids
+from sidelight.io.formats._arrow import ArrowRaw, check_header, notes_on_numbers, with_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -206,7 +206,7 @@ def _text(value: Any) -> str:
 
 def _with_numbers(raw: ArrowRaw, kept: set[str]) -> ArrowRaw:
     """Texts that spell numbers turned into numbers."""
-    from sidelight.io._numbers import read_number_columns
+    from sidelight.io.values._numbers import read_number_columns
 
     texts = {
         name: raw.column(name)

@@ -29,7 +29,7 @@ from sidelight.io._id_column import sounds_like_ids
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sidelight.io._numbers import Numbers
+    from sidelight.io.values._numbers import Numbers
 
 
 @dataclass
@@ -109,7 +109,7 @@ class ArrowRaw:
 
 def _first_bad(column: pa.ChunkedArray) -> tuple[int, str]:
     """Position and text of the first value that is not a number as the others are."""
-    from sidelight.io._numbers import read_numbers
+    from sidelight.io.values._numbers import read_numbers
 
     read = read_numbers(column) if is_text(column) else None
     if read is None or not len(read.bad):
