@@ -1,11 +1,19 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
 
-PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
+# On Windows run `make` in Git Bash, whose sh it uses; programs of an environment are in Scripts.
+ifeq ($(OS),Windows_NT)
+SHELL := sh.exe
+PYTHON ?= python
+PROGRAMS := Scripts
+else
+PYTHON ?= python3
+PROGRAMS := bin
+endif
+BIN := $(VENV)/$(PROGRAMS)
 SETUP := $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --upgrade pip
 
-.PHONY: help demo test suite coverage lint style types format bench experiments figures docs test-oldest browser clean
+.PHONY: help demo test suite coverage lint style types format bench experiments figures docs test-oldest browser dist dist-check clean
 
 help:
 	@echo "make demo         run the main job on the bundled example and write its report"
@@ -17,6 +25,8 @@ help:
 	@echo "make figures      both once more, kept as the pages of the docs (QUICK=1 for a short run)"
 	@echo "make docs         the documentation with its gallery, docs/_build/html/index.html"
 	@echo "make format       let ruff format and fix"
+	@echo "make dist         wheel and source distribution, in dist/"
+	@echo "make dist-check   both built, and the wheel installed and run in an empty environment"
 
 $(VENV)/.installed: pyproject.toml
 	$(SETUP)
@@ -71,18 +81,20 @@ format: $(VENV)/.installed-dev
 
 # The report is looked at in a real browser.
 browser:
-	@command -v chromium chromium-browser google-chrome >/dev/null 2>&1 || { \
-	  if command -v apt-get >/dev/null 2>&1; then \
-	    sudo=$$(command -v sudo || true); \
-	    $$sudo apt-get update -qq && $$sudo apt-get install -y -qq chromium; \
-	  else echo "Install Chromium or Chrome to run the browser tests."; fi; }
+	@for name in chromium chromium-browser google-chrome; do \
+	  if command -v $$name >/dev/null 2>&1; then exit 0; fi; \
+	done; \
+	if command -v apt-get >/dev/null 2>&1; then \
+	  sudo=$$(command -v sudo || true); \
+	  $$sudo apt-get update -qq && $$sudo apt-get install -y -qq chromium; \
+	else echo "Install Chromium or Chrome to run the browser tests."; fi
 
 # Its own environment: the oldest versions that pyproject.toml admits, minus format and type checks.
 test-oldest: browser
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --upgrade pip
-	.venv-oldest/bin/python -m pip install --quiet -e ".[dev]" -c requirements/oldest.txt
-	.venv-oldest/bin/python -m pytest -n 2 --dist worksteal $(ARGS)
+	.venv-oldest/$(PROGRAMS)/python -m pip install --quiet --upgrade pip
+	.venv-oldest/$(PROGRAMS)/python -m pip install --quiet -e ".[dev]" -c requirements/oldest.txt
+	.venv-oldest/$(PROGRAMS)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks.harness $(if $(QUICK),--quick)
@@ -99,5 +111,13 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+dist: $(VENV)/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+
+# The suite checks the same with the packages at hand; this fetches all of them anew.
+dist-check: $(VENV)/.installed-dev
+	SIDELIGHT_DIST_CHECK=1 $(BIN)/python -m pytest tests/test_package.py
+
 clean:
-	rm -rf .venv .venv-oldest docs/_build docs/auto_examples docs/api/generated sidelight-demo
+	rm -rf .venv .venv-oldest dist docs/_build docs/auto_examples docs/api/generated sidelight-demo

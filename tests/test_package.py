@@ -249,6 +249,15 @@ def test_settings_are_yaml(name: str) -> None:
     assert isinstance(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), dict)
 
 
+def test_hooks_run_the_programs_of_the_environment() -> None:
+    text = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    assert set(re.findall(r"repo: (.+)", text)) == {"local"}
+    assert set(re.findall(r"language: (.+)", text)) == {"system"}
+    programs = set(re.findall(r"entry: (\S+)", text))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert programs == set(re.findall(r"\$\(BIN\)/(ruff|lint-imports|mypy)", makefile))
+
+
 def test_citation_has_the_required_fields() -> None:
     yaml = pytest.importorskip("yaml")
     told = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
