@@ -100,7 +100,8 @@ def compare(
 
     Notes
     -----
-    Of more than 20,000 rows a sample is compared, which holds the rows that statements mention, if
+    A statement counts in the score by its weight, a label by its pairs with all other labels. Of
+    more than 20,000 rows a sample is compared, which holds the rows that statements mention, if
     all candidates can assign the other rows afterwards; the chosen one is fitted to all rows. A
     candidate whose fit fails is listed with the reason. Within
     ``sidelight.progress(keep_best=True)`` Ctrl-C ends the comparison with what is scored so far.
