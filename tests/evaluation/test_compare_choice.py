@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidelight.evaluation._choice import PSEUDO_STATEMENTS, choose, shrink
+from sidelight.evaluation.comparison._choice import PSEUDO_STATEMENTS, choose, shrink
 
 TWO_CAMPS = np.array(
     [

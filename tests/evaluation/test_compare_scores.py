@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 
 from sidelight import Constraints
-from sidelight.evaluation import _held_out
 from sidelight.evaluation._constraints import Satisfaction, held_out_satisfaction
-from sidelight.evaluation._held_out import Estimate, HeldOut, held_out_pairs, n_statements
-from sidelight.evaluation._setting import draw_folds
-from sidelight.evaluation._verdict import how_clear, more_statements
+from sidelight.evaluation.comparison import _held_out
+from sidelight.evaluation.comparison._held_out import (
+    Estimate,
+    HeldOut,
+    held_out_pairs,
+    n_statements,
+)
+from sidelight.evaluation.comparison._setting import draw_folds
+from sidelight.evaluation.comparison._verdict import how_clear, more_statements
 
 KINDS = ("pairs", "labels", "groups", "all")
 

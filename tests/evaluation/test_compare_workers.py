@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from sidelight.evaluation import _workers
-from sidelight.evaluation._workers import run_tasks
+from sidelight.evaluation.comparison import _workers
+from sidelight.evaluation.comparison._workers import run_tasks
 from sidelight.exceptions import SidelightError
 
 

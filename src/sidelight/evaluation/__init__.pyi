@@ -1,6 +1,3 @@
-from ._compare import compare as compare
-from ._comparison import Candidate as Candidate
-from ._comparison import Comparison as Comparison
 from ._constraints import constraint_satisfaction as constraint_satisfaction
 from ._dendrogram import DendrogramScores as DendrogramScores
 from ._dendrogram import dendrogram_scores as dendrogram_scores
@@ -18,3 +15,4 @@ from ._pairs import rand_index as rand_index
 from ._partition_scores import constrained_scores as constrained_scores
 from ._partition_scores import partition_scores as partition_scores
 from ._search import ConstraintSearchCV as ConstraintSearchCV
+from .comparison import *

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sidelight._words import counted, worded
-from sidelight.evaluation._held_out import Estimate, HeldOut
+from sidelight.evaluation.comparison._held_out import Estimate, HeldOut
 
 if TYPE_CHECKING:
-    from sidelight.evaluation._comparison import Candidate
+    from sidelight.evaluation.comparison._comparison import Candidate
 
 #: Makes the sentence that says how to get so many more statements, for so many clusters.
 Ask = Callable[[int, "int | None"], str]

@@ -13,12 +13,12 @@ from sidelight._progress import fit_progress
 from sidelight._words import worded
 from sidelight.engine import RowSource, get_threads
 from sidelight.evaluation._candidates import join_knowledge
-from sidelight.evaluation._comparison import Comparison
-from sidelight.evaluation._conclusion import conclude
-from sidelight.evaluation._contestants import choose_contestants, choose_numbers
-from sidelight.evaluation._race import Race, Task
-from sidelight.evaluation._setting import Clock, Setting
-from sidelight.evaluation._workers import run_tasks
+from sidelight.evaluation.comparison._comparison import Comparison
+from sidelight.evaluation.comparison._conclusion import conclude
+from sidelight.evaluation.comparison._contestants import choose_contestants, choose_numbers
+from sidelight.evaluation.comparison._race import Race, Task
+from sidelight.evaluation.comparison._setting import Clock, Setting
+from sidelight.evaluation.comparison._workers import run_tasks
 from sidelight.exceptions import InvalidParameter, SidelightError
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import numpy as np
 
 from sidelight._typing import IntArray
 from sidelight.evaluation._candidates import fit_with, labels_of
-from sidelight.evaluation._contestants import BASELINE, Contestant, middle_out, named
-from sidelight.evaluation._held_out import Estimate, HeldOut
-from sidelight.evaluation._stability import stability, take_rows
+from sidelight.evaluation.comparison._contestants import BASELINE, Contestant, middle_out, named
+from sidelight.evaluation.comparison._held_out import Estimate, HeldOut
+from sidelight.evaluation.comparison._stability import stability, take_rows
 from sidelight.exceptions import ConstraintWarning
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from sidelight._typing import IntArray
-from sidelight.evaluation._contestants import Contestant
-from sidelight.evaluation._held_out import HeldOut, Split, held_out_pairs, n_statements
-from sidelight.evaluation._race import FitAll, Race
-from sidelight.evaluation._stability import draw_rows, subsamples, take_rows
+from sidelight.evaluation.comparison._contestants import Contestant
+from sidelight.evaluation.comparison._held_out import HeldOut, Split, held_out_pairs, n_statements
+from sidelight.evaluation.comparison._race import FitAll, Race
+from sidelight.evaluation.comparison._stability import draw_rows, subsamples, take_rows
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.evaluation._stability import agreement
-from sidelight.evaluation._verdict import Ask, Verdict, ask_in_general
+from sidelight.evaluation.comparison._stability import agreement
+from sidelight.evaluation.comparison._verdict import Ask, Verdict, ask_in_general
 
 #: Candidates that a short table shows.
 SHOWN = 12

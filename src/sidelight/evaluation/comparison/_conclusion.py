@@ -11,14 +11,14 @@ import numpy as np
 from sidelight._typing import FloatArray
 from sidelight._words import counted, worded
 from sidelight.evaluation._candidates import fit_with, labels_of, n_clusters_of
-from sidelight.evaluation._choice import choose, shrink
-from sidelight.evaluation._comparison import Candidate, Comparison, in_order, restore
-from sidelight.evaluation._held_out import HeldOut
-from sidelight.evaluation._race import Entry, Fit, FitAll, Race, Task
-from sidelight.evaluation._setting import Clock, Setting
-from sidelight.evaluation._stability import agreement
-from sidelight.evaluation._verdict import Verdict
-from sidelight.evaluation._workers import run_tasks
+from sidelight.evaluation.comparison._choice import choose, shrink
+from sidelight.evaluation.comparison._comparison import Candidate, Comparison, in_order, restore
+from sidelight.evaluation.comparison._held_out import HeldOut
+from sidelight.evaluation.comparison._race import Entry, Fit, FitAll, Race, Task
+from sidelight.evaluation.comparison._setting import Clock, Setting
+from sidelight.evaluation.comparison._stability import agreement
+from sidelight.evaluation.comparison._verdict import Verdict
+from sidelight.evaluation.comparison._workers import run_tasks
 from sidelight.exceptions import SidelightError
 
 
