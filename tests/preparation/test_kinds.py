@@ -188,3 +188,15 @@ def test_rare_levels_are_joined_and_most_levels_are_bounded() -> None:
     preparer = TablePreparer().fit(pd.DataFrame({"c": many}))
     assert preparer.plan_[0].how == "30 levels, 50 rare ones joined"
     assert preparer.transform(pd.DataFrame({"c": many})).sum(axis=1) == pytest.approx(1.0)
+
+
+def test_many_names_are_set_aside_and_many_texts_are_not() -> None:
+    n = 30_000
+    names = [f"A{i:07d}" for i in range(n)]
+    words = np.random.default_rng(0).choice(["late", "box", "fine", "b2b", "slow"], (n, 3))
+    texts = [f"{' '.join(row)} {name}" for row, name in zip(words.tolist(), names, strict=True)]
+    table = pd.DataFrame({"name": names, "note": texts, "x": np.arange(n) ** 0.5})
+    preparer = TablePreparer().fit(table)
+    kinds = {one.name: one.kind for one in preparer.plan_}
+    assert kinds == {"name": "aside", "note": "text", "x": "number"}
+    assert "note: b2b" in preparer.get_feature_names_out()

@@ -94,7 +94,7 @@ def decide(raw: RawColumn, asked: Asked) -> ColumnPlan:
         return _number_plan(raw, raw.numbered)
     if raw.dated is not None:
         return _dated_plan(name, raw.dated)
-    return _levels_plan(name, raw.coded)
+    return _names_plan(raw) or _levels_plan(name, raw.coded)
 
 
 def _as_asked(raw: RawColumn, asked: Asked) -> ColumnPlan:
@@ -296,13 +296,25 @@ def _levels_plan(name: str, coded: Coded) -> ColumnPlan:
     return _category_plan(name, coded, at_least=2)
 
 
+def _names_plan(raw: RawColumn) -> ColumnPlan | None:
+    """Set very many texts that differ aside without coding them; None for all others."""
+    texts = raw.differing
+    if not texts or _mean_words(texts[:1000]) >= TEXT_WORDS:
+        return None
+    how = f"nearly all different ({len(set(texts)):,} of {len(texts):,} that were looked at)"
+    return ColumnPlan(raw.name, ASIDE, how, raw.values.null_count)
+
+
+def _mean_words(texts: Sequence[str | None]) -> float:
+    return float(np.mean([len((text or "").split()) for text in texts]))
+
+
 def _is_prose(coded: Coded) -> bool:
     """Whether texts are several words long and differ."""
     present = len(coded.codes) - coded.n_missing
     if len(coded.levels) < max(10, TEXT_DIFFERENT * present):
         return False
-    words = [len(level.split()) for level in coded.levels[:1000]]
-    return float(np.mean(words)) >= TEXT_WORDS
+    return _mean_words(coded.levels[:1000]) >= TEXT_WORDS
 
 
 def _two(name: str, coded: Coded) -> ColumnPlan:

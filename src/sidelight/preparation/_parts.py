@@ -290,7 +290,7 @@ class TextPart:
         self.vectorizer = TfidfVectorizer(
             lowercase=True,
             strip_accents="unicode",
-            token_pattern=r"(?u)\b[^\W\d_]{2,}\b",
+            token_pattern=r"(?u)\b[^\W\d_]\w+\b",
             min_df=min(max(2, len(present) // 1000), 10),
             max_df=0.5,
             max_features=MOST_WORDS,

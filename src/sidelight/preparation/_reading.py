@@ -21,9 +21,11 @@ from sidelight.io.values._numbers import read_numbers
 from sidelight.io.values._shapes import is_missing as means_nothing
 from sidelight.preparation._plan import ColumnPlan
 from sidelight.preparation._source import Source
-from sidelight.preparation._texts import Coded, encode_texts, recode
+from sidelight.preparation._texts import Coded, encode_texts, one_dictionary, recode
 from sidelight.preparation._typed import TypedColumn
 
+#: Of columns of so many rows, half as many tell whether texts differ: more than this share of them.
+MANY_ROWS, NAMES_SHARE = 20_000, 0.9
 #: Level that stands for all rare ones.
 OTHER = "other"
 NONE = np.empty(0, dtype=np.int64)
@@ -105,6 +107,18 @@ class RawColumn:
         return encode_texts(self._shared)
 
     @cached_property
+    def differing(self) -> list[str]:
+        """Texts of a sample of many rows, if most of them differ; else empty."""
+        import pyarrow as pa
+
+        n = len(self.values)
+        if n < MANY_ROWS or not is_text(self.values) or pa.types.is_dictionary(self.values.type):
+            return []
+        rows = np.linspace(0, n - 1, MANY_ROWS // 2).astype(np.int64)
+        texts = [text for text in self.values.take(pa.array(rows)).to_pylist() if text]
+        return texts if len(set(texts)) > NAMES_SHARE * len(texts) else []
+
+    @cached_property
     def numbered(self) -> Numbered | None:
         """The numbers, if it holds numbers or texts that spell them."""
         return self.numbers("")
@@ -181,8 +195,9 @@ class RawColumn:
 
         if pa.types.is_dictionary(self.values.type) and not is_text(self.values):
             return self.values.cast(self.values.type.value_type)
-        if is_text(self.values) and not pa.types.is_dictionary(self.values.type):
-            return self.values.dictionary_encode()
+        plain = is_text(self.values) and not pa.types.is_dictionary(self.values.type)
+        if plain and not self.differing:
+            return one_dictionary(self.values)
         return self.values
 
     def _check_finite(self, values: npt.NDArray[Any]) -> None:

@@ -11,6 +11,9 @@ import numpy.typing as npt
 from sidelight._typing import IntArray
 from sidelight.preparation._vocabulary import MISSING
 
+#: Up to so many levels, those that are equally frequent are in the order of their names.
+MOST_SORTED = 10_000
+
 
 @dataclass(frozen=True, eq=False)
 class Coded:
@@ -60,11 +63,27 @@ def recode(coded: Coded, levels: tuple[str, ...], other: int) -> npt.NDArray[np.
 def _by_frequency(codes: IntArray, names: list[str]) -> Coded:
     """The same with the most frequent levels first, without those that do not occur."""
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
-    order = sorted(range(len(names)), key=lambda place: (-counts[place], names[place]))
+    if len(names) <= MOST_SORTED:
+        order = sorted(range(len(names)), key=lambda place: (-counts[place], names[place]))
+    else:  # so many are not told apart, and their order does not matter
+        order = np.argsort(-counts, kind="stable").tolist()
     order = order[: int(np.count_nonzero(counts))]
     ranks = np.full(len(names) + 1, -1, dtype=np.int32)
     ranks[order] = np.arange(len(order))
     return Coded(ranks[codes], [names[place] for place in order], counts[order])
+
+
+def one_dictionary(column: Any) -> Any:
+    """The column as places among its different values.
+
+    In one piece: of several, Arrow would copy all values that were seen before for each.
+    """
+    import pyarrow as pa
+
+    whole = column.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):  # too many characters for one piece
+        return whole.dictionary_encode()
+    return pa.chunked_array([whole.dictionary_encode()])
 
 
 def _dictionary(column: Any) -> tuple[list[Any], IntArray]:
@@ -72,7 +91,7 @@ def _dictionary(column: Any) -> tuple[list[Any], IntArray]:
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
+        column = one_dictionary(column)
     column = column.unify_dictionaries()
     if column.num_chunks == 0:
         return [], np.zeros(0, dtype=np.int64)
