@@ -9,6 +9,7 @@ line is timed in processes of its own against the seconds that we allow it.
 from __future__ import annotations
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -137,10 +138,22 @@ def peak(work: Any, path: Path) -> float:
 
 
 def _added(work: Any, path: Path) -> float:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _most_memory()
     work(path)
+    return _most_memory() - before
+
+
+def _most_memory() -> float:
+    """Megabytes that this process had at most.
+
+    Linux lets a new process begin with what its parent had in ``ru_maxrss``, but not in ``VmHWM``.
+    """
+    status = Path("/proc/self/status")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    if found is not None:
+        return int(found[1]) / 1024
     unit = MEGABYTE if sys.platform == "darwin" else 1024
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / unit
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 # ------------------------------------------------------------------ the command line
