@@ -115,6 +115,12 @@ def test_missing_words_are_gaps() -> None:
     assert plan(["?", "n/a", "3", "4"] * 25 + ["5"] * 100).n_missing == 50
 
 
+def test_none_is_an_answer() -> None:
+    found = plan(some("none", "mild", "moderate", "severe"))
+    assert (found.kind, found.n_missing) == ("ordered", 0)
+    assert found.levels == ("none", "mild", "moderate", "severe")
+
+
 def test_every_column_is_accounted_for() -> None:
     table = pd.DataFrame({"a": NORMAL, "b": some("x", "y", "z"), "c": [1] * N, "d": [None] * N})
     preparer = TablePreparer(drop=["a"]).fit(table)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-#: Texts that stand for a missing value, besides an empty one.
-MISSING = frozenset(
-    {"", "na", "n/a", "#n/a", "nan", "nat", "<na>", "null", "none", "?", "-", "--", "."}
-)
+#: Texts that stand for a missing value, besides an empty one; "none" is an answer like others.
+MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "nat", "<na>", "null", "?", "-", "--", "."})
 
 #: Pairs of words for no and yes.
 YES_NO = (
