@@ -198,7 +198,7 @@ def _without_main() -> Iterator[None]:
 
 def _by_value(work: Work) -> bytes:
     """Pickle with the classes that a script or notebook defines."""
-    import joblib  # type: ignore[import-untyped]
+    import joblib
 
     return pickle.dumps(joblib.wrap_non_picklable_objects(work))
 
