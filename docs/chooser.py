@@ -27,8 +27,10 @@ BRANCHES: dict[str, tuple[str, ...]] = {
     "pairs or groups": ("must-link", "cannot-link", "groups"),
     "sizes of the clusters": ("sizes",),
     "opinions on documents": ("feedback",),
+    "places on the map": ("anchors",),
+    "rows that show the same object": ("correspondences",),
 }
-NOTHING, LABELS, PAIRS, SIZES, OPINIONS = BRANCHES
+NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME = BRANCHES
 
 #: Methods that stand first in the leaves of these branches, best first, and why. Where figures were
 #: measured they bear it out (a test compares), and the page shows them; the others are the simplest
@@ -89,7 +91,9 @@ SURE: dict[str, str] = {
 ROWS: tuple[str, ...] = ("any number, or on disk", "as memory allows", "up to some 20,000")
 WANTED: dict[tuple[str, str], str] = {
     ("transformer", "metric"): "a distance that fits",
-    ("transformer", "manifold"): "a map in few dimensions",
+    ("transformer", "manifold"): "a linear map in few dimensions",
+    ("embedding", "manifold"): "a curved map in few dimensions",
+    ("embedding", "mixture"): "a map that is also a density",
     ("selector", "feature_selection"): "fewer features",
 }
 
@@ -184,7 +188,8 @@ def _belongs(method: Method, kinds: tuple[str, ...]) -> bool:
     """Return whether a method is for a branch; "nothing" is for those that use nothing."""
     if not kinds:
         # A mixture with labels is a mixture without them, and the one to start with.
-        return not method.tags.knowledge or method.name == "gaussian-mixture"
+        plain = method.name == "gaussian-mixture" or method.tags.kind == "embedding"
+        return plain or not method.tags.knowledge
     return bool(set(kinds) & set(method.tags.knowledge))
 
 

@@ -1,9 +1,9 @@
 """What every estimator shares: parameters, rows and knowledge are checked here, and summed up.
 
 Clusterers derive from :class:`Clusterer`, estimators that give new features from
-:class:`Transformer`, of which those that are linear in the rows are :class:`LinearTransformer`. The
-catalog, the docs' method table, the command line and the contract tests are generated from the tags
-(:mod:`sidelight.tags`).
+:class:`Transformer`, of which those that are linear in the rows are :class:`LinearTransformer` and
+those that place rows on a map are :class:`Embedding`. The catalog, the docs' method table, the
+command line and the contract tests are generated from the tags (:mod:`sidelight.tags`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from sidelight.constraints.algebra._alignment import align, check_one_index, war
 from sidelight.constraints.algebra._cluster_names import name_clusters
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
-from sidelight.tags import SOFT_TAGS, MethodTags
+from sidelight.tags import PLAIN_TAGS, SOFT_TAGS, MethodTags
 
 Rows: TypeAlias = Array | sparse.csr_matrix | sparse.csr_array | RowSource
 
@@ -429,6 +429,46 @@ class Transformer(TransformerMixin, ConstrainedEstimator):
     def _transform(self, rows: Any) -> Any:
         """Return the new features of checked rows."""
         _not_defined(self, "_transform")
+
+
+class Embedding(ClassNamePrefixFeaturesOutMixin, Transformer):
+    """An estimator that places rows on a map: coordinates in ``embedding_``, new rows later.
+
+    Subclasses set ``embedding_`` in ``_learn(rows, known)`` or in a ``fit`` of their own. They
+    define ``_transform(rows)``, which gives rows of the fit the coordinates that the fit gave them.
+    """
+
+    _family_tags = PLAIN_TAGS | {"kind": "embedding"}
+    _common_attributes: ClassVar[Mapping[str, str]] = {
+        "embedding_ : ndarray of shape (n_samples, n_components)": "Coordinates of the rows, in "
+        "their element type."
+    }
+
+    embedding_: Array
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of coordinates."""
+        return int(self.embedding_.shape[1])
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+        """Fit to the rows and return their coordinates.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            As in ``fit``: known classes, where the method uses them.
+        **fit_params : dict
+            Other arguments of ``fit``, such as ``constraints``.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            ``embedding_``.
+        """
+        return self.fit(X, y, **fit_params).embedding_
 
 
 class PairStream:

@@ -106,6 +106,10 @@ class UnusedKnowledge(ConstraintWarning):
     """A method has no use for some of what is known; the message names the kinds."""
 
 
+class EmbeddingWarning(UserWarning):
+    """A map shows less than was asked for, or rests on little; the message says why."""
+
+
 class PreparationWarning(UserWarning):
     """New rows hold values that the preparation was not fitted to; the message says which."""
 

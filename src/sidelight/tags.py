@@ -66,6 +66,7 @@ KINDS: dict[str, Kind] = {
             "-d",
             "Distances and projections",
         ),
+        Kind("embedding", "coordinates of the rows on a map", "embed", "-d", "Maps"),
         Kind("selector", "some of the features", "select", "-n", "Features"),
     )
 }
@@ -80,6 +81,8 @@ KNOWLEDGE: dict[str, Knowledge] = {
         Knowledge("groups", "G", "several rows belong together"),
         Knowledge("sizes", "S", "a cluster has a least and a largest size"),
         Knowledge("feedback", "F", "a document does not belong, a word matters"),
+        Knowledge("anchors", "A", "a row has known coordinates on the map"),
+        Knowledge("correspondences", "V", "rows of two views show the same object"),
     )
 }
 

@@ -11,6 +11,7 @@ pytest.register_assert_rewrite(
     "tests.common.knowledge",
     "tests.common.clusterer",
     "tests.common.transformer",
+    "tests.common.embedding",
     "tests.common.selector",
     "tests.common.limits",
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.common import clusterer, estimator, knowledge, selector, transformer
+from tests.common import clusterer, embedding, estimator, knowledge, selector, transformer
 
 from sidelight.catalog import Method
 
@@ -19,6 +19,7 @@ Check = Callable[[Method], None]
 KINDS: dict[str, tuple[Any, ...]] = {
     "clusterer": (estimator, knowledge, clusterer),
     "transformer": (estimator, knowledge, transformer),
+    "embedding": (estimator, knowledge, embedding),
     "selector": (estimator, knowledge, transformer, selector),
 }
 

@@ -29,6 +29,8 @@ def _data(estimator: Any) -> str:
     features = counted(estimator.n_features_in_, "feature")
     if hasattr(estimator, "labels_"):
         return f"Fitted to {counted(len(estimator.labels_), 'row')} of {features}."
+    if hasattr(estimator, "embedding_"):
+        return f"Fitted to {counted(len(estimator.embedding_), 'row')} of {features}."
     return f"Fitted to rows of {features}."
 
 
@@ -49,6 +51,8 @@ def _result(estimator: Any) -> str:
         text += f", {counted(left_out, 'row')} left out" if left_out else ""
         return f"{text}{_names(estimator)}."
     n_out = len(estimator.get_feature_names_out())
+    if hasattr(estimator, "embedding_"):
+        return f"Places rows by {counted(n_out, 'coordinate')}."
     return f"Maps rows to {counted(n_out, 'feature')}."
 
 

@@ -1,3 +1,5 @@
-from ._chunklet_lda import ChunkletLDA as ChunkletLDA
-from ._constrained_lpp import ConstrainedLPP as ConstrainedLPP
-from ._constrained_pca import ConstrainedPCA as ConstrainedPCA
+from .coordination import *
+from .incremental import *
+from .linear import *
+from .spectral import *
+from .stress import *

@@ -15,7 +15,7 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import degrees, neighbor_graph
-from sidelight.manifold._base import Centered, _LinearProjection
+from sidelight.manifold.linear._base import Centered, _LinearProjection
 from sidelight.tags import own_tags
 
 

@@ -13,7 +13,7 @@ from sidelight._fit.scatter import RANK_TOLERANCE, pair_scatter
 from sidelight._words import setting
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning, InvalidParameter
-from sidelight.manifold._base import Centered, _LinearProjection
+from sidelight.manifold.linear._base import Centered, _LinearProjection
 from sidelight.tags import own_tags
 
 

@@ -14,7 +14,7 @@ from sidelight._fit.scatter import chunklet_scatter, chunklet_weights, regulariz
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
-from sidelight.manifold._base import Centered, _LinearProjection
+from sidelight.manifold.linear._base import Centered, _LinearProjection
 from sidelight.tags import own_tags
 
 #: Less of the variance of all rows than this is rounding of rows that are the same.

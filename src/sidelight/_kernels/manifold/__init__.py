@@ -1,0 +1,1 @@
+"""Loops of embeddings: shortest paths that change, maps that grow."""
