@@ -28,7 +28,7 @@ BRANCHES: dict[str, tuple[str, ...]] = {
     "sizes of the clusters": ("sizes",),
     "opinions on documents": ("feedback",),
     "places on the map": ("anchors",),
-    "rows that show the same object": ("correspondences",),
+    "views of one object": ("correspondences",),
 }
 NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME = BRANCHES
 
@@ -78,6 +78,15 @@ RECOMMENDED: dict[str, tuple[tuple[str, ...], str]] = {
     "itml": ((LABELS, PAIRS), "the learned distance with the largest gain; standardize first"),
     "pola": ((LABELS, PAIRS), "takes the pairs one by one, as they come"),
     "rca": ((LABELS, PAIRS), "needs must-links or groups only, and no scaling"),
+    "isomap": ((NOTHING, PAIRS), "keeps distances along the data; says how much of them it shows"),
+    "landmark-isomap": ((NOTHING, PAIRS), "the same for many rows"),
+    "incremental-isomap": ((NOTHING,), "the same for rows that come one by one"),
+    "coordinated-factor-analysis": (
+        (NOTHING, PLACES),
+        "maps both ways with their spread, and tells how likely a row is",
+    ),
+    "self-organizing-mixture": ((NOTHING,), "a grid to look at; yes-or-no, categories, gaps"),
+    "coordinated-views": ((SAME,), "predicts what one view shows from the other"),
     "fisher-score": ((LABELS,), "features that tell the classes apart"),
     "forward-constraint-selector": ((PAIRS,), "chooses features that work together"),
 }
@@ -91,9 +100,9 @@ SURE: dict[str, str] = {
 ROWS: tuple[str, ...] = ("any number, or on disk", "as memory allows", "up to some 20,000")
 WANTED: dict[tuple[str, str], str] = {
     ("transformer", "metric"): "a distance that fits",
-    ("transformer", "manifold"): "a linear map in few dimensions",
-    ("embedding", "manifold"): "a curved map in few dimensions",
-    ("embedding", "mixture"): "a map that is also a density",
+    ("transformer", "manifold"): "a linear map",
+    ("embedding", "manifold"): "a curved map",
+    ("embedding", "mixture"): "a map with a density",
     ("selector", "feature_selection"): "fewer features",
 }
 

@@ -1,4 +1,4 @@
-"""Projections and embeddings that listen to side information."""
+"""Projections and maps, of all rows at once or as they come."""
 
 from sidelight._lazy import attach
 
