@@ -17,6 +17,16 @@ from ._expression import make_cyclic_expression as make_cyclic_expression
 from ._expression import make_expression_curves as make_expression_curves
 from ._images import make_mondrian as make_mondrian
 from ._images import make_texture_mosaic as make_texture_mosaic
+from ._manifolds import ManifoldSample as ManifoldSample
+from ._manifolds import ManifoldViews as ManifoldViews
+from ._manifolds import make_episodes as make_episodes
+from ._manifolds import make_hemisphere as make_hemisphere
+from ._manifolds import make_paraboloid as make_paraboloid
+from ._manifolds import make_s_surface as make_s_surface
+from ._manifolds import make_strip as make_strip
+from ._manifolds import make_swiss_roll as make_swiss_roll
+from ._manifolds import make_two_curves as make_two_curves
+from ._manifolds import make_two_surfaces as make_two_surfaces
 from ._mixed import PlantedTable as PlantedTable
 from ._mixed import make_mixed_table as make_mixed_table
 from ._separated import make_separated_gaussians as make_separated_gaussians
