@@ -17,8 +17,8 @@ from ._expression import make_cyclic_expression as make_cyclic_expression
 from ._expression import make_expression_curves as make_expression_curves
 from ._images import make_mondrian as make_mondrian
 from ._images import make_texture_mosaic as make_texture_mosaic
-from ._manifolds import ManifoldSample as ManifoldSample
-from ._manifolds import ManifoldViews as ManifoldViews
+from ._manifold_sample import ManifoldSample as ManifoldSample
+from ._manifold_sample import ManifoldViews as ManifoldViews
 from ._manifolds import make_episodes as make_episodes
 from ._manifolds import make_hemisphere as make_hemisphere
 from ._manifolds import make_paraboloid as make_paraboloid
@@ -29,6 +29,9 @@ from ._manifolds import make_two_curves as make_two_curves
 from ._manifolds import make_two_surfaces as make_two_surfaces
 from ._mixed import PlantedTable as PlantedTable
 from ._mixed import make_mixed_table as make_mixed_table
+from ._rendered import render_faces as render_faces
+from ._rendered import render_objects as render_objects
+from ._rendered import render_robot_views as render_robot_views
 from ._separated import make_separated_gaussians as make_separated_gaussians
 from ._uci import list_uci as list_uci
 from ._uci import load_uci as load_uci
