@@ -1,0 +1,279 @@
+"""Neighborhood graphs whose edges are distances: builders, and parts that fall asunder.
+
+Law 2006, section 2.2: the symmetric union of nearest neighbors, or all rows within a radius. An
+edge of length 0 joins two rows that are the same; it is stored like any other.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from sidelight._typing import Array
+from sidelight._words import counted, listed, setting
+from sidelight.exceptions import EmbeddingWarning, SidelightError
+from sidelight.graphs._nearest import (
+    RowSearch,
+    check_distances,
+    nearest_of_matrix,
+    nearest_rows,
+    pair_distances,
+    rows_within,
+)
+
+Metric = Literal["euclidean", "precomputed"]
+Disconnected = Literal["bridge", "largest", "raise"]
+
+#: Parts of at most so many rows look for their nearest other row all at once.
+SMALL_PART = 64
+
+#: Sizes of parts that a message names.
+NAMED_PARTS = 5
+
+
+def distance_graph(
+    X: Any,
+    *,
+    n_neighbors: int | None = None,
+    radius: float | None = None,
+    metric: Metric = "euclidean",
+) -> sparse.csr_array:
+    """Join rows with their nearest neighbors, or with all rows within a radius, by distances.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_samples, n_features), or of distances
+        The rows; with ``metric="precomputed"`` the distances between them, shape (n_samples,
+        n_samples), of which a sparse matrix stores some.
+    n_neighbors : int, default=None
+        Number of neighbors of a row, itself not counted; all other rows where there are fewer. Two
+        rows are joined if one is a neighbor of the other. Of rows at the same distance those that
+        come first are the nearer ones.
+    radius : float, default=None
+        Join rows at a distance below it instead.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        Whether ``X`` holds rows or distances. Distances without ``n_neighbors`` and ``radius``
+        join all pairs that are stored.
+
+    Returns
+    -------
+    graph : csr_array of shape (n_samples, n_samples)
+        Symmetric distances of joined rows, no loops. Rows that are the same are joined by an edge
+        of length 0, which is stored. Memory ``O(n n_neighbors)``.
+
+    Examples
+    --------
+    >>> from sidelight.graphs import distance_graph
+    >>> distance_graph([[0.0], [1.0], [3.0]], n_neighbors=1).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 2.],
+           [0., 2., 0.]])
+    """
+    if n_neighbors is not None and radius is not None:
+        raise ValueError("Give n_neighbors or radius, not both.")
+    if n_neighbors is not None and n_neighbors < 1:
+        raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}.")
+    if metric == "precomputed":
+        return _graph_of_distances(check_distances(X), n_neighbors, radius)
+    rows = X if sparse.issparse(X) else np.asarray(X)
+    n = rows.shape[0]
+    if n_neighbors is not None:
+        near = min(int(n_neighbors), n - 1)
+        distances, targets = nearest_rows(rows, near)
+        ends = np.repeat(np.arange(n), near)
+        return symmetric_edges(ends, targets.ravel(), distances.ravel(), n)
+    if radius is None:
+        raise ValueError("Give n_neighbors or radius: which rows are to be joined?")
+    return symmetric_edges(*rows_within(rows, float(radius)), n)
+
+
+def _graph_of_distances(
+    distances: Any, n_neighbors: int | None, radius: float | None
+) -> sparse.csr_array:
+    n = distances.shape[0]
+    if n_neighbors is not None:
+        return symmetric_edges(*nearest_of_matrix(distances, n_neighbors), n)
+    if sparse.issparse(distances):
+        stored = sparse.coo_array(distances)
+        first, second, lengths = stored.row, stored.col, stored.data
+    else:
+        first, second = np.nonzero(~np.eye(n, dtype=bool))
+        lengths = distances[first, second]
+    kept = first != second
+    if radius is not None:
+        kept &= lengths < radius
+    return symmetric_edges(first[kept], second[kept], lengths[kept], n)
+
+
+def symmetric_edges(first: Array, second: Array, lengths: Array, n: int) -> sparse.csr_array:
+    """Edges in both directions, each once; stored twice, the shorter stays.
+
+    Sums and maxima of SciPy would lose edges of length 0.
+    """
+    ends = np.concatenate([first, second]).astype(np.int64)
+    others = np.concatenate([second, first]).astype(np.int64)
+    values = np.concatenate([lengths, lengths]).astype(np.float64)
+    order = np.lexsort((values, others, ends))
+    ends, others, values = ends[order], others[order], values[order]
+    new = np.ones(len(ends), dtype=bool)
+    new[1:] = (ends[1:] != ends[:-1]) | (others[1:] != others[:-1])
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(ends[new], minlength=n))])
+    return sparse.csr_array((values[new], others[new], indptr), shape=(n, n))
+
+
+def join_parts(
+    graph: sparse.csr_array,
+    X: Any,
+    disconnected: Disconnected = "bridge",
+    *,
+    metric: Metric = "euclidean",
+) -> tuple[sparse.csr_array, Array]:
+    """Make a graph connected: by bridges, or by leaving out all but its largest part.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n_samples, n_samples)
+        Distances of joined rows, as :func:`distance_graph` gives them.
+    X : array or CSR matrix
+        What the graph was built from.
+    disconnected : {"bridge", "largest", "raise"}, default="bridge"
+        "bridge" joins the parts by the shortest links between them, those of a minimum spanning
+        tree, and warns; "largest" keeps the largest part (of equal ones the first), and warns;
+        "raise" raises. All name the sizes of the parts.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        Whether ``X`` holds rows or distances. Of a sparse matrix of distances no bridge can be
+        built: the distances between its parts are not known.
+
+    Returns
+    -------
+    graph : csr_array of shape (n_kept, n_kept)
+        A connected graph.
+    kept : ndarray of int, shape (n_kept,)
+        Positions of its rows in ``X``: all of them, but for "largest".
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sidelight.graphs import distance_graph, join_parts
+    >>> X = [[0.0], [1.0], [5.0], [6.0]]
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     joined, kept = join_parts(distance_graph(X, n_neighbors=1), X)
+    >>> float(joined[1, 2])
+    4.0
+    """
+    n = graph.shape[0]
+    n_parts, part = connected_components(graph, directed=False)
+    if n_parts <= 1:
+        return graph, np.arange(n)
+    sizes = np.bincount(part)
+    falls = f"The neighborhood graph falls into {_named_sizes(sizes)}"
+    more = f"a larger {setting('n_neighbors')} or {setting('radius')} may join them"
+    if disconnected == "raise":
+        raise SidelightError(
+            f"{falls}; {more}, or {setting('disconnected', 'bridge')} and "
+            f"{setting('disconnected', 'largest')}, which go on without that."
+        )
+    if disconnected == "largest":
+        kept = np.flatnonzero(part == np.argmax(sizes))
+        _warn(
+            f"{falls}; the {n - len(kept):,} rows outside the largest have no coordinates: {more}."
+        )
+        return sparse.csr_array(graph[kept][:, kept]), kept
+    if metric == "precomputed" and sparse.issparse(X):
+        raise SidelightError(
+            f"{falls}, and a sparse matrix of distances does not tell how far they are from each "
+            f"other; store distances between them, or set {setting('disconnected', 'largest')}."
+        )
+    _warn(
+        f"{falls}; they were joined by the shortest links between them, whose lengths are all "
+        f"that the map knows about them: {more}."
+    )
+    first, second, lengths = _bridges(X, part, metric)
+    old = sparse.coo_array(graph)
+    joined = symmetric_edges(
+        np.concatenate([old.row, first]),
+        np.concatenate([old.col, second]),
+        np.concatenate([old.data, lengths]),
+        n,
+    )
+    return joined, np.arange(n)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, EmbeddingWarning, stacklevel=6)
+
+
+def _named_sizes(sizes: Array) -> str:
+    """Say how many parts there are, and the sizes of the largest."""
+    largest = [f"{size:,}" for size in np.sort(sizes)[::-1][:NAMED_PARTS]]
+    rest = len(sizes) - len(largest)
+    named = [*largest, f"{rest:,} more of fewer"] if rest else largest
+    return f"{counted(len(sizes), 'part')} of {listed(named)} rows"
+
+
+def _bridges(X: Any, part: Array, metric: Metric) -> tuple[Array, Array, Array]:
+    """Shortest links that join all parts: in every round each part but the largest takes one."""
+    distances = np.asarray(X, dtype=np.float64) if metric == "precomputed" else None
+    rows = X if sparse.issparse(X) or distances is not None else np.asarray(X)
+    found = []
+    while part.max() > 0:
+        if distances is not None:
+            links = _links_by_matrix(distances, part)
+        else:
+            links = _links_by_search(rows, part)
+        found.append(links)
+        ends = part[links[:, 0]], part[links[:, 1]]
+        n_parts = part.max() + 1
+        joins = sparse.coo_array((np.ones(len(links)), ends), shape=(n_parts, n_parts))
+        part = connected_components(joins, directed=False)[1][part]
+    pairs = np.unique(np.sort(np.concatenate(found), axis=1), axis=0)
+    first, second = pairs[:, 0], pairs[:, 1]
+    if distances is not None:
+        return first, second, distances[first, second]
+    return first, second, pair_distances(rows, first, second)
+
+
+def _links_by_matrix(distances: Array, part: Array) -> Array:
+    """Shortest link out of every part but the largest, from all distances."""
+    sizes = np.bincount(part)
+    links = []
+    for which in np.delete(np.arange(len(sizes)), np.argmax(sizes)):
+        inside, outside = np.flatnonzero(part == which), np.flatnonzero(part != which)
+        between = distances[np.ix_(inside, outside)]
+        at, to = np.unravel_index(np.argmin(between), between.shape)
+        links.append((inside[at], outside[to]))
+    return np.array(links)
+
+
+def _links_by_search(rows: Any, part: Array) -> Array:
+    """Shortest link out of every part but the largest, by searches for nearest rows.
+
+    A part of ``s`` rows has another row among the ``s + 1`` nearest of each of its rows, so one
+    search over all rows serves the small parts; large parts search among the rows outside them.
+    """
+    sizes = np.bincount(part)
+    largest = int(np.argmax(sizes))
+    small = np.flatnonzero((sizes <= SMALL_PART) & (np.arange(len(sizes)) != largest))
+    large = np.flatnonzero((sizes > SMALL_PART) & (np.arange(len(sizes)) != largest))
+    best: list[tuple[Array, Array, Array]] = []
+    if len(small):
+        looking = np.flatnonzero(np.isin(part, small))
+        wanted = int(min(sizes[small].max() + 1, len(part)))
+        distances, targets = RowSearch(rows).nearest(looking, wanted)
+        foreign = part[targets] != part[looking][:, None]
+        column = np.argmax(foreign, axis=1)
+        at = np.arange(len(looking))
+        best.append((looking, targets[at, column], distances[at, column]))
+    for which in large:
+        inside, outside = np.flatnonzero(part == which), np.flatnonzero(part != which)
+        distances, targets = RowSearch(rows, outside).nearest(inside, 1)
+        best.append((inside, outside[targets[:, 0]], distances[:, 0]))
+    first, second, lengths = (np.concatenate(column) for column in zip(*best, strict=True))
+    order = np.lexsort((second, first, lengths, part[first]))
+    _, shortest = np.unique(part[first][order], return_index=True)
+    return np.column_stack([first, second])[order[shortest]]
