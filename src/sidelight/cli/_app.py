@@ -9,8 +9,12 @@ import typer
 
 from sidelight.cli._errors import PROBLEM, USAGE, Commands
 from sidelight.cli._options import (
+    OF_MAPS,
+    PIPED,
     Clusters,
     ConstraintFile,
+    Coordinates,
+    CoordinatesOutput,
     Data,
     Dimensions,
     Features,
@@ -157,6 +161,65 @@ def transform(
         run(request, screen, **outputs)
     else:
         run_transform(model, request.data, screen, id_column=request.id_column, **outputs)
+
+
+@app.command()
+@requests(Coordinates, also=PIPED | OF_MAPS)
+def embed(
+    request: Any,
+    screen: Any,
+    output: CoordinatesOutput = None,
+    report: Report = None,
+    save: Save = None,
+    safe_ids: SafeIds = False,
+    force: Force = False,
+    model: Annotated[
+        Path | None, file_option("--model", text="Use a map that --save kept; nothing is learned.")
+    ] = None,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="Read rows one after the other (CSV with a header, or JSON lines) and write "
+            "their coordinates as they come.",
+        ),
+    ] = False,
+    start: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="With --stream: number of rows with which the map begins; by default 100.",
+        ),
+    ] = None,
+    final: Annotated[
+        Path | None,
+        file_option(
+            "--final",
+            text="With --stream: where to write the coordinates that all rows have at the end; "
+            "they move as the map grows.",
+        ),
+    ] = None,
+) -> None:
+    """Place the rows on a map and write their coordinates.
+
+    Example: sidelight embed customers.csv -m isomap --color age -o map.csv --report map.html
+    """
+    from sidelight.cli._embed import run
+
+    run(
+        request,
+        screen,
+        stream=stream,
+        start=start,
+        final=final,
+        model_path=model,
+        force=force,
+        safe_ids=safe_ids,
+        coordinates=output,
+        report=report,
+        model=save,
+    )
 
 
 @app.command()

@@ -42,18 +42,26 @@ def run_transform(
     id_column: str | None,
     force: bool,
     safe_ids: bool,
+    command: str = "transform",
     **outputs: Path | None,
 ) -> None:
-    """Transform new rows."""
-    features = outputs.pop("features")
+    """Transform new rows, or place them on a map; the first output is that of the rows."""
+    kind = next(iter(outputs))
+    written = {kind: outputs.pop(kind)}
     if any(path is not None for path in outputs.values()):
         raise InvalidRequest("with --model nothing is learned: --save and --report have no use.")
-    claim(screen, [model_path, data], force=force, features=features)
-    found = transform(load_model(model_path), data, id_column=id_column)
+    claim(screen, [model_path, data], force=force, **written)
+    model = load_model(model_path)
+    if command == "embed" and model.estimator.__sidelight_tags__().kind != "embedding":
+        raise InvalidRequest(
+            f"{model_path} holds {model.method}, which makes no map; see `sidelight transform` and "
+            "`sidelight predict`."
+        )
+    found = transform(model, data, id_column=id_column)
     screen.note(*found.notes)
     screen.show(features_line(found))
     facts = {"features_in": found.model.features_in, "features_out": found.feature_names}
-    _write(found, screen, "transform", model_path, facts, safe_ids=safe_ids, features=features)
+    _write(found, screen, command, model_path, facts, safe_ids=safe_ids, **written)
 
 
 def _write(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from sidelight.tags import KINDS
 
 RUNS = {kind.command for kind in KINDS.values()}
 OPTION = inspect.Parameter.KEYWORD_ONLY
+STANDARD_INPUT = Path("-")
 #: Most numbers of clusters that a range may hold.
 MOST_NUMBERS = 1000
 FORMATS = ".csv, .csv.gz, .tsv, .xlsx, .parquet, .feather, .npy, .libsvm"
@@ -48,6 +49,12 @@ OneClusters = Annotated[
 Dimensions = Annotated[
     int | None,
     typer.Option("-d", "--dimensions", metavar="N", help="Number of dimensions to keep."),
+]
+Coordinates = Annotated[
+    int | None,
+    typer.Option(
+        "-d", "--dimensions", metavar="N", help="Number of coordinates of the map; by default 2."
+    ),
 ]
 Features = Annotated[
     int | None, typer.Option("-n", "--features", metavar="N", help="Number of features to keep.")
@@ -85,6 +92,10 @@ LabelsOutput = Annotated[
 FeaturesOutput = Annotated[
     Path | None,
     file_option("--output", "-o", text="Where to write the features (.csv, .parquet, .npy)."),
+]
+CoordinatesOutput = Annotated[
+    Path | None,
+    file_option("--output", "-o", text="Where to write id and coordinates (.csv, .parquet, .npy)."),
 ]
 Report = Annotated[Path | None, file_option("--report", text="Where to write the report (.html).")]
 Save = Annotated[
@@ -223,6 +234,55 @@ REQUEST: dict[str, tuple[Any, Any]] = {
     "seed": (Seed, 0),
 }
 
+#: The table where rows may come through a pipe.
+PIPED: dict[str, tuple[Any, Any]] = {
+    "data": (
+        Annotated[
+            Path | None,
+            file_argument(
+                "DATA", f"Table of rows: {FORMATS}. With --stream also - for standard input."
+            ),
+        ],
+        None,
+    )
+}
+
+#: Options that only the request of a map has.
+OF_MAPS: dict[str, tuple[Any, Any]] = {
+    "anchors": (
+        Annotated[
+            Path | None,
+            file_option(
+                "--anchors",
+                text="Rows with known coordinates: a table with the id of a row and a column for "
+                "each coordinate.",
+            ),
+        ],
+        None,
+    ),
+    "ignore": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                metavar="A,B,...",
+                help="Columns that the distances leave out, and whose linear effect on the other "
+                "columns is removed first.",
+            ),
+        ],
+        None,
+    ),
+    "color": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="COLUMN",
+                help="Column that colors the points of the report; no feature, unless --columns "
+                "names it.",
+            ),
+        ],
+        None,
+    ),
+}
 
 #: Options that make a screen.
 SCREEN: dict[str, tuple[Any, Any]] = {
@@ -254,12 +314,16 @@ def screened(*, without: Sequence[str] = ()) -> Decorator:
     return _extended({}, options, make)
 
 
-def requests(size: Any, *, without: Sequence[str] = ()) -> Decorator:
+def requests(
+    size: Any, *, without: Sequence[str] = (), also: Mapping[str, tuple[Any, Any]] | None = None
+) -> Decorator:
     """Add the options that make a request and a screen, which the command gets by these names.
 
-    ``size`` is the option that becomes ``k`` of the request.
+    ``size`` is the option that becomes ``k`` of the request, ``also`` are options in the place of
+    others, or beside them.
     """
-    options = {name: option for name, option in REQUEST.items() if name not in without}
+    everything = REQUEST | dict(also or {})
+    options = {name: option for name, option in everything.items() if name not in without}
     options = {"data": options.pop("data"), "k": (size, None), **options}
     screens = {name: option for name, option in SCREEN.items() if name not in without}
 
@@ -276,6 +340,10 @@ def requests(size: Any, *, without: Sequence[str] = ()) -> Decorator:
         if asked["columns"] == []:
             raise UsageError("--columns names no column; name at least one, or leave it out.")
         asked["drop"] = _split_names(asked["drop"]) or ()
+        if "ignore" in asked:
+            asked["ignore"] = _split_names(asked["ignore"]) or ()
+        if asked["data"] is None:
+            asked["data"] = _piped(given)
         asked["settings"] = _split_pairs("--set", asked.get("settings"))
         asked["kinds"] = _split_pairs("--as", asked.get("kinds"))
         asked["weights"] = _weights(_split_pairs("--weight", asked.get("weights")))
@@ -283,6 +351,13 @@ def requests(size: Any, *, without: Sequence[str] = ()) -> Decorator:
         return {"request": Request(**asked), "screen": screen}
 
     return _extended(options, screens, make)
+
+
+def _piped(given: Mapping[str, Any]) -> Path:
+    """Standard input, where rows are read from a stream."""
+    if not given.get("stream"):
+        raise UsageError("Missing argument 'DATA'.")
+    return STANDARD_INPUT
 
 
 def _extended(

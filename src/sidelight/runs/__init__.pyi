@@ -14,3 +14,4 @@ from ._run import Outcome as Outcome
 from ._run import Prepared as Prepared
 from ._run import Run as Run
 from ._run import check_outputs as check_outputs
+from ._stream import MapStream as MapStream

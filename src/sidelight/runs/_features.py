@@ -38,8 +38,17 @@ def is_frame(data: Any) -> bool:
     )
 
 
-def frame_table(request: Request, *, label_column: str | None, truth_column: str | None) -> Table:
-    """A data frame with its columns told apart as those of a file are."""
+def frame_table(
+    request: Request,
+    *,
+    label_column: str | None,
+    truth_column: str | None,
+    colored: tuple[str, ...] = (),
+) -> Table:
+    """A data frame with its columns told apart as those of a file are.
+
+    ``colored`` is the column that colors points, and is no feature.
+    """
     return table_of_columns(
         as_source(request.data).columns,
         IN_MEMORY,
@@ -48,7 +57,7 @@ def frame_table(request: Request, *, label_column: str | None, truth_column: str
         label_column=label_column,
         truth_column=truth_column,
         columns_used=request.columns,
-        drop=request.drop,
+        drop=(*request.drop, *colored),
     )
 
 

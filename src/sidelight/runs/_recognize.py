@@ -71,6 +71,8 @@ def _is_constraints(path: Path) -> bool:
 RECOGNIZED: dict[str, Callable[[Path], bool]] = {
     "labels": _is_labels,
     "features": _is_features,
+    "coordinates": _is_features,
+    "stream": _is_features,
     "report": _is_report,
     "model": _is_model,
     "constraints": _is_constraints,

@@ -35,6 +35,14 @@ from sidelight.io import Table, read_pairs, read_table
 from sidelight.io._id_column import MOST_NOTES, note_on_others, sounds_like_ids
 from sidelight.io._pairs import rows_named_in_pairs
 from sidelight.runs._features import IN_MEMORY, frame_table, is_frame, make_features
+from sidelight.runs._maps import (
+    check_map_options,
+    colored_only,
+    default_map,
+    ignored_features,
+    read_anchors,
+    read_color,
+)
 from sidelight.runs._run import Prepared, Run
 from sidelight.tags import KINDS
 
@@ -88,8 +96,18 @@ class Request:
         sparse rows are taken as they are.
     seed : int
         Seed of the random numbers.
-    command : {"cluster", "transform", "select"} or None
+    command : {"cluster", "transform", "embed", "select"} or None
         Command whose methods are meant; by default that of the method.
+    anchors : path-like, array-like or None
+        Known coordinates of some rows, for maps that take them: a file with the id of a row and
+        its coordinates in each line, or an array with a row for each row of the data, NaN where
+        nothing is known.
+    ignore : sequence of str
+        Columns that maps leave out of the distances, after their linear effect on the others is
+        removed.
+    color : str, array-like or None
+        Colors of the points in the report of a map: the name of a column, which is then no feature
+        unless ``columns`` names it, or one value per row.
 
     Examples
     --------
@@ -121,6 +139,9 @@ class Request:
     scale: str | None = None
     seed: int = 0
     command: str | None = None
+    anchors: Any = None
+    ignore: Sequence[str] = ()
+    color: Any = None
 
     @property
     def path(self) -> Path | None:
@@ -130,7 +151,7 @@ class Request:
     @property
     def inputs(self) -> list[Path]:
         """The files that are read."""
-        given = (self.data, self.constraints, self.must_link, self.cannot_link)
+        given = (self.data, self.constraints, self.must_link, self.cannot_link, self.anchors)
         return [Path(one) for one in given if isinstance(one, str | os.PathLike)]
 
     def command_line(self) -> str | None:
@@ -155,6 +176,9 @@ class Request:
             "--id-column": self.id_column,
             "--columns": ",".join(self.columns or ()) or None,
             "--drop": ",".join(self.drop) or None,
+            "--anchors": self.anchors,
+            "--ignore": ",".join(self.ignore) or None,
+            "--color": self.color,
             "--scale": self.scale,
             "--seed": self.seed,
         }
@@ -245,10 +269,16 @@ def prepare(request: Request) -> Prepared:
             "`sidelight compare` tells which of several suits."
         )
     method = _named_method(request)
+    if method is not None:
+        check_map_options(request, method)
     request, told = _as_the_method_reads(request, method)
     data = read_rows(request, allow_missing=method is not None and method.tags.missing)
     knowledge = read_knowledge(data, request)
-    if method is None:
+    if method is None and request.command == "embed":
+        method, why = default_map(data.n_rows)
+        told = (*told, why)
+        check_map_options(request, method)
+    elif method is None:
         method = catalog.get("kmeans" if knowledge.is_empty else "pckmeans")
     if sparse.issparse(data.X) and not method.tags.sparse:
         raise SidelightError(
@@ -257,10 +287,27 @@ def prepare(request: Request) -> Prepared:
             "tells."
         )
     request = dataclasses.replace(request, command=method.kind.command)
-    estimator = _make_estimator(method, request, n_classes=len(knowledge.label_names))
+    estimator = make_estimator(method, request, n_classes=len(knowledge.label_names))
+    anchors = read_anchors(request.anchors, data, getattr(estimator, "n_components", 0))
+    color = read_color(request, data)
     preparer, X = make_features(data, request, method.tags)
+    if request.ignore:
+        ignored, more = ignored_features(request.ignore, data, preparer)
+        estimator.set_params(ignore=ignored)
+        told = (*told, *more)
     notes = (*data.notes, *told, *knowledge.notes)
-    return Prepared(request, method, estimator, data, X, preparer, knowledge, notes)
+    return Prepared(
+        request,
+        method,
+        estimator,
+        data,
+        X,
+        preparer,
+        knowledge,
+        notes,
+        anchors=anchors,
+        color=color,
+    )
 
 
 def _as_the_method_reads(
@@ -282,7 +329,7 @@ def _as_the_method_reads(
 def _named_method(request: Request) -> Method | None:
     """Find the method by its name, and refuse one that another command runs."""
     if request.method is None:
-        if request.command in (None, "cluster"):
+        if request.command in (None, "cluster", "embed"):
             return None
         names = [m.name for m in catalog.methods() if m.kind.command == request.command]
         raise InvalidRequest(f"say how: -m NAME, one of {', '.join(names)}.")
@@ -310,14 +357,17 @@ def read_rows(request: Request, *, allow_missing: bool = False) -> Table:
             label_column=names.get("labels"),
             truth_column=names.get("truth"),
             columns=request.columns,
-            drop=request.drop,
+            drop=(*request.drop, *colored_only(request)),
             allow_missing=allow_missing,
             as_columns=request.prepare,
             named=(lambda: _named_rows(request)) if len(request.inputs) > 1 else None,
         )
     elif request.prepare and is_frame(request.data):
         data = frame_table(
-            request, label_column=names.get("labels"), truth_column=names.get("truth")
+            request,
+            label_column=names.get("labels"),
+            truth_column=names.get("truth"),
+            colored=colored_only(request),
         )
     elif names or request.columns is not None or request.drop or request.id_column:
         raise InvalidRequest(
@@ -424,7 +474,7 @@ def _about(known: Constraints, data: Table, rows: Any) -> Constraints:
 # --- the estimator ----------------------------------------------------------------------------
 
 
-def _make_estimator(method: Method, request: Request, *, n_classes: int) -> Any:
+def make_estimator(method: Method, request: Request, *, n_classes: int = 0) -> Any:
     """Make the estimator as it was asked for."""
     chosen = _settings(method, request.settings) | _size(method, request.k, n_classes)
     if "random_state" in declared(method.cls):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 OUTPUTS: dict[str, Sequence[str]] = {
     "labels": (),
     "features": (),
+    "coordinates": (),
+    "stream": (".csv", ".tsv", ".jsonl"),
     "report": (".html", ".htm"),
     "model": (".skops",),
     "constraints": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".json", ".parquet"),
@@ -41,6 +43,7 @@ PLANNED = ("column", "used_as", "how")
 CHECKS: dict[str, Callable[[Any], Any]] = {
     "labels": check_labels_path,
     "features": check_table_path,
+    "coordinates": check_table_path,
 }
 
 
@@ -66,6 +69,10 @@ class Prepared:
         All that is known about the rows.
     notes : tuple of str
         Decisions made on the way, as sentences for the user.
+    anchors : ndarray of shape (n_rows, n_components) or None
+        Known coordinates on the map, NaN where nothing is known.
+    color : tuple of str and ndarray, or None
+        Name and values of what colors the points in the report of a map.
     """
 
     request: Request
@@ -76,6 +83,8 @@ class Prepared:
     preparer: Any
     knowledge: Constraints
     notes: tuple[str, ...]
+    anchors: Any = field(default=None, kw_only=True)
+    color: tuple[str, Any] | None = field(default=None, kw_only=True)
 
     @property
     def features_in(self) -> list[str]:
@@ -96,11 +105,15 @@ class Prepared:
         """Fit the estimator, and map the rows where it finds no clusters."""
         start = time.perf_counter()
         estimator = self.method.cls(**self.estimator.get_params(deep=False))
+        beside = {} if self.anchors is None else {"anchors": self.anchors}
         with set_by(self.method.options):
-            estimator.fit(self.X, constraints=self.knowledge)
-        labels = getattr(estimator, "labels_", None)
+            estimator.fit(self.X, constraints=self.knowledge, **beside)
+        is_map = self.method.tags.kind == "embedding"
+        labels = None if is_map else getattr(estimator, "labels_", None)
         features = None
-        if labels is None:
+        if is_map and len(estimator.embedding_) == self.data.n_rows:
+            features = estimator.embedding_
+        elif labels is None:
             features = mapped_rows(estimator, self.preparer, self.data, lambda: self.X)
         seconds = time.perf_counter() - start
         names = [] if features is None else names_out(estimator, self.features_in)
@@ -150,7 +163,8 @@ class Outcome:
             Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
             ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
         **outputs : path-like or None
-            Where to write ``labels``, ``features``, ``report`` and ``model``.
+            Where to write ``labels``, ``features`` (of a map also called ``coordinates``),
+            ``report`` and ``model``.
 
         Returns
         -------
@@ -179,6 +193,7 @@ class Outcome:
 
     def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
         tables = {"labels": self._fill_labels, "features": self._fill_features}
+        tables["coordinates"] = self._fill_features
         return {kind: partial(fill, safe_ids=safe_ids) for kind, fill in tables.items()}
 
     def _fill_labels(self, path: Path, safe_ids: bool) -> None:
@@ -224,12 +239,15 @@ class Run(Outcome, Prepared):
         Names of the new features.
     seconds : float
         Time of the fit.
+    growth : Growth or None
+        How the map grew, where rows came one after the other.
     """
 
     labels: Any
     features: Any
     feature_names: list[str]
     seconds: float
+    growth: Any = field(default=None, kw_only=True)
 
     @cached_property
     def violations(self) -> Violations:
@@ -357,8 +375,8 @@ def check_outputs(
     inputs : iterable of path-like
         Files that are read: none of them may be an output, by whatever name or link.
     **outputs : path-like or None
-        Where ``labels``, ``features``, ``report``, ``model``, ``constraints`` and ``answers`` are
-        to go; each to a file of its own.
+        Where ``labels``, ``features``, ``coordinates``, ``report``, ``model``, ``constraints``
+        and ``answers`` are to go; each to a file of its own.
 
     Returns
     -------

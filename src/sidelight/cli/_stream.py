@@ -1,0 +1,201 @@
+"""``sidelight embed --stream``: rows through a pipe, coordinates as they come."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidelight._words import counted
+from sidelight.cli._options import STANDARD_INPUT
+from sidelight.cli._run import claim
+from sidelight.cli._screen import Screen, plain_text
+from sidelight.exceptions import SidelightError
+from sidelight.io._ids import harmless
+from sidelight.runs import MapStream, Request
+from sidelight.runs._stream import START, open_lines
+
+JSON_LINES = ".jsonl"
+
+
+class _Stop(BaseException):
+    """Ctrl-C while the stream waits for a line."""
+
+
+class _Lines:
+    """Lines of a file or pipe, which end at its end or with Ctrl-C.
+
+    A row that is being placed when Ctrl-C comes is finished first, so that the map stays whole.
+    """
+
+    def __init__(self, lines: Any) -> None:
+        self._lines = iter(lines)
+        self._waits = False
+        self.stopped = False
+
+    def __iter__(self) -> Iterator[str | bytes]:
+        return self
+
+    def __next__(self) -> str | bytes:
+        if self.stopped:
+            raise StopIteration
+        self._waits = True
+        try:
+            return next(self._lines)
+        except _Stop:
+            raise StopIteration from None
+        finally:
+            self._waits = False
+
+    def stop(self, *_: object) -> None:
+        """Handle the signal; a second one interrupts whatever is going on."""
+        if self.stopped:
+            raise KeyboardInterrupt
+        self.stopped = True
+        if self._waits:
+            raise _Stop
+
+
+class _Places:
+    """Where the coordinates go, a line for each row: a file or standard output."""
+
+    def __init__(self, path: Path | None, *, safe_ids: bool, as_json: bool) -> None:
+        self.path = path
+        self.as_json = as_json if path is None else path.suffix.lower() == JSON_LINES
+        self._between = "\t" if path is not None and path.suffix.lower() == ".tsv" else ","
+        self._safe_ids = safe_ids
+        self._file: Any = None
+
+    def write(self, row_id: Any, place: Any, names: list[str]) -> None:
+        """Write a row, at once."""
+        if self._file is None:  # not before there is something to write
+            self._file = sys.stdout if self.path is None else self.path.open("w", encoding="utf-8")
+            if not self.as_json:
+                self._file.write(self._line(["id", *names]))
+        values = [None if value != value else value for value in np.asarray(place).tolist()]
+        if self.as_json:
+            text = json.dumps({"id": row_id, **dict(zip(names, values, strict=True))}) + "\n"
+        else:
+            shown = harmless(row_id) if self._safe_ids else row_id
+            text = self._line([shown, *values])
+        self._file.write(text)
+        self._file.flush()
+
+    def _line(self, values: list[Any]) -> str:
+        text = io.StringIO()
+        csv.writer(text, delimiter=self._between, lineterminator="\n").writerow(values)
+        return text.getvalue()
+
+    def close(self) -> None:
+        if self.path is not None and self._file is not None:
+            self._file.close()
+
+
+def run_stream(
+    request: Request,
+    screen: Screen,
+    *,
+    start: int | None,
+    final: Path | None,
+    force: bool,
+    safe_ids: bool,
+    coordinates: Path | None,
+    report: Path | None,
+    model: Path | None,
+) -> None:
+    """Place rows until they end, then write what was asked for about all of them."""
+    is_piped = request.data == STANDARD_INPUT
+    outputs = {"coordinates": final, "report": report, "model": model}
+    inputs = [] if is_piped else request.inputs
+    claim(screen, inputs, force=force, stream=coordinates, **outputs)
+    places = _Places(coordinates, safe_ids=safe_ids, as_json=screen.as_json)
+    with _opened(request, screen) as lines:
+        stream = MapStream(
+            request,
+            start=START if start is None else start,
+            keep=final is not None or report is not None,
+            lines=lines,
+        )
+        problem = _place_all(stream, lines, places, screen)
+    found = stream.finish()
+    screen.note(*found.notes[len(stream.notes) :])
+    paths: dict[str, Any] = {} if coordinates is None else {"stream": coordinates}
+    paths |= found.write(safe_ids=safe_ids, **outputs)
+    _tell(stream, found, lines, places, screen, paths)
+    if problem is not None:
+        came = counted(stream.n_rows, "row is", "rows are")
+        raise SidelightError(f"{problem} The {came} on the map that came before it.")
+
+
+def _tell(
+    stream: MapStream, found: Any, lines: _Lines, places: _Places, screen: Screen, paths: Any
+) -> None:
+    """Say what came out; on the side where standard output holds the rows."""
+    columns = counted(len(found.features_in), "column")
+    ended = "; ended by Ctrl-C" if lines.stopped else ""
+    summary = (
+        f"{type(found.estimator).__name__} on {found.data.path}: "
+        f"{counted(stream.n_rows, 'row')}, {columns}, in {found.seconds:.2f} s{ended}"
+    )
+    written = f"Written: {', '.join(map(str, paths.values()))}" if paths else ""
+    if screen.talks:
+        if places.path is not None:
+            screen.show(*(plain_text(line) for line in (summary, written) if line))
+        else:
+            print(*(line for line in (summary, written) if line), sep="\n", file=sys.stderr)
+    facts = {"command": "embed", **found.facts(), "n_rows": stream.n_rows}
+    facts |= {"left_out": stream.n_left_out, "interrupted": lines.stopped}
+    facts["outputs"] = {kind: str(path) for kind, path in paths.items()}
+    screen.result(facts)
+
+
+def _place_all(
+    stream: MapStream, lines: _Lines, places: _Places, screen: Screen
+) -> SidelightError | None:
+    """Write a line for each row that is placed; return what ended the stream early."""
+    told = 0
+    try:
+        for row_id, place in stream:
+            if told < len(stream.notes):
+                screen.note(*stream.notes[told:])
+                told = len(stream.notes)
+            if not screen.quiet or places.path is not None:
+                places.write(row_id, place, stream.feature_names)
+    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        lines.stopped = False
+    except SidelightError as problem:
+        if not stream.growth.n_start:
+            raise
+        return problem
+    finally:
+        places.close()
+    screen.note(*stream.notes[told:])
+    return None
+
+
+@contextlib.contextmanager
+def _opened(request: Request, screen: Screen) -> Iterator[_Lines]:
+    """Open the rows, and let Ctrl-C end them."""
+    if request.data == STANDARD_INPUT:
+        if sys.stdin.isatty():
+            screen.note("Reading rows from the terminal; Ctrl-D ends them.")
+        opened: Any = contextlib.nullcontext(getattr(sys.stdin, "buffer", sys.stdin))
+    else:
+        opened = open_lines(Path(request.data))
+    with opened as file:
+        lines = _Lines(file)
+        before = signal.signal(signal.SIGINT, lines.stop)
+        try:
+            yield lines
+        finally:
+            signal.signal(signal.SIGINT, before)
