@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from sidelight.runs._features import is_frame
 
 if TYPE_CHECKING:
     from sidelight.runs._request import Request
+    from sidelight.runs._run import Prepared
 
 #: Rows up to which all geodesic distances are computed by default: n² numbers and n searches.
 MOST_ROWS = 4_000
@@ -61,6 +63,22 @@ def check_map_options(request: Request, method: Method) -> None:
 def _refuse(method: Method, what: str, able: Sequence[str]) -> None:
     instead = f"; these do: {', '.join(able)}" if able else ""
     raise InvalidRequest(f"{method.cls.__name__} takes no {what}{instead}.")
+
+
+def with_map_options(prepared: Prepared) -> Prepared:
+    """Add anchors, columns to ignore and the color of the points to what a fit needs."""
+    request, data, estimator = prepared.request, prepared.data, prepared.estimator
+    anchors = read_anchors(request.anchors, data, getattr(estimator, "n_components", 0))
+    notes: tuple[str, ...] = ()
+    if request.ignore:
+        ignored, notes = ignored_features(request.ignore, data, prepared.preparer)
+        estimator.set_params(ignore=ignored or None)
+    return dataclasses.replace(
+        prepared,
+        anchors=anchors,
+        color=read_color(request, data),
+        notes=(*prepared.notes, *notes),
+    )
 
 
 # --- anchors ----------------------------------------------------------------------------------

@@ -39,9 +39,7 @@ from sidelight.runs._maps import (
     check_map_options,
     colored_only,
     default_map,
-    ignored_features,
-    read_anchors,
-    read_color,
+    with_map_options,
 )
 from sidelight.runs._run import Prepared, Run
 from sidelight.tags import KINDS
@@ -153,6 +151,11 @@ class Request:
         """The files that are read."""
         given = (self.data, self.constraints, self.must_link, self.cannot_link, self.anchors)
         return [Path(one) for one in given if isinstance(one, str | os.PathLike)]
+
+    @property
+    def map_options(self) -> bool:
+        """Whether anything is asked for that only maps have."""
+        return self.anchors is not None or bool(self.ignore) or self.color is not None
 
     def command_line(self) -> str | None:
         """Return the command that asks the same; None where something is only in memory.
@@ -269,7 +272,7 @@ def prepare(request: Request) -> Prepared:
             "`sidelight compare` tells which of several suits."
         )
     method = _named_method(request)
-    if method is not None:
+    if method is not None and request.map_options:
         check_map_options(request, method)
     request, told = _as_the_method_reads(request, method)
     data = read_rows(request, allow_missing=method is not None and method.tags.missing)
@@ -277,7 +280,8 @@ def prepare(request: Request) -> Prepared:
     if method is None and request.command == "embed":
         method, why = default_map(data.n_rows)
         told = (*told, why)
-        check_map_options(request, method)
+        if request.map_options:
+            check_map_options(request, method)
     elif method is None:
         method = catalog.get("kmeans" if knowledge.is_empty else "pckmeans")
     if sparse.issparse(data.X) and not method.tags.sparse:
@@ -288,26 +292,10 @@ def prepare(request: Request) -> Prepared:
         )
     request = dataclasses.replace(request, command=method.kind.command)
     estimator = make_estimator(method, request, n_classes=len(knowledge.label_names))
-    anchors = read_anchors(request.anchors, data, getattr(estimator, "n_components", 0))
-    color = read_color(request, data)
     preparer, X = make_features(data, request, method.tags)
-    if request.ignore:
-        ignored, more = ignored_features(request.ignore, data, preparer)
-        estimator.set_params(ignore=ignored)
-        told = (*told, *more)
     notes = (*data.notes, *told, *knowledge.notes)
-    return Prepared(
-        request,
-        method,
-        estimator,
-        data,
-        X,
-        preparer,
-        knowledge,
-        notes,
-        anchors=anchors,
-        color=color,
-    )
+    prepared = Prepared(request, method, estimator, data, X, preparer, knowledge, notes)
+    return with_map_options(prepared) if request.map_options else prepared
 
 
 def _as_the_method_reads(
@@ -350,6 +338,7 @@ def read_rows(request: Request, *, allow_missing: bool = False) -> Table:
     """Read the rows, or take those in memory; labels and truth may be given beside them."""
     beside = {"labels": request.labels, "truth": request.truth}
     names = {kind: value for kind, value in beside.items() if isinstance(value, str)}
+    colored = () if request.color is None else colored_only(request)
     if request.path is not None:
         data = read_table(
             request.path,
@@ -357,7 +346,7 @@ def read_rows(request: Request, *, allow_missing: bool = False) -> Table:
             label_column=names.get("labels"),
             truth_column=names.get("truth"),
             columns=request.columns,
-            drop=(*request.drop, *colored_only(request)),
+            drop=(*request.drop, *colored),
             allow_missing=allow_missing,
             as_columns=request.prepare,
             named=(lambda: _named_rows(request)) if len(request.inputs) > 1 else None,
@@ -367,7 +356,7 @@ def read_rows(request: Request, *, allow_missing: bool = False) -> Table:
             request,
             label_column=names.get("labels"),
             truth_column=names.get("truth"),
-            colored=colored_only(request),
+            colored=colored,
         )
     elif names or request.columns is not None or request.drop or request.id_column:
         raise InvalidRequest(
