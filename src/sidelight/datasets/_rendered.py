@@ -318,7 +318,7 @@ def _nearest_surface(position: FloatArray, bearing: FloatArray) -> tuple[FloatAr
 def _panorama(distance: FloatArray, gray: FloatArray, height: int) -> FloatArray:
     """Images in which surfaces are as tall as they are near, between ceiling and floor."""
     level = 1 - 2 * (np.arange(height) + 0.5) / height
-    tall = 1 / (0.6 + distance)
+    tall = 1.8 / (0.6 + distance)
     # Edges are soft by about a pixel, so that images change smoothly with the position.
     surface = 1 / (1 + np.exp((np.abs(level)[:, None] - tall[:, None, :]) * 2 * height))
     ground = np.where(level > 0, 0.95, 0.1)[:, None]

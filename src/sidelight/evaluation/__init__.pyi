@@ -16,3 +16,4 @@ from ._partition_scores import constrained_scores as constrained_scores
 from ._partition_scores import partition_scores as partition_scores
 from ._search import ConstraintSearchCV as ConstraintSearchCV
 from .comparison import *
+from .maps import *

@@ -1,0 +1,12 @@
+from ._alignment import embedding_error as embedding_error
+from ._alignment import linear_recovery as linear_recovery
+from ._alignment import procrustes_align as procrustes_align
+from ._alignment import procrustes_distance as procrustes_distance
+from ._distances import residual_variance as residual_variance
+from ._distances import sammon_stress as sammon_stress
+from ._neighborhoods import NeighborChanges as NeighborChanges
+from ._neighborhoods import continuity as continuity
+from ._neighborhoods import lost_and_found_neighbors as lost_and_found_neighbors
+from ._neighborhoods import neighborhood_preservation as neighborhood_preservation
+from ._neighborhoods import trustworthiness as trustworthiness
+from ._scores import map_scores as map_scores
