@@ -1,0 +1,1 @@
+from ._cfa import CoordinatedFactorAnalysis as CoordinatedFactorAnalysis

@@ -1,0 +1,631 @@
+"""Coordinated factor analysis: local linear models joined into one map (Verbeek 2004, 5.2)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from sidelight._fit.checks import check_weights
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    Count,
+    FiniteNonNegative,
+    FinitePositive,
+    Seed,
+    Verbosity,
+    estimator,
+)
+from sidelight._fit.restarts import run_restarts
+from sidelight._typing import Array
+from sidelight._words import counted, setting
+from sidelight.base import Embedding
+from sidelight.constraints import Constraints
+from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.engine import as_rows
+from sidelight.exceptions import EmbeddingWarning, SidelightError
+from sidelight.mixture.coordinated._bound import Coordination, Estimates
+from sidelight.mixture.coordinated._model import Atlas, Units
+from sidelight.mixture.coordinated._places import spectral_places
+from sidelight.mixture.coordinated._posterior import Posterior
+from sidelight.mixture.coordinated._search import Restart, Search, best_search
+from sidelight.mixture.coordinated._start import (
+    aligned_to_anchors,
+    checked_anchors,
+    checked_init,
+    default_n_charts,
+)
+from sidelight.mixture.coordinated._steps import Rules
+from sidelight.tags import own_tags
+
+Start: TypeAlias = Literal["auto", "llc", "charting", "lle", "pca"]
+
+#: Rows beyond this number get their first coordinates from a model of this many of them.
+SPECTRAL_ROWS = 20_000
+
+#: Noise variances at their floor are told when they are more than this share of all.
+FLOORED_SHARE = 0.5
+
+#: Covariances of so many rows are given at most: numbers in the array.
+MOST_NUMBERS = 2**28
+
+PARAMETERS = {
+    "n_components": "Number of coordinates ``d`` of the map, at most the number of features.",
+    "n_charts": "Number of local models ``k`` to begin with; by default one for every "
+    "``8 (n_components + 2)`` rows, at most 50. Charts that keep fewer than ``n_components + 2`` "
+    "rows are dropped.",
+    "noise": "Noise of a chart: a variance for every column (factor analyzers), or one for all "
+    "columns of a view (probabilistic principal components).",
+    "charts": "Linear maps of the charts: any, or rotations with a scale (``B = b O`` with "
+    "``OᵀO = I``, one variance of the coordinates, isotropic noise), which is safer with few rows "
+    "per chart.",
+    "n_neighbors": "Number of neighbors of every row in the graph of the spectral start.",
+    "latent_var_init": "Variance of the coordinates of each row in the first phase, as a share of "
+    "their variance over all rows. It has to be well below the squared distance of neighbors: "
+    "larger values blur the charts.",
+    "noise_floor": "Noise variances do not fall below this share of the variance of their column.",
+    "ridge": "Ridge on the loadings: it counts like scatter of this size, in units of the variance "
+    "of the coordinates, which the rows of a chart do not follow.",
+    "n_init": "Number of restarts from different rough clusters. Of those that reconstruct the "
+    "rows about as well as the best, the one with the highest bound is kept.",
+    "max_iter": "Largest number of iterations of each of the two phases of a restart.",
+    "tol": "Stop when an iteration raises the bound by no more than this share of it.",
+}
+
+
+@estimator
+class CoordinatedFactorAnalysis(Embedding):
+    """Local linear models that agree on one map: coordinates, rows from coordinates, a density.
+
+    A mixture of charts ``s``, each linear in the coordinates ``g`` of one map,
+
+    ``p(g | s) = N(κ_s, G_s)``, ``p(x | g, s) = N(μ_s + B_s (g - κ_s), Ψ_s)``.
+
+    Every row has an estimate ``q_n(g) = N(g_n, Σ_n)`` of its coordinates and responsibilities
+    ``q_n(s)``; the fit maximizes the bound
+
+    ``Φ = Σ_n [ log p(x_n) - KL(q_n(g) q_n(s) ‖ p(g, s | x_n)) ]``
+
+    in closed-form steps (Verbeek 2004, sections 5.2.2 and 5.2.3): first with the coordinates of a
+    spectral embedding held fast, then with all free. Charts that share rows are so made to agree
+    on their coordinates. The rows are read block by block: time and memory are linear in their
+    number. Read more in the :doc:`user guide </mixture/coordinated>`.
+
+    Parameters
+    ----------
+    init : {"auto", "llc", "charting", "lle", "pca"} or array, default="auto"
+        Coordinates to start from: locally linear coordination ("auto", "llc"), charting, locally
+        linear embedding, principal components, or an array of shape (n_samples, n_components). Of
+        more than 20,000 rows a sample of that size is embedded and fitted, which places the rest.
+
+    Attributes
+    ----------
+    n_charts_ : int
+        Number of charts that were kept.
+    weights_ : ndarray of shape (n_charts_,)
+        Mixing weights ``π``.
+    offsets_ : ndarray of shape (n_charts_, n_components)
+        Centers ``κ`` of the charts on the map.
+    spreads_ : ndarray of shape (n_charts_, n_components, n_components)
+        Covariances ``G`` of the coordinates of the charts.
+    means_ : ndarray of shape (n_charts_, n_features)
+        Rows ``μ`` at the centers of the charts.
+    loadings_ : ndarray of shape (n_charts_, n_features, n_components)
+        Linear maps ``B`` from coordinates to rows.
+    noise_variances_ : ndarray of shape (n_charts_, n_features)
+        Noise ``Ψ``.
+    floored_ : ndarray of bool, shape (n_charts_, n_features)
+        Noise variances that are at their floor.
+    objective_ : float
+        ``-Φ`` per row at the end, less the ridge; never below the negative log-likelihood.
+    history_ : ndarray
+        ``objective_`` at every iteration of the best restart since the last chart was dropped;
+        never rises.
+    reconstruction_error_ : float
+        Mean squared difference between the values of the rows and ``E[x | g_n]``, as a share of
+        the variance.
+    n_iter_ : int
+        Number of iterations of the best restart.
+    converged_ : bool
+        Whether the best restart converged before ``max_iter``.
+    n_start_rows_ : int
+        Number of rows whose first coordinates come from the spectral start itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.mixture import CoordinatedFactorAnalysis
+    >>> t = np.linspace(0, 3, 200)
+    >>> X = np.column_stack([t, np.cos(t), np.sin(2 * t)])
+    >>> model = CoordinatedFactorAnalysis(1, n_charts=8, random_state=0).fit(X)
+    >>> bool(abs(np.corrcoef(model.embedding_[:, 0], t)[0, 1]) > 0.99)
+    True
+    >>> bool(np.abs(model.inverse_transform(model.embedding_) - X).max() < 0.1)
+    True
+    """
+
+    _common_parameters: ClassVar[dict[str, str]] = PARAMETERS
+
+    n_components: Count = 2
+    _: KW_ONLY
+    n_charts: Count | Auto = "auto"
+    noise: Literal["diag", "iso"] = "diag"
+    charts: Literal["free", "conformal"] = "free"
+    init: Start | ArrayLike = "auto"
+    n_neighbors: Count = 10
+    latent_var_init: FinitePositive = 1e-4
+    noise_floor: FinitePositive = 1e-4
+    ridge: FiniteNonNegative = 1e-4
+    n_init: Count = 3
+    max_iter: Count = 200
+    tol: FiniteNonNegative = 1e-4
+    random_state: Seed = None
+    verbose: Verbosity = 0
+
+    _own_tags = own_tags(
+        summary="local factor analyzers that agree on one map, both ways, with a density",
+        knowledge=("anchors",),
+        enforcement="hard",
+        source="Verbeek 2004, section 5.2",
+        complexity="O(n k D d) per iteration, O(n (D + d²) + k D d) memory",
+        monotone=True,
+    )
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Constraints | None = None,
+        anchors: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Fit the charts to rows, some of which may have known coordinates.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,), default=None
+            Not used.
+        constraints : Constraints, default=None
+            Not used.
+        anchors : array of shape (n_samples, n_components), default=None
+            Known coordinates of rows, which keep them; NaN in all coordinates of the others.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        rows, _ = self._validate_fit_in_memory(X, y, constraints)
+        weights = check_weights(sample_weight, as_rows(rows), X)
+        columns = (np.arange(rows.shape[1]),)
+        seen = np.ones((len(rows), 1), dtype=bool)
+        check_one_index(anchors, X, "anchors")
+        return self._fit_table(rows, columns, seen, anchors, weights)
+
+    def _fit_table(
+        self,
+        table: Array,
+        columns: tuple[Array, ...],
+        seen: Array,
+        anchors: Any,
+        sample_weight: Array | None,
+    ) -> Self:
+        """Fit to a table in which views are missing as a whole."""
+        n, d = len(table), self.n_components
+        self._check_size(n, columns)
+        weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        units = Units.of(table, columns, seen, weights)
+        rows = units.scaled(table, seen)
+        if not rows.any():
+            raise SidelightError("All rows are equal: there is nothing to map.")
+        clamped, known = checked_anchors(anchors, n, d)
+        rng = check_random_state(self.random_state)
+        places = self._first_places(table, rows, seen, units, clamped, known, rng)
+        places = np.where(clamped[:, None], known, places)
+        center, scale = self._place_units(places)
+        estimates = Estimates(
+            (places - center) / scale, np.tile(self.latent_var_init * np.eye(d), (n, 1, 1))
+        )
+        steps = Coordination(as_rows(rows), seen, weights, clamped, self._rules(units, rows, seen))
+        n_charts = min(self._n_charts(n), n)
+        restart = Restart(
+            steps, estimates, n_charts, self.max_iter, self.tol, type(self).__name__, self.verbose
+        )
+        seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
+        searches = run_restarts(
+            restart, seeds, steps.source, description=type(self).__name__, verbose=self.verbose
+        )
+        best = best_search(searches)
+        self._atlas = Atlas(best.last.parameters.charts, units, center, scale)
+        self._anchored = table[clamped], known[clamped]
+        per_row = float(weights @ (seen @ units.log_scales)) / float(weights.sum())
+        self._set_fitted_attributes(best, table.dtype, steps.rules, per_row)
+        self.embedding_ = self._places(table, seen)
+        self._tell(best)
+        return self
+
+    def _check_size(self, n: int, columns: tuple[Array, ...]) -> None:
+        """Check the number of coordinates against the shape of the table."""
+        d, n_features = self.n_components, sum(len(own) for own in columns)
+        if d > n_features:
+            raise SidelightError(
+                f"{setting('n_components', d)} is more than n_features={n_features}: a map has at "
+                "most as many coordinates as the rows have features."
+            )
+        narrow = min(len(own) for own in columns)
+        if self.charts == "conformal" and narrow < d:
+            raise SidelightError(
+                f"{setting('charts', 'conformal')} needs at least {d} columns in every view, one "
+                f"for each coordinate, but a view has {narrow}."
+            )
+        if n < d + 2:
+            raise SidelightError(
+                f"n_samples={n} is too few: a chart of {counted(d, 'coordinate')} needs at least "
+                f"{d + 2} rows."
+            )
+
+    def _n_charts(self, n: int) -> int:
+        return default_n_charts(n, self.n_components) if self.n_charts == "auto" else self.n_charts
+
+    def _rules(self, units: Units, rows: Array, seen: Array) -> Rules:
+        """Restrictions of the charts, with the least noise of every column."""
+        there = np.ones_like(rows)
+        for number, view in enumerate(units.views):
+            there[:, view] = seen[:, number, None]
+        total = np.maximum(there.sum(axis=0), 1.0)
+        variances = np.sum(there * rows**2, axis=0) / total
+        variances -= (np.sum(there * rows, axis=0) / total) ** 2
+        typical = np.where(variances > 1e-12, variances, 1.0)
+        return Rules(
+            views=units.views,
+            isotropic=self.noise == "iso",
+            conformal=self.charts == "conformal",
+            floor=self.noise_floor * typical,
+            ridge=self.ridge,
+        )
+
+    def _place_units(self, places: Array) -> tuple[Array, Array]:
+        """Center and scale of the coordinates; one scale where charts are rotations."""
+        variances = places.var(axis=0)
+        if self.charts == "conformal":
+            variances = np.full_like(variances, variances.mean())
+        return places.mean(axis=0), np.sqrt(np.where(variances > 0, variances, 1.0))
+
+    def _first_places(
+        self,
+        table: Array,
+        rows: Array,
+        seen: Array,
+        units: Units,
+        clamped: Array,
+        known: Array,
+        rng: np.random.RandomState,
+    ) -> Array:
+        """Coordinates to start from, near the anchors."""
+        n = len(rows)
+        self.n_start_rows_ = n
+        if not isinstance(self.init, str):
+            return checked_init(self.init, n, self.n_components)
+        if clamped.all():
+            return known
+        if n > SPECTRAL_ROWS and self.init != "pca":
+            places = self._places_by_sample(table, seen, units, rng)
+        else:
+            places = self._spectral_places(rows, seen, units, rng)
+        return aligned_to_anchors(places, clamped, known) if clamped.any() else places
+
+    def _places_by_sample(
+        self, table: Array, seen: Array, units: Units, rng: np.random.RandomState
+    ) -> Array:
+        """Coordinates of all rows by a model of some of them."""
+        chosen = np.sort(rng.choice(len(table), SPECTRAL_ROWS, replace=False))
+        params = self.get_params() | {
+            "random_state": rng.randint(np.iinfo(np.int32).max),
+            "n_charts": self._n_charts(len(table)),
+            "n_init": 1,
+        }
+        small = type(self)(**params)
+        small.n_features_in_ = self.n_features_in_
+        small._fit_table(table[chosen], units.columns, seen[chosen], None, None)
+        self.n_start_rows_ = SPECTRAL_ROWS
+        return small._places(table, seen).astype(np.float64)
+
+    def _spectral_places(
+        self, rows: Array, seen: Array, units: Units, rng: np.random.RandomState
+    ) -> Array:
+        """Coordinates by the method that ``init`` names."""
+        assert isinstance(self.init, str)
+        return spectral_places(
+            self.init, rows, self.n_components, self.n_neighbors, self._n_charts(len(rows)), rng
+        )
+
+    def _set_fitted_attributes(
+        self, best: Search, dtype: np.dtype[Any], rules: Rules, per_row: float
+    ) -> None:
+        charts = self._atlas.in_user_units
+        back = np.argsort(self._atlas.units.order)
+        noise_floor = best.last.parameters.charts.noise <= rules.floor * (1 + 1e-12)
+        self.n_charts_ = charts.n_charts
+        self.weights_ = np.exp(charts.log_weights).astype(dtype)
+        self.offsets_ = charts.offsets.astype(dtype)
+        self.spreads_ = charts.spreads.astype(dtype)
+        self.means_ = charts.means[:, back].astype(dtype)
+        self.loadings_ = charts.loadings[:, back].astype(dtype)
+        self.noise_variances_ = charts.noise[:, back].astype(dtype)
+        self.floored_ = noise_floor[:, back]
+        self.objective_ = best.objective + per_row
+        self.history_ = best.history + per_row
+        self.reconstruction_error_ = best.error
+        self.n_iter_ = best.n_iter
+        self.converged_ = best.converged
+
+    def _tell(self, best: Search) -> None:
+        """Warn of charts that were dropped, of noise at its floor and of an early end."""
+        if best.n_dropped and self.n_charts != "auto":
+            warnings.warn(
+                f"{counted(best.n_dropped, 'chart')} of {self.n_charts} kept fewer than "
+                f"{self.n_components + 2} rows and {'was' if best.n_dropped == 1 else 'were'} "
+                f"dropped; ask for fewer by {setting('n_charts')}.",
+                EmbeddingWarning,
+                stacklevel=4,
+            )
+        floored = self.floored_.sum(axis=1)
+        if self.floored_.mean() > FLOORED_SHARE:
+            chart = int(np.argmax(floored))
+            warnings.warn(
+                f"The variance floor is active for {floored[chart]} of {self.n_features_in_} "
+                f"columns of chart {chart}, and for {self.floored_.mean():.0%} of all noise "
+                f"variances: likelihoods depend on {setting('noise_floor', self.noise_floor)}.",
+                EmbeddingWarning,
+                stacklevel=4,
+            )
+        if not best.converged and not best.interrupted:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in "
+                f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # ------------------------------------------------------------------ rows to coordinates
+
+    def _seen(self, table: Array) -> Array:
+        """Views that every row has."""
+        return np.ones((len(table), 1), dtype=bool)
+
+    def _by_rows(
+        self, X: Any, finish: Callable[[Posterior, Array], Array], *, single: bool = True
+    ) -> Array:
+        """Map ``finish(posterior, seen)`` over checked rows, in their element type."""
+        check_is_fitted(self)
+        table = self._check_rows(X, reset=False)
+        found = self._atlas.by_rows(table, self._seen(table), finish)
+        return found.astype(table.dtype) if single else found
+
+    def transform(self, X: Any, *, return_cov: bool = False) -> Any:
+        """Return the expected coordinates ``E[g | x]`` of the rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        return_cov : bool, default=False
+            Whether to return the covariances of the coordinates, too.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            Coordinates, in the element type of the rows.
+        cov : ndarray of shape (n_samples, n_components, n_components)
+            Covariance of the coordinates given each row, if asked for.
+        """
+        check_is_fitted(self)
+        table = self._check_rows(X, reset=False)
+        return self._placed(table, self._seen(table), return_cov)
+
+    def _placed(self, table: Array, seen: Array, return_cov: bool) -> Any:
+        places = self._places(table, seen)
+        if not return_cov:
+            return places
+        covariances = self._atlas.by_rows(table, seen, self._atlas.coordinate_covariances)
+        of_anchor = self._anchor_of(table)
+        spread = self.latent_var_init * np.diag(self._atlas.place_scale**2)
+        covariances[of_anchor >= 0] = spread
+        return places, covariances.astype(table.dtype)
+
+    def _places(self, table: Array, seen: Array) -> Array:
+        """Coordinates: those of the anchors for anchored rows, expected ones for all others."""
+        places = self._atlas.by_rows(table, seen, self._atlas.coordinates)
+        of_anchor = self._anchor_of(table)
+        places[of_anchor >= 0] = self._anchored[1][of_anchor[of_anchor >= 0]]
+        return places.astype(table.dtype)
+
+    def _anchor_of(self, table: Array) -> Array:
+        """Anchored row of the fit that a row equals, -1 where there is none."""
+        anchored = self._anchored[0]
+        if not len(anchored):
+            return np.full(len(table), -1)
+        both = np.nan_to_num(np.vstack((anchored, table.astype(anchored.dtype))), nan=np.inf)
+        _, codes = np.unique(both, axis=0, return_inverse=True)
+        codes = codes.ravel()
+        of_code = np.full(codes.max() + 1, -1)
+        of_code[codes[: len(anchored)]] = np.arange(len(anchored))
+        return of_code[codes[len(anchored) :]]
+
+    def chart_posterior(self, X: Any) -> Array:
+        """Return the probability ``p(s | x)`` of every chart for every row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        resp : ndarray of shape (n_samples, n_charts_)
+            Probabilities, in the element type of the rows.
+        """
+        return self._by_rows(X, lambda found, seen: found.responsibilities())
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return :meth:`chart_posterior`, by the name that mixtures have for it.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        resp : ndarray of shape (n_samples, n_charts_)
+            Probabilities of the charts.
+        """
+        return self.chart_posterior(X)
+
+    def disagreement(self, X: Any) -> Array:
+        """Return how far the charts disagree about the coordinates of every row.
+
+        ``Σ_s p(s | x) (m_s - ḡ)ᵀ V̄ (m_s - ḡ)``, a squared distance in units of the uncertainty
+        within the charts, where ``m_s`` is the expectation of chart ``s`` and ``ḡ`` that of all.
+        Where it is far above ``n_components`` the map is torn.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        disagreement : ndarray of float64, shape (n_samples,)
+            0 where one chart is responsible alone, or all agree.
+        """
+        return self._by_rows(X, lambda found, seen: found.disagreement(), single=False)
+
+    # ------------------------------------------------------------------ coordinates to rows
+
+    def inverse_transform(self, X: Any, *, return_cov: bool = False) -> Any:
+        """Return the expected rows ``E[x | g]`` at coordinates of the map.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components)
+            Coordinates.
+        return_cov : bool, default=False
+            Whether to return the covariances of the rows, too.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, n_features)
+            Expected rows.
+        cov : ndarray of shape (n_samples, n_features, n_features)
+            Covariance of the row at each place, if asked for.
+        """
+        check_is_fitted(self)
+        places = check_array(X, dtype=[np.float64, np.float32])
+        if places.shape[1] != self.n_components:
+            raise SidelightError(
+                f"Coordinates have {counted(self.n_components, 'column')}, got {places.shape[1]}."
+            )
+        back = np.argsort(self._atlas.units.order)
+        inner = as_rows(self._atlas.to_search(places))
+
+        def rows(covariance: bool) -> Array:
+            def work(block: Array) -> tuple[tuple[()], tuple[Array]]:
+                return (), (self._atlas.rows_of(block, covariance=covariance),)
+
+            found: Array = inner.map_reduce(work)[1][0]
+            return found.astype(self.means_.dtype)
+
+        if not return_cov:
+            return rows(False)[:, back]
+        check_covariances(len(places), len(back))
+        return rows(False)[:, back], rows(True)[:, back][:, :, back]
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
+        """Draw rows and their coordinates from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows to draw.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows, in random order.
+        Z : ndarray of shape (n_samples, n_components)
+            Their coordinates.
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be a whole number above 0, got {n_samples!r}.")
+        rng = check_random_state(self.random_state)
+        charts = self._atlas.in_user_units
+        own = rng.choice(charts.n_charts, n_samples, p=np.exp(charts.log_weights))
+        roots = np.linalg.cholesky(charts.spreads)[own]
+        offsets = np.einsum("nij,nj->ni", roots, rng.standard_normal((n_samples, roots.shape[1])))
+        rows = charts.means[own] + np.einsum("njd,nd->nj", charts.loadings[own], offsets)
+        rows += rng.standard_normal(rows.shape) * np.sqrt(charts.noise[own])
+        back = np.argsort(self._atlas.units.order)
+        dtype = self.means_.dtype
+        return rows[:, back].astype(dtype), (charts.offsets[own] + offsets).astype(dtype)
+
+    # ------------------------------------------------------------------ density
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the log-density ``log p(x)`` of every row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        log_density : ndarray of float64, shape (n_samples,)
+            Logarithms of the density.
+        """
+        check_is_fitted(self)
+        return self._by_rows(X, self._atlas.log_density, single=False)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the average log-density of the rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+        y : object
+            Ignored.
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The larger the better.
+        """
+        check_one_index(sample_weight, X, "sample_weight")
+        return float(np.average(self.score_samples(X), weights=sample_weight))
+
+
+def check_covariances(n_rows: int, n_columns: int) -> None:
+    """Refuse covariances that would fill the memory."""
+    if n_rows * n_columns**2 > MOST_NUMBERS:
+        most = max(MOST_NUMBERS // n_columns**2, 1)
+        raise SidelightError(
+            f"Covariances of {n_columns:,} columns for {n_rows:,} rows take "
+            f"{8e-9 * n_rows * n_columns**2:.0f} GB; ask for at most {most:,} rows at a time."
+        )
