@@ -8,11 +8,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from sidelight._fit.moments import point_among, relative_to
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
-from sidelight.engine import get_threads
+from sidelight.engine import as_rows, get_threads
 from sidelight.exceptions import SidelightError
-from sidelight.graphs._build import QUERY_ROWS, _near_origin
+from sidelight.graphs._build import QUERY_ROWS
 
 #: Numbers of a block of differences between rows.
 BLOCK_NUMBERS = 2_000_000
@@ -30,63 +31,86 @@ class RowSearch:
 
     Distances are computed anew from the differences: the product form that searches in many
     dimensions use loses those between rows that are nearly the same.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n, d)
+        The rows.
+    among : ndarray of int, default=None
+        Positions of the rows to search; all by default.
     """
 
     def __init__(self, rows: Any, among: Array | None = None) -> None:
         self.rows = rows
-        self.moved = _near_origin(rows)[0]
-        self.among = np.arange(rows.shape[0]) if among is None else among
-        held = self.moved if among is None else self.moved[among]
-        farthest = held.data if sparse.issparse(held) else held
-        self.slack = MARGIN * float(np.max(np.abs(farthest), initial=0.0)) * np.sqrt(held.shape[1])
-        self.tree = NearestNeighbors(metric="euclidean", n_jobs=get_threads()).fit(held)
+        self.n_searched = rows.shape[0] if among is None else len(among)
+        self._held = rows if among is None else rows[among]
+        source = as_rows(rows)
+        self._point, self._dtype = point_among(source), source.dtype
+        moved = self._moved(self._held)
+        values = moved.data if sparse.issparse(moved) else moved
+        extent = float(np.max(np.abs(values), initial=0.0)) * np.sqrt(moved.shape[1])
+        self._slack = MARGIN * extent
+        self._tree = NearestNeighbors(metric="euclidean", n_jobs=get_threads()).fit(moved)
 
-    def nearest(self, looking: Array, wanted: int) -> tuple[Array, Array]:
-        """Distances of the nearest rows and their places among those searched, nearest first."""
+    def nearest(self, looking: Any, wanted: int) -> tuple[Array, Array]:
+        """Distances of the nearest rows and their places among those searched, nearest first.
+
+        ``looking`` are positions of rows, or new rows.
+        """
+        n = looking.shape[0]
         found = []
-        with stage_progress("Nearest neighbors", -(-len(looking) // QUERY_ROWS)) as progress:
-            for first in range(0, len(looking), QUERY_ROWS):
-                block = looking[first : first + QUERY_ROWS]
-                targets = self.tree.kneighbors(self.moved[block], wanted, return_distance=False)
+        with stage_progress("Nearest neighbors", -(-n // QUERY_ROWS)) as progress:
+            for first in range(0, n, QUERY_ROWS):
+                block = self._rows_of(looking[first : first + QUERY_ROWS])
+                moved = self._moved(block)
+                targets = np.sort(self._tree.kneighbors(moved, wanted, return_distance=False))
                 found.append(self._sorted(block, targets))
                 progress.step()
         distances, places = (np.concatenate(part) for part in zip(*found, strict=True))
         return distances, places
 
-    def within(self, looking: Array, radius: float) -> tuple[Array, Array, Array]:
-        """Row, place among those searched and distance of all rows within a radius."""
+    def within(self, looking: Any, radius: float) -> tuple[Array, Array, Array]:
+        """Place in ``looking``, place among those searched and distance of all rows within."""
         found = []
-        size = max(1, BLOCK_NUMBERS // max(len(self.among), 1))
-        for first in range(0, len(looking), size):
-            block = looking[first : first + size]
-            lists = self.tree.radius_neighbors(
-                self.moved[block], radius + self.slack, return_distance=False
+        n, size = looking.shape[0], max(1, BLOCK_NUMBERS // max(self.n_searched, 1))
+        for first in range(0, n, size):
+            block = self._rows_of(looking[first : first + size])
+            lists = self._tree.radius_neighbors(
+                self._moved(block), radius + self._slack, return_distance=False
             )
-            ends = np.repeat(block, [len(one) for one in lists])
+            ends = np.repeat(np.arange(block.shape[0]), [len(one) for one in lists])
             places = np.concatenate(lists).astype(np.int64)
-            found.append((ends, places, pair_distances(self.rows, ends, self.among[places])))
+            distances = pair_distances(block, ends, places, self._held)
+            found.append((ends + first, places, distances))
         ends, places, distances = (np.concatenate(part) for part in zip(*found, strict=True))
         return ends, places, distances
 
-    def _sorted(self, block: Array, targets: Array) -> tuple[Array, Array]:
-        targets = np.sort(targets, axis=1)
-        ends = np.repeat(block, targets.shape[1])
-        exact = pair_distances(self.rows, ends, self.among[targets.ravel()]).reshape(targets.shape)
+    def _rows_of(self, looking: Any) -> Any:
+        return self.rows[looking] if looking.ndim == 1 else looking
+
+    def _moved(self, rows: Any) -> Any:
+        """Rows where squared lengths do not hide their distances."""
+        return relative_to(rows, self._point).astype(self._dtype, copy=False)
+
+    def _sorted(self, block: Any, targets: Array) -> tuple[Array, Array]:
+        ends = np.repeat(np.arange(block.shape[0]), targets.shape[1])
+        exact = pair_distances(block, ends, targets.ravel(), self._held).reshape(targets.shape)
         order = np.argsort(exact, axis=1, kind="stable")
         return np.take_along_axis(exact, order, 1), np.take_along_axis(targets, order, 1)
 
 
-def pair_distances(rows: Any, first: Array, second: Array) -> Array:
-    """Euclidean distances between rows, two by two, from their differences."""
+def pair_distances(rows: Any, first: Array, second: Array, others: Any = None) -> Array:
+    """Euclidean distances, two by two, between rows and rows, or others, from differences."""
+    others = rows if others is None else others
     lengths = np.empty(len(first))
     size = max(1, BLOCK_NUMBERS // max(rows.shape[1], 1))
     for start in range(0, len(first), size):
         part = slice(start, start + size)
         if sparse.issparse(rows):
-            difference = sparse.csr_array(rows[first[part]] - rows[second[part]])
+            difference = sparse.csr_array(rows[first[part]] - others[second[part]])
             squares = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
         else:
-            apart = rows[first[part]].astype(np.float64, copy=False) - rows[second[part]]
+            apart = rows[first[part]].astype(np.float64, copy=False) - others[second[part]]
             squares = np.einsum("ij,ij->i", apart, apart)
         lengths[part] = np.sqrt(squares)
     return lengths
@@ -150,22 +174,16 @@ def _break_ties(
         tied, last = tied[last > 0], last[last > 0]
     order = np.argsort(last, kind="stable")  # neighbors of a search have radii that are alike
     tied = tied[order]
-    size = max(1, BLOCK_NUMBERS // len(search.among))
+    size = max(1, BLOCK_NUMBERS // search.n_searched)
     for first in range(0, len(tied), size):
         block = np.sort(tied[first : first + size])
         radii = distances[block, -1]
         ends, places, found = search.within(block, radii.max())
-        near = (ends != places) & (found <= radii[np.repeat(np.arange(len(block)), _runs(ends))])
+        near = (block[ends] != places) & (found <= radii[ends])
         ends, places, found = ends[near], places[near], found[near]
         _, places, found = first_of_each(ends, places, found, targets.shape[1])
         targets[block] = places.reshape(len(block), -1)
         distances[block] = found.reshape(len(block), -1)
-
-
-def _runs(values: Array) -> Array:
-    """Lengths of the runs of equal values."""
-    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
-    return np.diff(np.concatenate([starts, [len(values)]]))
 
 
 def _first_alike(rows: Array, same: Array, wanted: int) -> Array:
