@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
+from sidelight import graphs
 from sidelight._progress import stage_progress
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, setting
 from sidelight.engine import get_threads
-from sidelight.exceptions import SidelightError
+from sidelight.exceptions import EmbeddingWarning, SidelightError
 
 #: Rows whose neighbors are searched for at a time, between which Ctrl-C is heard.
 QUERY_ROWS = 10_000
@@ -78,27 +81,64 @@ def nearest_rows(rows: Array, n_neighbors: int, new: Array | None = None) -> Int
             f"{setting('n_neighbors', n_neighbors)} needs at least {n_neighbors + 1} rows, but "
             f"there are {n} (n_samples = {n}); use {max(most, 0)} or fewer neighbors."
         )
+    if new is None:
+        return graphs.nearest_rows(rows, n_neighbors)[1].astype(np.int64, copy=False)
     search = NearestNeighbors(n_neighbors=n_neighbors, n_jobs=get_threads()).fit(rows)
-    looking = rows if new is None else new
     found = []
-    with stage_progress("Nearest neighbors", -(-len(looking) // QUERY_ROWS)) as progress:
-        for first in range(0, len(looking), QUERY_ROWS):
-            block = looking[first : first + QUERY_ROWS]
-            if new is None:
-                neighbors = search.kneighbors(block, n_neighbors + 1, return_distance=False)
-                found.append(_without_itself(neighbors, first))
-            else:
-                found.append(search.kneighbors(block, return_distance=False))
+    with stage_progress("Nearest neighbors", -(-len(new) // QUERY_ROWS)) as progress:
+        for first in range(0, len(new), QUERY_ROWS):
+            found.append(search.kneighbors(new[first : first + QUERY_ROWS], return_distance=False))
             progress.step()
     return np.concatenate(found).astype(np.int64, copy=False)
 
 
-def _without_itself(neighbors: IntArray, first: int) -> IntArray:
-    """Leave out every row itself, and the nearest where equal rows have crowded it out."""
-    n = len(neighbors)
-    kept = neighbors != np.arange(first, first + n)[:, None]
-    kept[kept.all(axis=1), 0] = False
-    return neighbors[kept].reshape(n, -1)
+def connected_weights(
+    rows: Array,
+    n_neighbors: int,
+    reg: float = REGULARIZATION,
+    disconnected: Literal["bridge", "raise"] = "bridge",
+) -> sparse.csr_array:
+    """Weights of the nearest rows, after the parts of the neighborhood graph were joined.
+
+    The ends of the shortest links between parts become neighbors of each other, beside the
+    ``n_neighbors`` that they have, with a warning; or the parts are an error.
+    """
+    rows, _ = centered_rows(rows)
+    neighbors = nearest_rows(rows, n_neighbors)
+    n = len(rows)
+    ends = np.repeat(np.arange(n), n_neighbors)
+    graph = sparse.csr_array((np.ones(neighbors.size), (ends, neighbors.ravel())), shape=(n, n))
+    if connected_components(graph, directed=False, return_labels=False) == 1:
+        return weights_of_neighbors(rows, neighbors, reg)
+    joined, _ = graphs.join_parts(sparse.csr_array(graph.maximum(graph.T)), rows, disconnected)
+    plain = sparse.csr_array(graph.maximum(graph.T))
+    new = sparse.coo_array(joined.astype(bool).astype(np.int8) - plain.astype(np.int8))
+    bridges = np.column_stack([new.row, new.col])[new.data > 0]
+    lists = sparse.coo_array(
+        (
+            np.ones(neighbors.size + len(bridges)),
+            (
+                np.concatenate([ends, bridges[:, 0]]),
+                np.concatenate([neighbors.ravel(), bridges[:, 1]]),
+            ),
+        ),
+        shape=(n, n),
+    )
+    return weights_of_lists(rows, sparse.csr_array(lists), reg)
+
+
+def weights_of_lists(
+    rows: Array, lists: sparse.csr_array, reg: float = REGULARIZATION
+) -> sparse.csr_array:
+    """Weights of neighbors that are the stored entries of a matrix, any number of them per row."""
+    counts = np.diff(lists.indptr)
+    data = np.empty(lists.nnz)
+    for count in np.unique(counts[counts > 0]).tolist():
+        own = np.flatnonzero(counts == count)
+        places = lists.indptr[own][:, None] + np.arange(count)
+        found = weights_of_neighbors(rows, lists.indices[places], reg, new=rows[own])
+        data[places] = found.data.reshape(places.shape)
+    return sparse.csr_array((data, lists.indices, lists.indptr), shape=lists.shape)
 
 
 def weights_of_neighbors(
@@ -140,10 +180,20 @@ def weights_of_gram(gram: Array, reg: float = REGULARIZATION) -> Array:
     return np.asarray(weights / total)
 
 
-def check_enough_neighbors(n_neighbors: int, n_components: int) -> None:
-    """Raise where neighbors could not tell as many dimensions as are asked for."""
-    if n_neighbors <= n_components:
+def usable_neighbors(n_neighbors: int, n_samples: int, n_components: int) -> int:
+    """Number of neighbors, at most all other rows, which is told; raise where they are too few."""
+    usable = min(n_neighbors, n_samples - 1)
+    if usable <= n_components:
         raise SidelightError(
-            f"{setting('n_neighbors', n_neighbors)} cannot hold "
-            f"{counted(n_components, 'dimension')}; use more than {n_components} neighbors."
+            f"{counted(usable, 'neighbor')} of a row cannot tell "
+            f"{counted(n_components, 'dimension')} (n_samples = {n_samples}); more than "
+            f"{n_components} are needed."
         )
+    if usable < n_neighbors:
+        warnings.warn(
+            f"{setting('n_neighbors', n_neighbors)} is more than the {usable} other rows; all of "
+            "them are neighbors.",
+            EmbeddingWarning,
+            stacklevel=5,
+        )
+    return usable

@@ -1,0 +1,2 @@
+from ._charting import Charting as Charting
+from ._llc import LocallyLinearCoordination as LocallyLinearCoordination
