@@ -1,0 +1,1 @@
+from ._mixture import SelfOrganizingMixture as SelfOrganizingMixture

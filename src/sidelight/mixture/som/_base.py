@@ -1,0 +1,115 @@
+"""Base of all maps: the grid, places of rows, reconstruction, and the errors of a map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, TypeAlias
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from sidelight._fit.parameters import Count, Interval, estimator
+from sidelight._typing import Array
+from sidelight.base import Embedding
+from sidelight.exceptions import SidelightError
+from sidelight.mixture.som._grid import Grid, Topology, make_grid
+
+#: Factor by which rates grow from stage to stage.
+Growth: TypeAlias = Annotated[float, Interval(1, open_low=True, open_high=True)]
+#: Share of a neighborhood at its own node.
+Mass: TypeAlias = Annotated[float, Interval(0, 1, open_low=True)]
+
+MAP_PARAMETERS = {
+    "grid": "Numbers of nodes along one, two or three axes.",
+    "topology": "Arrangement of the nodes: in rows and columns, or in rows that are shifted by "
+    "half a node, so that every node has six neighbors.",
+    "periodic": "Whether the ends of every axis are joined: a ring, a torus.",
+    "winner_mass": "Share that a node has of its own neighborhood at the end (the median over the "
+    "nodes); 1 for hard winners, without neighbors.",
+    "eta": "Factor by which the rate of the neighborhoods grows from stage to stage.",
+    "init": "Start: nodes on the plane of the first principal components, or at random rows. Of "
+    "several restarts only the first starts from the plane.",
+    "tol": "A stage ends when an iteration improves the objective, which is per row, by no more "
+    "than this.",
+    "max_iter": "Largest number of iterations of a stage.",
+}
+
+MAP_ATTRIBUTES = {
+    "embedding_ : ndarray of shape (n_samples, n_axes)": "Coordinates of the rows, in their "
+    "element type.",
+    "node_positions_ : ndarray of shape (n_nodes, n_axes)": "Places of the nodes on the map, with "
+    "mean 0; the mean variance of the axes is 1.",
+    "means_ : ndarray of shape (n_nodes, n_features)": "Means of the nodes.",
+    "winners_ : ndarray of int32, shape (n_samples,)": "Winning node of every row.",
+    "quantization_error_ : float": "Mean distance of the rows to the mean of their nearest node.",
+    "topographic_error_ : float": "Share of the rows whose two best nodes are not neighbors.",
+    "n_iter_ : int": "Number of iterations of all stages.",
+    "converged_ : bool": "Whether the last stage converged before ``max_iter``.",
+}
+
+
+class FittedMap(Embedding):
+    """The results of a map, and what can be asked of it."""
+
+    node_positions_: Array
+    means_: Array
+    winners_: Array
+    quantization_error_: float
+    topographic_error_: float
+    _nodes: Grid
+
+    def _set_map(self, nodes: Grid, dtype: np.dtype[Any]) -> None:
+        """Set the grid of the fit."""
+        self._nodes = nodes
+        self.node_positions_ = nodes.positions.astype(dtype)
+
+    def _set_errors(self, best: Array, second: Array, distances: Array) -> None:
+        """Set the errors from the two best nodes and the distance to the nearest of every row."""
+        self.quantization_error_ = float(np.mean(distances))
+        adjacent = self._nodes.are_adjacent[best, second]
+        self.topographic_error_ = float(np.mean(~adjacent)) if self._nodes.n_nodes > 1 else 0.0
+
+    def inverse_transform(self, Z: Any) -> Array:
+        """Return the mean of the node that is nearest to every place of the map.
+
+        Parameters
+        ----------
+        Z : array of shape (n_places, n_axes)
+            Places on the map, as :meth:`transform` gives them.
+
+        Returns
+        -------
+        X : ndarray of shape (n_places, n_features)
+            Rows.
+        """
+        return self.means_[self._nodes.nearest(self._check_places(Z))]
+
+    def _check_places(self, Z: Any) -> Array:
+        """Places as float64, as many coordinates as the grid has axes."""
+        check_is_fitted(self)
+        places: Array = check_array(Z, dtype=np.float64, input_name="Z")
+        n_axes = len(self._nodes.shape)
+        if places.shape[1] != n_axes:
+            raise SidelightError(
+                f"Z has {places.shape[1]} columns, but the map has {n_axes} axes; give the "
+                "coordinates that transform returns."
+            )
+        return places
+
+
+@estimator
+class MapBase(FittedMap):
+    """A map of rows on a grid of nodes."""
+
+    _common_parameters: ClassVar[Mapping[str, str]] = MAP_PARAMETERS
+    _common_attributes: ClassVar[Mapping[str, str]] = MAP_ATTRIBUTES
+
+    grid: Sequence[Count] = (7, 7)
+    _: KW_ONLY
+    topology: Topology = "rectangular"
+    periodic: bool = False
+
+    def _make_grid(self) -> Grid:
+        """The grid of the parameters; ``_nodes`` is that of the fit."""
+        return make_grid(self.grid, self.topology, self.periodic)

@@ -1,0 +1,216 @@
+"""Grids of nodes and the neighborhoods on them (Verbeek 2004, section 4.1).
+
+Node ``s`` has a fixed place ``g_s``. The normalized neighborhood of node ``r`` is a distribution
+over all nodes,
+
+    h_r(s) = exp(-λ |g_r - g_s|²) / Σ_t exp(-λ |g_r - g_t|²),
+
+nearly uniform for a small rate ``λ`` and all at ``r`` for a large one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import xlogy
+
+from sidelight._typing import Array
+from sidelight._words import setting
+from sidelight.exceptions import SidelightError
+
+Topology: TypeAlias = Literal["rectangular", "hexagonal"]
+
+MOST_AXES = 3
+
+#: The first neighborhood: ``λ`` times the largest squared distance between nodes. Nearly uniform
+#: ones lose the layout of the start, after which grids of two axes may fold.
+FIRST_RATE = 3.0
+
+#: Steps of the bisections, which halve the logarithm of the range of floating point.
+HALVINGS = 100
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """Normalized neighborhoods of all nodes.
+
+    Attributes
+    ----------
+    rate : float
+        ``λ``.
+    shares : ndarray of shape (k, k)
+        ``h_r(s)``: row ``r`` is the neighborhood of node ``r``.
+    entropy : ndarray of shape (k,)
+        Entropy of every row, in nats.
+    """
+
+    rate: float
+    shares: Array
+    entropy: Array
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Nodes on a line, in the plane or in space, whose ends may be joined.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Number of nodes along each axis.
+    topology : {"rectangular", "hexagonal"}
+        Hexagonal grids have two axes, and every other row is shifted by half a node.
+    periodic : bool
+        Whether the ends of every axis are joined: a ring, a torus.
+    """
+
+    shape: tuple[int, ...]
+    topology: Topology = "rectangular"
+    periodic: bool = False
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes ``k``."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def lattice(self) -> Array:
+        """Places of the nodes at distance 1 from their neighbors, the last axis fastest."""
+        axes = np.meshgrid(*(np.arange(n, dtype=np.float64) for n in self.shape), indexing="ij")
+        places = np.column_stack([axis.ravel() for axis in axes])
+        if self.topology == "hexagonal":
+            row, column = places.T
+            places = np.column_stack([row * math.sqrt(0.75), column + 0.5 * (row % 2)])
+        return places
+
+    @cached_property
+    def periods(self) -> Array:
+        """Length of every axis after which a periodic grid begins again."""
+        periods = np.array(self.shape, dtype=np.float64)
+        if self.topology == "hexagonal":
+            periods[0] *= math.sqrt(0.75)
+        return periods
+
+    @cached_property
+    def scale(self) -> float:
+        """Root of the mean variance of the axes that have several nodes."""
+        variances = self.lattice.var(axis=0)
+        several = variances > 0
+        return float(np.sqrt(variances[several].mean())) if several.any() else 1.0
+
+    @cached_property
+    def positions(self) -> Array:
+        """Places ``g`` of the nodes, of shape (k, d): mean 0, mean variance of the axes 1."""
+        return (self.lattice - self.lattice.mean(axis=0)) / self.scale
+
+    @cached_property
+    def standard_positions(self) -> Array:
+        """Places of the nodes with mean 0 and variance 1 along every axis."""
+        spread = self.lattice.std(axis=0)
+        return (self.lattice - self.lattice.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+    @cached_property
+    def squared_distances(self) -> Array:
+        """``|g_r - g_s|²``, around the ends of a periodic grid where that is shorter."""
+        return self.squared_distances_to(self.positions)
+
+    def squared_distances_to(self, points: Array) -> Array:
+        """Squared distances of points of the map to all nodes, of shape (n, k)."""
+        distances = cdist(points, self.positions, "sqeuclidean")
+        if self.periodic:
+            for turns in itertools.product((-1, 0, 1), repeat=len(self.shape)):
+                moved = points + np.array(turns) * self.periods / self.scale
+                np.minimum(distances, cdist(moved, self.positions, "sqeuclidean"), out=distances)
+        return distances
+
+    @cached_property
+    def are_adjacent(self) -> Array:
+        """Whether nodes are neighbors: the 8 around a node, or the 6 of hexagonal grids."""
+        within = 1.01 if self.topology == "hexagonal" else 1.01 * len(self.shape)
+        return self.squared_distances * self.scale**2 <= within
+
+    @property
+    def first_rate(self) -> float:
+        """Rate of the first, wide neighborhood."""
+        largest = float(self.squared_distances.max())
+        return FIRST_RATE / largest if largest > 0 else 0.0
+
+    def neighborhood(self, rate: float) -> Neighborhood:
+        """Normalized neighborhoods at a rate, which may be infinite."""
+        if math.isinf(rate):
+            return Neighborhood(rate, np.eye(self.n_nodes), np.zeros(self.n_nodes))
+        shares = np.exp(-rate * self.squared_distances)
+        shares /= shares.sum(axis=1, keepdims=True)
+        return Neighborhood(rate, shares, -xlogy(shares, shares).sum(axis=1))
+
+    def rate_of_mass(self, mass: float) -> float:
+        """Rate at which the median node has this share of its own neighborhood."""
+        if mass >= 1:
+            return math.inf
+        if self.n_nodes == 1 or self._winner_mass(0.0) >= mass:
+            return 0.0
+        low, high = -50.0, 50.0  # logarithms
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            if self._winner_mass(math.exp(middle)) < mass:
+                low = middle
+            else:
+                high = middle
+        return math.exp(high)
+
+    def _winner_mass(self, rate: float) -> float:
+        return float(np.median(1.0 / np.exp(-rate * self.squared_distances).sum(axis=1)))
+
+    def rates(self, winner_mass: float, growth: float) -> list[float]:
+        """Rates from the first, wide neighborhood to the last, each ``growth`` times the one before.
+
+        To hard winners (an infinite rate) the way leads
+        over winners that hold 99.9 percent of their neighborhood.
+        """
+        last = self.rate_of_mass(winner_mass)
+        finite = self.rate_of_mass(0.999) if math.isinf(last) else last
+        rates = []
+        rate = self.first_rate
+        while 0 < rate < finite:
+            rates.append(rate)
+            rate *= growth
+        return [*rates, finite, last] if math.isinf(last) else [*rates, last]
+
+    def place(self, resp: Array) -> Array:
+        """Mean place of the nodes under the rows of ``resp``; the circular one if periodic."""
+        if not self.periodic:
+            return np.asarray(resp @ self.positions)
+        angles = 2 * np.pi * self.lattice / self.periods
+        mean = np.angle(resp @ np.exp(1j * angles)) % (2 * np.pi)
+        return (mean / (2 * np.pi) * self.periods - self.lattice.mean(axis=0)) / self.scale
+
+    def nearest(self, points: Array) -> Array:
+        """Node nearest to every point of the map."""
+        return np.argmin(self.squared_distances_to(points), axis=1)
+
+
+def make_grid(shape: Sequence[int], topology: Topology, periodic: bool) -> Grid:
+    """Make a grid, or say why there is none of this shape."""
+    shape = tuple(int(n) for n in shape)
+    if len(shape) > MOST_AXES:
+        raise SidelightError(
+            f"{setting('grid')} has {len(shape)} axes, but grids have at most {MOST_AXES}; give "
+            "the numbers of nodes along one, two or three axes."
+        )
+    if topology == "hexagonal" and len(shape) != 2:
+        raise SidelightError(
+            f"Hexagonal grids have two axes, but {setting('grid', shape)} has {len(shape)}; give "
+            "two numbers of nodes, or a rectangular grid."
+        )
+    if topology == "hexagonal" and periodic and shape[0] % 2:
+        raise SidelightError(
+            f"The {shape[0]} rows of a periodic hexagonal grid do not fit together: every other "
+            "row is shifted by half a node; give an even number of rows."
+        )
+    return Grid(shape, topology, periodic)
