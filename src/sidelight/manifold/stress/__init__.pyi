@@ -1,0 +1,1 @@
+from ._sammon import SammonMapping as SammonMapping
