@@ -116,8 +116,19 @@ def _bound_marks(
     ]
 
 
-def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -> str:
-    """Draw the objective by iteration; values that are not finite are left out."""
+def objective_line(
+    history: npt.NDArray[np.float64],
+    title: str = "Objective",
+    *,
+    name: str = "curve",
+    step: str = "iteration",
+    first: int = 0,
+) -> str:
+    """Draw the objective by iteration; values that are not finite are left out.
+
+    ``name`` are classes of the picture, ``step`` says what a value is for, and ``first`` is the
+    number of the first one.
+    """
     iterations = np.flatnonzero(np.isfinite(history))
     values = history[iterations]
     low, high = frame_of(values)
@@ -131,7 +142,7 @@ def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -
         f"From {format_number(values[0])} to {format_number(values[-1])} "
         f"in {len(values)} recorded values."
     )
-    parts = [svg_start(box, "curve", f"{title} by iteration", description)]
+    parts = [svg_start(box, name, f"{title} by {step}", description)]
     for tick in ticks:
         height = float(box.y(tick, low, high))
         parts.append(
@@ -139,9 +150,9 @@ def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -
             f'<text class="left" x="{box.left - 8}" y="{height + 4:.1f}">'
             f"{format_number(tick)}</text>"
         )
-    for tick in nice_ticks(0.0, float(last), 6):
+    for tick in nice_ticks(float(first), float(first + last), 6):
         if tick == round(tick):
-            at = float(box.x(tick, 0.0, float(last)))
+            at = float(box.x(tick - first, 0.0, float(last)))
             parts.append(f'<text x="{at:.1f}" y="{box.height - 6}">{int(tick):,}</text>')
     path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
     base = box.base
@@ -151,8 +162,8 @@ def objective_line(history: npt.NDArray[np.float64], title: str = "Objective") -
     if len(values) <= 60:
         parts += [
             f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="2.6">'
-            f"<title>iteration {step}: {format_number(value)}</title></circle>"
-            for a, b, step, value in zip(x, y, iterations, values, strict=True)
+            f"<title>{step} {first + number}: {format_number(value)}</title></circle>"
+            for a, b, number, value in zip(x, y, iterations, values, strict=True)
         ]
     return "".join(parts) + box.axis(base)
 

@@ -47,7 +47,7 @@ class _Distances:
 
 
 @dataclass(frozen=True)
-class _Kinds:
+class Kinds:
     """Pairs that belong together and pairs that do not."""
 
     together: _Distances
@@ -63,7 +63,7 @@ class _Kinds:
 
 
 @dataclass(frozen=True)
-class _Mapped:
+class Mapped:
     """What the estimator was given, and what it makes of it."""
 
     given: Given
@@ -102,21 +102,26 @@ class _Mapped:
         )
 
 
+def kinds_of(mapped: Mapped) -> Kinds:
+    """Distances of the known pairs of both kinds."""
+    return Kinds(*(mapped.distances(pairs) for pairs in mapped.pairs))
+
+
 def cards(given: Given) -> Section:
     """Everything the page of a map shows."""
-    mapped = _Mapped(given)
-    known = _Kinds(*(mapped.distances(pairs) for pairs in mapped.pairs))
+    mapped = Mapped(given)
+    known = kinds_of(mapped)
     return {
         **_in_short(given, known),
         **_maps(mapped),
-        **_pairs_before_and_after(mapped, known),
+        **pairs_before_and_after(mapped, known),
         **_feature_bars(mapped),
         **_spread(mapped),
         **objective(given.estimator),
     }
 
 
-def _in_short(given: Given, known: _Kinds) -> Section:
+def _in_short(given: Given, known: Kinds) -> Section:
     n_out = len(_names_out(given))
     said = statements(given.constraints.counts)
     sentence = f"{counted(given.n_rows, 'row')}, {counted(given.source.n_features, 'feature')} in, "
@@ -132,7 +137,7 @@ def _in_short(given: Given, known: _Kinds) -> Section:
     }
 
 
-def _status(known: _Kinds) -> Section:
+def _status(known: Kinds) -> Section:
     before, after = known.order("before"), known.order("after")
     if before is None or after is None:
         return status(None, "No pairs of both kinds to compare")
@@ -145,7 +150,7 @@ def _status(known: _Kinds) -> Section:
 # --- the two maps -----------------------------------------------------------------------------
 
 
-def _maps(mapped: _Mapped) -> Section:
+def _maps(mapped: Mapped) -> Section:
     given = mapped.given
     rng = np.random.default_rng(0)
     links = np.concatenate([_some(pairs, MOST_LINES // 2) for pairs in mapped.pairs])
@@ -204,7 +209,7 @@ def _groups(given: Given) -> Partition | None:
 # --- pairs ------------------------------------------------------------------------------------
 
 
-def _pairs_before_and_after(mapped: _Mapped, known: _Kinds) -> Section:
+def pairs_before_and_after(mapped: Mapped, known: Kinds) -> Section:
     rows = [_pair_row("Known pairs", known)] if known.order("after") is not None else []
     unmentioned = _pairs_by_truth(mapped)
     if unmentioned is not None and unmentioned.order("after") is not None:
@@ -235,7 +240,7 @@ def _pairs_before_and_after(mapped: _Mapped, known: _Kinds) -> Section:
     return {"pair_rows": rows, **charts}
 
 
-def _pair_row(name: str, kinds: _Kinds) -> Section:
+def _pair_row(name: str, kinds: Kinds) -> Section:
     return {
         "name": name,
         "n_together": len(kinds.together.after),
@@ -247,7 +252,7 @@ def _pair_row(name: str, kinds: _Kinds) -> Section:
     }
 
 
-def _pairs_by_truth(mapped: _Mapped) -> _Kinds | None:
+def _pairs_by_truth(mapped: Mapped) -> Kinds | None:
     """Return random pairs of rows with a known class that no constraint mentions."""
     given = mapped.given
     if given.truth is None:
@@ -259,13 +264,13 @@ def _pairs_by_truth(mapped: _Mapped) -> _Kinds | None:
     pairs = free[rng.integers(len(free), size=(2 * MOST_PAIRS, 2))]
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     same = given.truth.codes[pairs[:, 0]] == given.truth.codes[pairs[:, 1]]
-    return _Kinds(mapped.distances(pairs[same]), mapped.distances(pairs[~same]))
+    return Kinds(mapped.distances(pairs[same]), mapped.distances(pairs[~same]))
 
 
 # --- features ---------------------------------------------------------------------------------
 
 
-def _feature_bars(mapped: _Mapped) -> Section:
+def _feature_bars(mapped: Mapped) -> Section:
     given = mapped.given
     estimator = given.estimator
     if hasattr(estimator, "ranking_") and hasattr(estimator, "get_support"):
@@ -319,7 +324,7 @@ def _merits(scores: Array) -> Array:
     return merits
 
 
-def _spread(mapped: _Mapped) -> Section:
+def _spread(mapped: Mapped) -> Section:
     """How much the rows vary along each new dimension, where these are new."""
     given = mapped.given
     if hasattr(given.estimator, "get_support"):

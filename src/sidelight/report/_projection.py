@@ -32,7 +32,7 @@ Array = npt.NDArray[np.float64]
 class Projection:
     """Where the drawn rows are, and how to read the two axes."""
 
-    kind: Literal["strip", "plane", "components"]
+    kind: Literal["strip", "plane", "components", "map"]
     xy: Array
     titles: tuple[str, str]
     note: str

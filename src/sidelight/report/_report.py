@@ -75,12 +75,16 @@ def render_report(
     settings: Mapping[str, Any] | None = None,
     command: str | None = None,
     seconds: float | None = None,
+    color: tuple[str, Any] | None = None,
+    anchors: Any = None,
+    growth: Any = None,
 ) -> str:
     """Return the report of a run as HTML.
 
     Of clusters it shows a map of the data with what was asked, what was violated, sizes, means
     and agreement with the true classes; of a learned distance, projection or selection of features
-    the rows and the known pairs before and after, and the weight of the features.
+    the rows and the known pairs before and after, and the weight of the features; of an embedding
+    the map, how far it can be trusted, and the rows whose neighbors it lost.
 
     Parameters
     ----------
@@ -116,6 +120,13 @@ def render_report(
         Command line that repeats the run.
     seconds : float, default=None
         Time of the fit.
+    color : tuple of str and array-like of shape (n_samples,), default=None
+        Name and values of what colors the points of an embedding, in numbers or in words; by
+        default true classes, else known labels.
+    anchors : array of shape (n_samples, n_components), default=None
+        Known coordinates that an embedding was fitted with, NaN where nothing is known.
+    growth : object, default=None
+        How an embedding grew (``growth`` of a run of :class:`sidelight.runs.MapStream`).
 
     Returns
     -------
@@ -137,7 +148,8 @@ def render_report(
     from sidelight.report._run import make_given
     from sidelight.report._tables import settings_of, versions
 
-    finds_clusters = hasattr(estimator, "labels_")
+    is_map = hasattr(estimator, "embedding_")
+    finds_clusters = hasattr(estimator, "labels_") and not is_map
     if not finds_clusters and not _is_fitted_map(estimator):
         raise SidelightError(
             f"{type(estimator).__name__} has no labels_ and maps no rows yet; fit it before "
@@ -151,7 +163,14 @@ def render_report(
         ids=ids,
         feature_names=feature_names,
     )
-    cards = _cluster_cards(given, columns) if finds_clusters else _mapped.cards(given)
+    template = "clusters.html.j2" if finds_clusters else "mapped.html.j2"
+    if is_map:
+        from sidelight.report import _embedding
+
+        template = "embedding.html.j2"
+        cards = _embedding.cards(given, color, anchors, growth)
+    else:
+        cards = _cluster_cards(given, columns) if finds_clusters else _mapped.cards(given)
     context = {
         **cards,
         **_sections.heading(given, title, seconds, cards["facts_of_its_own"]),
@@ -161,7 +180,6 @@ def render_report(
         "preparation": preparation,
         "command": command,
     }
-    template = "clusters.html.j2" if finds_clusters else "mapped.html.j2"
     if comparison is not None:
         from sidelight.report import _comparison
 

@@ -22,6 +22,8 @@ DEVIATIONS = 2.0
 _MANY_MARKS = 15
 SCATTER = Box(width=800, height=452, left=16, right=16, top=14, bottom=16)
 SCATTER_WITH_TICKS = Box(width=800, height=452, left=44, right=16, top=14, bottom=30)
+SQUARE = Box(width=800, height=560, left=16, right=16, top=14, bottom=16)
+STAGE = Box(width=280, height=210, left=8, right=8, top=8, bottom=8)
 MAP = Box(width=560, height=380, left=12, right=12, top=12, bottom=12)
 
 
@@ -46,8 +48,18 @@ class _Placed:
     n_beyond: int
 
 
-def _place(xy: Array, box: Box) -> _Placed:
+def _place(xy: Array, box: Box, *, equal: bool = False) -> _Placed:
+    """Place points in a box; ``equal`` if a unit is to be as long to the right as upwards."""
     x_range, y_range = frame_of(xy[:, 0]), frame_of(xy[:, 1])
+    if equal:
+        unit = max(
+            (x_range[1] - x_range[0]) / box.inner_width,
+            (y_range[1] - y_range[0]) / box.inner_height,
+        )
+        x_range, y_range = (
+            (sum(ends) / 2 - unit * length / 2, sum(ends) / 2 + unit * length / 2)
+            for ends, length in ((x_range, box.inner_width), (y_range, box.inner_height))
+        )
     inside = np.column_stack([np.clip(xy[:, 0], *x_range), np.clip(xy[:, 1], *y_range)])
     x, y = box.x(inside[:, 0], *x_range), box.y(inside[:, 1], *y_range)
     return _Placed(box, x_range, y_range, x, y, int((inside != xy).any(axis=1).sum()))
@@ -108,6 +120,52 @@ def scatter(
         "</svg>",
     ]
     return Scatter("".join(parts), placed.n_beyond)
+
+
+def map_scatter(
+    xy: Array, links: Links, names: Sequence[str], anchored: npt.NDArray[np.bool_], description: str
+) -> Scatter:
+    """Draw the rows of a map as points, a unit as long in both directions, and pairs as lines.
+
+    Parameters
+    ----------
+    xy : ndarray of shape (n_drawn, 2)
+        Coordinates.
+    links : Links
+        The drawn links, between positions of drawn rows.
+    names : sequence of str
+        Classes of the style sheet for every point.
+    anchored : ndarray of shape (n_drawn,)
+        Rows with known coordinates: they are ringed.
+    description : str
+        Text for a reader who cannot see the picture.
+    """
+    placed = _place(xy, SQUARE, equal=True)
+    x, y = placed.x, placed.y
+    radius = 4.0 if len(x) <= 500 else 3.2 if len(x) <= 1500 else 2.4
+    ends = _line_ends(links, x, y, gap=radius + 1.2)
+    points = [name + " a" * bool(ring) for name, ring in zip(names, anchored, strict=True)]
+    parts = [
+        svg_start(SQUARE, "scatter", "The map", description),
+        _grid(placed, "components"),
+        _lines("satisfied", "s", links, ~links.violated, ends),
+        _points(placed, radius, points, 'id="points" '),
+        "</svg>",
+    ]
+    return Scatter("".join(parts), placed.n_beyond)
+
+
+def stage_map(xy: Array, names: Sequence[str], name: str, title: str) -> str:
+    """Draw a small map without lines."""
+    placed = _place(xy, STAGE, equal=True)
+    radius = 2.4 if len(xy) <= 500 else 1.6
+    return "".join(
+        [
+            svg_start(STAGE, name, title, f"{len(xy)} rows."),
+            _points(placed, radius, names),
+            "</svg>",
+        ]
+    )
 
 
 def _ellipses(placed: _Placed, shapes: Sequence[Shape]) -> str:

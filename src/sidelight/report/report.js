@@ -90,7 +90,8 @@
     if (number < 0) return;
     tip.replaceChildren();
     add("b", drawn.ids[number]);
-    add("div", drawn.k[number] < 0 ? "in no cluster" : `cluster ${drawn.clusters[drawn.k[number]]}`);
+    if (drawn.about) for (const line of drawn.about[number]) add("div", line);
+    else add("div", drawn.k[number] < 0 ? "in no cluster" : `cluster ${drawn.clusters[drawn.k[number]]}`);
     if (drawn.t) add("div", drawn.t[number] < 0 ? "class unknown" : `true class ${drawn.classes[drawn.t[number]]}`);
     for (const link of linksOf[number].slice(0, 5)) {
       const [a, b, cannot, violated] = drawn.links[link];

@@ -358,9 +358,19 @@ class Run(Outcome, Prepared):
             "preparation": self.plan,
             "title": f"{data.path.name}: {type(self.estimator).__name__}",
             "settings": {"data": str(data.path), "scale": self.scale},
-            "command": self.request.command_line(),
+            "command": self._command(),
             "seconds": self.seconds,
+            "color": self.color,
+            "anchors": self.anchors,
+            "growth": self.growth,
         }
+
+    def _command(self) -> str | None:
+        """Command line that repeats the run."""
+        command = self.request.command_line()
+        if command is None or self.growth is None:
+            return command
+        return f"{command} --stream --start {self.growth.n_start}"
 
 
 def check_outputs(

@@ -1,0 +1,1 @@
+"""Parts of the report of a map: colors, grids of nodes, and how it grew."""

@@ -1,0 +1,115 @@
+"""How a map grew: its stages, and what each row cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sidelight._typing import Array
+from sidelight._words import counted
+from sidelight.report._charts import figure, objective_line
+from sidelight.report._scatter import stage_map
+from sidelight.report._sections import Section
+from sidelight.report._tables import format_number
+from sidelight.report.maps._colors import Coloring
+
+MOST_STAGES = 6
+#: Points of a curve; more rows are averaged.
+MOST_POINTS = 200
+#: Counts of an update that are drawn, by their names in ``updates_``, and their titles.
+COUNTS = {
+    "n_edges": "Edges of the neighborhood graph that changed",
+    "n_geodesics": "Shortest paths that changed",
+}
+
+
+def growth_figures(estimator: Any, growth: Any, coloring: Coloring | None, n_rows: int) -> Section:
+    """Stages of the map, time per row and changes per row, where they are known."""
+    stages = [] if growth is None else _stages(growth, coloring, n_rows)
+    curves = [] if growth is None else _seconds(growth)
+    return {
+        "stages": stages,
+        "growth_curves": [*curves, *_counts(getattr(estimator, "updates_", None))],
+        "growth_note": "" if growth is None else _note(growth),
+    }
+
+
+def _stages(growth: Any, coloring: Coloring | None, n_rows: int) -> list[Section]:
+    """Small maps at some stages, each laid on the last one as well as turns allow."""
+    from sidelight.evaluation import procrustes_align
+
+    stages = growth.stages
+    places = np.unique(np.linspace(0, len(stages) - 1, MOST_STAGES).round().astype(int))
+    shown = [stages[place] for place in places]
+    last = shown[-1][1]
+    figures = []
+    for number, (n, embedding) in enumerate(shown):
+        known = np.isfinite(embedding).all(axis=1)
+        if len(embedding) <= len(last) and embedding.shape[1] > 1:
+            known &= np.isfinite(last[: len(embedding)]).all(axis=1)
+            xy = procrustes_align(last[: len(embedding)][known], embedding[known], scaling=False)
+        else:
+            xy = embedding[known]
+        if xy.shape[1] == 1:
+            xy = np.column_stack([xy[:, 0], np.zeros(len(xy))])
+        # Of a map that forgets, the rows on it are the last ones that came.
+        rows = np.arange(n - len(embedding), n)[known]
+        codes = np.zeros(n_rows, np.int64) if coloring is None else coloring.groups.codes
+        names = [f"k{code}" if code >= 0 else "kx" for code in codes[rows]]
+        title = counted(n, "row")
+        figures.append(figure(title, stage_map(xy, names, f"scatter stage{number}", title)))
+    return figures
+
+
+def _seconds(growth: Any) -> list[Section]:
+    if not growth.seconds:
+        return []
+    times = 1e3 * np.asarray(growth.seconds)
+    curve = _curve(times, "Milliseconds per row", growth.n_start, "seconds")
+    curve["note"] += f" Median {format_number(float(np.median(times)))} ms."
+    return [curve]
+
+
+def _counts(updates: Any) -> list[Section]:
+    """Curves of what each row changed, out of the records of the estimator."""
+    if updates is None or not len(updates):
+        return []
+    figures = []
+    for name, title in COUNTS.items():
+        values = _values(updates, name)
+        if values is not None and len(values):
+            figures.append(_curve(values, title, 0, name.replace("_", "-")))
+    return figures
+
+
+def _values(updates: Any, name: str) -> Array | None:
+    """A field of all records, which are a structured array, a mapping of arrays or a list."""
+    try:
+        if isinstance(updates, dict | np.ndarray):
+            return np.asarray(updates[name], dtype=np.float64)
+        return np.array([getattr(one, name) for one in updates], dtype=np.float64)
+    except (KeyError, ValueError, AttributeError, IndexError):
+        return None
+
+
+def _curve(values: Array, title: str, first: int, name: str) -> Section:
+    """A line of values by row; of very many, means of rows that follow each other."""
+    n_together = max(1, -(-len(values) // MOST_POINTS))
+    note = ""
+    if n_together > 1:
+        starts = np.arange(0, len(values), n_together)
+        sizes = np.diff(np.append(starts, len(values)))
+        means = np.add.reduceat(values, starts) / sizes
+        values = np.full(len(values), np.nan)
+        values[starts] = means
+        note = f"Means of {n_together} rows."
+    svg = objective_line(values, title, name=f"curve {name}", step="row", first=first)
+    return figure(f"{title}", svg, note)
+
+
+def _note(growth: Any) -> str:
+    return (
+        f"The map began with {counted(growth.n_start, 'row')} and grew by "
+        f"{counted(len(growth.seconds), 'row')}, one by one. Each stage is turned to fit the last."
+    )
