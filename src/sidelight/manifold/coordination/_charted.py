@@ -17,7 +17,7 @@ from sidelight.manifold.coordination._charts import (
     number_of_charts,
 )
 
-COMMON_PARAMETERS = {
+COMMON_PARAMETERS: dict[str, str] = {
     "n_components": "Number of coordinates of the map.",
     "n_charts": 'Number of charts (components of a mixture). "auto" is one for 30 rows, but at '
     "most 50.",
