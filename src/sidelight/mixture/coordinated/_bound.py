@@ -2,10 +2,11 @@
 
 Every row has an estimate ``q_n(g) = N(g_n, Σ_n)`` of its coordinates and responsibilities ``q_ns``:
 
-    Φ = Σ_n w_n [ H(q_n(s)) + H(q_n(g)) + Σ_s q_ns E_{q_n(g)} log p(x_n, g, s) ] ≤ Σ_n w_n log p(x_n)
+    Φ = Σ_n w_n [ H(q_n(s)) + H(q_n(g)) + Σ_s q_ns E log p(x_n, g, s) ]  ≤  Σ_n w_n log p(x_n)
 
-where only the views count that a row has. Each step maximizes ``Φ`` over one block: responsibilities,
-estimates, charts. A ridge ``ρ`` on the loadings subtracts ``ρ/2 Σ_s tr B_sᵀ Ψ_s⁻¹ B_s``, as a prior would.
+where only the views count that a row has. Each step maximizes ``Φ`` over one block:
+responsibilities, estimates, charts. A ridge ``ρ`` on the loadings subtracts
+``ρ/2 Σ_s tr B_sᵀ Ψ_s⁻¹ B_s``, as a prior would.
 
 The ascent has two phases. First the estimates stand still: a constrained mixture of Gaussians is
 fitted to rows and coordinates together. Then all is free.

@@ -115,9 +115,7 @@ class Charts:
         scaled = loadings / noise[:, :, None]
         return ViewTerms(
             precisions=1.0 / noise,
-            projections=np.ascontiguousarray(
-                scaled.transpose(1, 0, 2).reshape(n_columns, k * d)
-            ),
+            projections=np.ascontiguousarray(scaled.transpose(1, 0, 2).reshape(n_columns, k * d)),
             shifts=np.einsum("kj,kjd->kd", means, scaled),
             information=np.swapaxes(loadings, 1, 2) @ scaled,
             squares=np.sum(means**2 / noise, axis=1),

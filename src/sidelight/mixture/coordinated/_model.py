@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,7 +38,7 @@ class Units:
     def views(self) -> tuple[slice, ...]:
         """Columns of every view in the table of the search."""
         ends = np.cumsum([0, *(len(columns) for columns in self.columns)]).tolist()
-        return tuple(slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True))
+        return tuple(slice(a, b) for a, b in itertools.pairwise(ends))
 
     @cached_property
     def order(self) -> Array:
@@ -170,9 +171,7 @@ class Atlas:
         resp = inference.chart_posterior_of_places(charts, places)
         each = np.repeat(places[:, None, :], charts.n_charts, axis=1)
         if not covariance:
-            return np.asarray(
-                center + scale * inference.expected_rows(charts, own, resp, each)
-            )
+            return np.asarray(center + scale * inference.expected_rows(charts, own, resp, each))
         means = inference.chart_rows(charts, own, each)
         within = inference.chart_covariances(charts, own, None)
         return inference.mixture_covariances(resp, means, within) * np.multiply.outer(scale, scale)

@@ -5,8 +5,8 @@ Given the views ``v`` that a row has, chart ``s`` has the posterior (Verbeek 200
     p(s | x) ∝ π_s N(x; μ_s, B_s G_s B_sᵀ + Ψ_s),    p(g | x, s) = N(m_s(x), V_s⁻¹),
     V_s = G_s⁻¹ + Σ_v M_sv,    m_s(x) = κ_s + V_s⁻¹ r_s(x),
 
-with ``|B_s G_s B_sᵀ + Ψ_s| = |Ψ_s| |G_s| |V_s|``. Everything else is the mean or the covariance of a
-mixture over the charts.
+with ``|B_s G_s B_sᵀ + Ψ_s| = |Ψ_s| |G_s| |V_s|``. Everything else is the mean or the covariance of
+a mixture over the charts.
 """
 
 from __future__ import annotations
@@ -94,12 +94,14 @@ def posterior(charts: Charts, rows: Array, seen: Array) -> Posterior:
 def chart_posterior_of_places(charts: Charts, places: Array) -> Array:
     """``p(s | g)`` of coordinates ``g``, of shape (b, k)."""
     offsets = places[:, None, :] - charts.offsets
-    squares = np.einsum("nki,kij,nkj->nk", offsets, charts.spread_precisions, offsets, optimize=True)
+    squares = np.einsum(
+        "nki,kij,nkj->nk", offsets, charts.spread_precisions, offsets, optimize=True
+    )
     return np.asarray(softmax(charts.log_priors - 0.5 * squares, axis=1))
 
 
 def expected_rows(charts: Charts, view: slice, resp: Array, places: Array) -> Array:
-    """``Σ_s p_s (μ_s + B_s (g_s - κ_s))`` in the columns of a view, for ``g`` of shape (b, k, d)."""
+    """``Σ_s p_s (μ_s + B_s (g_s - κ_s))`` in a view, for ``g`` of shape (b, k, d)."""
     weighted = (resp[:, :, None] * (places - charts.offsets)).reshape(len(resp), -1)
     loadings = charts.loadings[:, view].transpose(0, 2, 1).reshape(weighted.shape[1], -1)
     return np.asarray(resp @ charts.means[:, view] + weighted @ loadings)

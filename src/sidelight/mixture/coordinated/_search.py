@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sidelight._fit.alternation import Alternation
 from sidelight._typing import Array
 from sidelight.mixture.coordinated._bound import Coordination, Estimates, Evaluation, State
 from sidelight.mixture.coordinated._posterior import chart_posterior_of_places, expected_rows
 from sidelight.mixture.coordinated._start import rough_clusters
 
 #: Of restarts whose reconstruction error is at most this multiple of the lowest, the one with the
-#: highest bound is kept: the bound alone sometimes prefers a map that is torn (Verbeek 2004, 5.2.2).
+#: highest bound is kept: the bound alone sometimes prefers a map that is torn.
 ERROR_SLACK = 1.1
 
 
@@ -97,7 +98,7 @@ class Restart:
             dropped,
         )
 
-    def _ascend(self, state: State, *, free: bool):  # type: ignore[no-untyped-def]
+    def _ascend(self, state: State, *, free: bool) -> Alternation[Evaluation]:
         return self.steps.ascend(
             state,
             free=free,
@@ -140,7 +141,9 @@ def reconstruction_error(steps: Coordination, state: State) -> float:
     """Mean squared ``x - E[x | g_n]`` over the values there are."""
     charts, estimates = state
 
-    def work(rows: Array, seen: Array, weights: Array, g: Array) -> tuple[tuple[float, float], tuple[()]]:
+    def work(
+        rows: Array, seen: Array, weights: Array, g: Array
+    ) -> tuple[tuple[float, float], tuple[()]]:
         resp = chart_posterior_of_places(charts, g)
         places = np.repeat(g[:, None, :], charts.n_charts, axis=1)
         total = mass = 0.0

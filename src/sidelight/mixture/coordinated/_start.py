@@ -65,7 +65,7 @@ def checked_anchors(anchors: Any, n_rows: int, d: int) -> tuple[Array, Array]:
             f"anchors must have the shape ({n_rows}, {d}), a row of coordinates for every row and "
             f"NaN where they are unknown, got {places.shape}."
         )
-    known = ~np.isnan(places).any(axis=1)
+    known = np.asarray(~np.isnan(places).any(axis=1))
     partly = np.flatnonzero(~known & ~np.isnan(places).all(axis=1))
     if len(partly):
         raise SidelightError(

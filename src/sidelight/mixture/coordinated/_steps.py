@@ -7,8 +7,9 @@ the view, about their weighted means,
 
     B = S_xg (S_gg + ρ I)⁻¹,    μ = x̄ - B (ḡ - κ),    Ψ = diag(S_xx - B S_xgᵀ) / w.
 
-Conformal charts restrict ``B = b O`` with ``OᵀO = I`` and ``G = v I``, ``Ψ = σ² I``: from the singular
-value decomposition ``S_xg = U L Wᵀ`` follow ``O = U Wᵀ`` and ``b = tr L / tr(S_gg + ρ I)``.
+Conformal charts restrict ``B = b O`` with ``OᵀO = I`` and ``G = v I``, ``Ψ = σ² I``: from the
+singular value decomposition ``S_xg = U L Wᵀ`` follow ``O = U Wᵀ`` and
+``b = tr L / tr(S_gg + ρ I)``.
 """
 
 from __future__ import annotations
