@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from sidelight._words import counted
 from sidelight.cli._options import STANDARD_INPUT
-from sidelight.cli._screen import Screen
+from sidelight.cli._screen import Screen, plain_text, table
 from sidelight.exceptions import InvalidRequest
-from sidelight.runs import Request
+from sidelight.runs import Request, Run
 
 
 def run(
@@ -57,3 +60,26 @@ def _place_new_rows(request: Request, screen: Screen, model_path: Path, **option
     run_transform(
         model_path, request.data, screen, id_column=request.id_column, command="embed", **options
     )
+
+
+def map_parts(found: Run) -> list[Any]:
+    """What a person is told about a map: its size, and how far it can be trusted."""
+    from sidelight.runs._maps import MEASURES, NEIGHBORS
+
+    n_rows, n_features = (
+        counted(found.data.n_rows, "row"),
+        counted(len(found.features_in), "feature"),
+    )
+    n_out = counted(len(found.feature_names), "coordinate")
+    line = (
+        f"[bold]{type(found.estimator).__name__}[/] on {plain_text(found.data.path)}: {n_rows}, "
+        f"{n_features} in, {n_out} out, in {found.seconds:.2f} s"
+    )
+    outside = int((~np.isfinite(found.features).all(axis=1)).sum())
+    parts: list[Any] = [line]
+    if outside:
+        parts.append(f"{counted(outside, 'row has', 'rows have')} no place on the map.")
+    if found.quality:
+        rows = [(MEASURES[name], f"{value:.3f}") for name, value in found.quality.items()]
+        parts.append(table(f"By the {NEIGHBORS} nearest rows", "", rows=rows))
+    return parts

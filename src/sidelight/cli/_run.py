@@ -134,6 +134,10 @@ def explanation_lines(found: Run) -> list[str]:
 
 
 def _features(found: Run) -> list[Any]:
+    if found.method.tags.kind == "embedding":
+        from sidelight.cli._embed import map_parts
+
+        return map_parts(found)
     ranked = hasattr(found.estimator, "get_support")
     return [*([_ranking(found)] if ranked else []), features_line(found)]
 

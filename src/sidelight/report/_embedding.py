@@ -15,7 +15,14 @@ from sidelight._typing import Array
 from sidelight._words import counted, listed, statements
 from sidelight.exceptions import EmbeddingWarning
 from sidelight.report._charts import bar_figure, figure
-from sidelight.report._mapped import MOST_PAIRS, Mapped, kinds_of, pairs_before_and_after
+from sidelight.report._mapped import (
+    MOST_PAIRS,
+    Kinds,
+    Mapped,
+    kinds_of,
+    order_of_pairs,
+    pairs_before_and_after,
+)
 from sidelight.report._run import Given, sample_rows, shorten
 from sidelight.report._scatter import map_scatter, stage_map
 from sidelight.report._sections import Section, objective, status
@@ -56,6 +63,13 @@ class Map(Mapped):
             return found
         rows = self.given.rows.take(np.arange(self.given.n_rows))
         return np.asarray(self.given.estimator.transform(rows), dtype=np.float64)
+
+    @cached_property
+    def anchored(self) -> Array:
+        """Whether the coordinates of a row were known."""
+        if self.anchors is None:
+            return np.zeros(self.given.n_rows, dtype=bool)
+        return np.asarray(np.isfinite(self.anchors).all(axis=1))
 
     @cached_property
     def on_map(self) -> Array:
@@ -123,7 +137,7 @@ def cards(
     truth = given.truth if color is not None and given.truth is not None else None
     pairs = pairs_before_and_after(made, known)
     return {
-        **_in_short(made),
+        **_in_short(made, known),
         **_picture(made, coloring, truth),
         **legends(coloring, truth, made.measured is not None),
         **_quality(made),
@@ -138,37 +152,38 @@ def cards(
     }
 
 
-def _in_short(made: Map) -> Section:
+def _in_short(made: Map, known: Kinds) -> Section:
     given = made.given
-    n_out = made.places.shape[1]
-    said = statements(given.constraints.counts)
-    if made.anchors is not None:
-        said.append(counted(int(np.isfinite(made.anchors).all(axis=1).sum()), "anchor"))
-    sentence = (
-        f"{counted(given.n_rows, 'row')} of {counted(given.source.n_features, 'feature')} on a map "
-        f"of {counted(n_out, 'coordinate')}; "
-    )
-    sentence += f"known: {listed(said)}." if said else "nothing else was known."
-    measured = made.measured
-    line = status(None, "Too few rows to measure")
-    if measured is not None:
-        kept = measured.scores["neighborhood_preservation"]
-        line = status(None, f"{kept:.0%} of the nearest {measured.k} rows stay nearest")
+    line = order_of_pairs(known) or status(None, "Too few rows to measure")
+    if made.measured is not None and order_of_pairs(known) is None:
+        kept = made.measured.scores["neighborhood_preservation"]
+        line = status(None, f"{kept:.0%} of the nearest {made.measured.k} rows stay nearest")
     return {
-        "sentence": sentence,
+        "sentence": _sentence(made),
         "status": line,
         "facts_of_its_own": [
             ("Features", f"{given.source.n_features:,}"),
-            ("Coordinates", f"{n_out:,}"),
+            ("Coordinates", f"{made.places.shape[1]:,}"),
         ],
     }
+
+
+def _sentence(made: Map) -> str:
+    given = made.given
+    said = statements(given.constraints.counts)
+    if made.anchors is not None:
+        said.append(counted(int(made.anchored.sum()), "anchor"))
+    return (
+        f"{counted(given.n_rows, 'row')} of {counted(given.source.n_features, 'feature')} on a map "
+        f"of {counted(made.places.shape[1], 'coordinate')}; "
+        + (f"known: {listed(said)}." if said else "nothing else was known.")
+    )
 
 
 # --- the picture ------------------------------------------------------------------------------
 
 
 def _picture(made: Map, coloring: Coloring | None, truth: Any) -> Section:
-    given = made.given
     rng = np.random.default_rng(0)
     links = _stated(made)
     rows = _drawn(made, links, rng)
@@ -178,11 +193,8 @@ def _picture(made: Map, coloring: Coloring | None, truth: Any) -> Section:
     drawn = Links(np.searchsorted(rows, drawn.pairs), drawn.cannot, drawn.violated, drawn.weight)
     lost = _lost(made)
     names = _classes(rows, coloring, truth, lost, made)
-    anchored = np.zeros(given.n_rows, dtype=bool)
-    if made.anchors is not None:
-        anchored = np.isfinite(made.anchors).all(axis=1)
     picture = map_scatter(
-        _plane(made.places[rows]), drawn, names, anchored[rows], _in_short(made)["sentence"]
+        _plane(made.places[rows]), drawn, names, made.anchored[rows], _sentence(made)
     )
     return {
         "scatter": Markup(picture.svg),
@@ -204,9 +216,7 @@ def _stated(made: Map) -> Links:
 
 def _drawn(made: Map, links: Links, rng: np.random.Generator) -> Array:
     """Rows to draw: those of anchors and pairs first, then others at random."""
-    first = np.unique(links.pairs)
-    if made.anchors is not None:
-        first = np.union1d(first, np.flatnonzero(np.isfinite(made.anchors).all(axis=1)))
+    first = np.union1d(links.pairs.ravel(), np.flatnonzero(made.anchored))
     first = np.intersect1d(first, made.on_map)
     places = np.searchsorted(made.on_map, rng.permutation(first)[: MAX_POINTS - 1_000])
     chosen = fill_up(np.sort(places), len(made.on_map), MAX_POINTS, rng)
@@ -362,7 +372,7 @@ def _anchored(made: Map) -> list[Section]:
     """Anchors with their known and their found coordinates, the worst first."""
     if made.anchors is None:
         return []
-    rows = np.flatnonzero(np.isfinite(made.anchors).all(axis=1) & np.isfinite(made.places).all(1))
+    rows = np.intersect1d(np.flatnonzero(made.anchored), made.on_map)
     off = np.linalg.norm(made.anchors[rows] - made.places[rows], axis=1)
     order = np.argsort(-off, kind="stable")[:MOST_ROWS]
     return [

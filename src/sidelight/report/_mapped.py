@@ -129,7 +129,7 @@ def _in_short(given: Given, known: Kinds) -> Section:
     sentence += f"known: {listed(said)}." if said else "nothing else was known."
     return {
         "sentence": sentence,
-        "status": _status(known),
+        "status": order_of_pairs(known) or status(None, "No pairs of both kinds to compare"),
         "facts_of_its_own": [
             ("Features in", f"{given.source.n_features:,}"),
             ("Features out", f"{n_out:,}"),
@@ -137,10 +137,11 @@ def _in_short(given: Given, known: Kinds) -> Section:
     }
 
 
-def _status(known: Kinds) -> Section:
+def order_of_pairs(known: Kinds) -> Section | None:
+    """The line at the top of the page, where pairs of both kinds are known."""
     before, after = known.order("before"), known.order("after")
     if before is None or after is None:
-        return status(None, "No pairs of both kinds to compare")
+        return None
     text = f"Known pairs in order: {after:.0%}, before {before:.0%}"
     # Equal as they are shown is neither good nor bad.
     gain = round(100 * after) - round(100 * before)

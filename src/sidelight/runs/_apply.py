@@ -92,9 +92,12 @@ def predict(
     >>> bool((predict(model, data).labels == fitted.labels).all())
     True
     """
-    if not hasattr(model.estimator, "predict"):
+    is_map = model.estimator.__sidelight_tags__().kind == "embedding"
+    if is_map or not hasattr(model.estimator, "predict"):
         maps = hasattr(model.estimator, "transform")
         hint = "; `sidelight transform DATA --model MODEL` gives its features" if maps else ""
+        if is_map:
+            hint = "; `sidelight embed DATA --model MODEL` places them on its map"
         raise SidelightError(f"{model.method} cannot assign new rows to clusters{hint}.")
     table = _read(model, data, id_column)
     start = time.perf_counter()

@@ -31,6 +31,16 @@ if TYPE_CHECKING:
 
 #: Rows up to which all geodesic distances are computed by default: n² numbers and n searches.
 MOST_ROWS = 4_000
+#: Rows whose neighbors are compared, and the number of neighbors.
+MOST_MEASURED = 2_000
+NEIGHBORS = 10
+#: Measures of a map that are told, with their titles.
+MEASURES = {
+    "trustworthiness": "Trustworthiness (1 is best)",
+    "continuity": "Continuity (1 is best)",
+    "neighborhood_preservation": "Neighbors kept (1 is best)",
+    "residual_variance": "Residual variance (0 is best)",
+}
 
 
 def default_map(n_rows: int) -> tuple[Method, str]:
@@ -58,6 +68,30 @@ def check_map_options(request: Request, method: Method) -> None:
         )
     if request.color is not None and method.tags.kind != "embedding":
         raise InvalidRequest(f"{worded('color=', '--color')} is for maps (`sidelight embed`).")
+
+
+def map_quality(X: Any, places: Array) -> dict[str, float]:
+    """Measures of a map, on a sample of very many rows; empty where there are too few rows.
+
+    Parameters
+    ----------
+    X : ndarray or csr_matrix
+        The rows as the estimator saw them.
+    places : ndarray
+        Their coordinates, NaN for rows that have none.
+    """
+    from sidelight.evaluation import map_scores
+
+    rows = np.flatnonzero(np.isfinite(places).all(axis=1))
+    if len(rows) > MOST_MEASURED:
+        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_MEASURED, replace=False))
+    k = min(NEIGHBORS, (len(rows) - 1) // 2)
+    taken = X[rows]
+    dense = taken.toarray() if hasattr(taken, "toarray") else np.asarray(taken)
+    if k < 1 or not np.isfinite(dense).all():
+        return {}
+    scores = map_scores(dense, np.asarray(places)[rows], k)
+    return {name: scores[name] for name in MEASURES if np.isfinite(scores[name])}
 
 
 def _refuse(method: Method, what: str, able: Sequence[str]) -> None:

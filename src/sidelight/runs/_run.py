@@ -263,6 +263,15 @@ class Run(Outcome, Prepared):
 
         return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
 
+    @cached_property
+    def quality(self) -> dict[str, float]:
+        """Measures of a map, on at most 2,000 of its rows; empty for other results."""
+        if self.method.tags.kind != "embedding":
+            return {}
+        from sidelight.runs._maps import map_quality
+
+        return map_quality(self.X, self.features)
+
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values: counts, sizes, scores, violations."""
         facts = {
@@ -289,7 +298,9 @@ class Run(Outcome, Prepared):
 
     def _feature_facts(self) -> dict[str, Any]:
         names = self.features_in
-        facts = {"features_in": names, "features_out": self.feature_names}
+        facts: dict[str, Any] = {"features_in": names, "features_out": self.feature_names}
+        if self.method.tags.kind == "embedding":
+            facts["quality"] = self.quality
         if not hasattr(self.estimator, "get_support"):
             return facts
         return {
