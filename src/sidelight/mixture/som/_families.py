@@ -105,6 +105,12 @@ class PairedCategoricalComponents(CategoricalComponents):
         return super().m_step((totals, counts[:, :n_cells] + shared_out))
 
 
+def spherical(means: Array, variance: float, origin: Array) -> GaussianComponents:
+    """Gaussians of one given variance."""
+    variances = np.full(len(means), variance)
+    return GaussianComponents(means=means, covariances=variances, kind="spherical", origin=origin)
+
+
 def incomplete_nodes(components: Any, incomplete: Any) -> Any:
     """The same components for rows with missing values."""
     if isinstance(components, SharedSphericalComponents):
@@ -126,6 +132,13 @@ def is_linear(components: Any) -> bool:
     if isinstance(components, GaussianComponents):
         return not components.is_local
     return isinstance(components, ExponentialFamily)
+
+
+def has_exact_m_step(components: Any) -> bool:
+    """Whether the same winners always give the same parameters."""
+    if isinstance(components, PairedCategoricalComponents):
+        return not components.members.shape[1]
+    return is_linear(components)
 
 
 def natural_form(components: Any, features_are_sparse: bool) -> tuple[Array, Array]:

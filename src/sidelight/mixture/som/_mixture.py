@@ -35,7 +35,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.mixture.som._base import MAP_ATTRIBUTES, MAP_PARAMETERS, Growth, MapBase, Mass
 from sidelight.mixture.som._blocks import Blocks, parts_of
 from sidelight.mixture.som._categories import CategoricalPart
-from sidelight.mixture.som._families import complete_nodes
+from sidelight.mixture.som._families import complete_nodes, has_exact_m_step
 from sidelight.mixture.som._grid import Grid, Neighborhood
 from sidelight.mixture.som._parts import Part, Settings
 from sidelight.mixture.som._stages import Annealed, anneal
@@ -282,7 +282,7 @@ class SelfOrganizingMixture(MapBase):
             steps.m_step(first),
             evaluate,
             steps.m_step,
-            settled=lambda before, now: False,
+            settled=_stand_still,
             tol=self.tol,
             max_iter=self.max_iter,
             description=type(self).__name__,
@@ -512,6 +512,12 @@ def _episodes(known: Constraints) -> tuple[Array, Array | None]:
         return np.arange(len(component)), None
     order = np.argsort(component, kind="stable")
     return order, component[order]
+
+
+def _stand_still(before: Winners, now: Winners) -> bool:
+    """Whether the m-step would give the same parameters once more."""
+    exact = all(has_exact_m_step(part) for part in now.parameters.parts)
+    return exact and np.array_equal(before.winners, now.winners)
 
 
 def _numbers(parts: Sequence[Part], tables: Sequence[Any]) -> Any:

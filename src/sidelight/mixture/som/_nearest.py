@@ -1,0 +1,111 @@
+"""Nearest nodes of rows, some of whose values may be missing, and sums by winner."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sidelight._fit.tiles import tiles
+from sidelight._typing import Array
+from sidelight.engine import RowSource
+from sidelight.mixture.som._families import add_by_winner
+
+#: Rows whose distances to all nodes are held at a time.
+TILE_ROWS = 500
+
+
+class Centered(NamedTuple):
+    """Rows about a point, 0 where missing, and which values there are (None if all)."""
+
+    rows: Array
+    known: Array | None
+
+
+def centered(block: Any, origin: Array) -> Centered:
+    """Take rows about a point, in float64."""
+    rows = np.asarray(block, np.float64) - origin
+    missing = np.isnan(rows)
+    if not missing.any():
+        return Centered(rows, None)
+    return Centered(np.where(missing, 0.0, rows), (~missing).astype(np.float64))
+
+
+def half_squares(tile: Centered, centers: Array) -> Array:
+    """``½|x - c_s|²`` less ``½|x|²`` over the values that there are, of every row and center."""
+    scores: Array = tile.rows @ (-centers.T)
+    if tile.known is None:
+        scores += 0.5 * np.einsum("kd,kd->k", centers, centers)
+    else:
+        scores += tile.known @ (0.5 * centers**2).T
+    return scores
+
+
+def squares_of(rows: Array) -> Array:
+    """``|x|²`` of every row."""
+    return np.asarray(np.einsum("nd,nd->n", rows, rows))
+
+
+class Pass(NamedTuple):
+    """Winners of all rows, the sum of their squared distances, and sums by winner.
+
+    ``sums`` are about the origin; ``mass`` of shape (k, 1) counts rows, or of shape (k, d) values
+    where some are missing.
+    """
+
+    winners: Array
+    squares: float
+    sums: Array
+    mass: Array
+
+
+def winners_of(source: RowSource, means: Array, origin: Array, *, missing: bool) -> Pass:
+    """Find the nearest mean of every row, and add up the rows of every winner."""
+    centers = means - origin
+    k = len(centers)
+
+    def work(block: Any) -> tuple[tuple[Any, ...], tuple[Array]]:
+        winners = np.empty(block.shape[0], dtype=np.int32)
+        squares, sums = 0.0, np.zeros_like(centers)
+        mass = np.zeros((k, centers.shape[1] if missing else 1))
+        for rows in tiles(block.shape[0], TILE_ROWS):
+            tile = centered(block[rows], origin)
+            scores = half_squares(tile, centers)
+            winners[rows] = own = np.argmin(scores, axis=1)
+            best = scores[np.arange(len(own)), own]
+            squares += float(np.maximum(2 * best + squares_of(tile.rows), 0.0).sum())
+            ones = np.ones(len(own))
+            sums += add_by_winner(tile.rows, own, ones, k)
+            if missing and tile.known is not None:
+                mass += add_by_winner(tile.known, own, ones, k)
+            else:
+                mass += np.bincount(own, minlength=k)[:, None]
+        return (squares, sums, mass), (winners,)
+
+    (squares, sums, mass), (winners,) = source.map_reduce(work)
+    return Pass(winners, float(squares), sums, mass)
+
+
+def two_nearest(source: RowSource, means: Array, origin: Array) -> tuple[Array, Array, Array]:
+    """The nearest and the second nearest mean of every row, and the distance to the nearest."""
+    centers = means - origin
+
+    def work(block: Any) -> tuple[tuple[()], tuple[Array, Array, Array]]:
+        n = block.shape[0]
+        best, second = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
+        distances = np.empty(n)
+        for rows in tiles(n, TILE_ROWS):
+            tile = centered(block[rows], origin)
+            scores = half_squares(tile, centers)
+            places = np.arange(len(scores))
+            best[rows] = own = np.argmin(scores, axis=1)
+            # By differences, which do not cancel.
+            offsets = tile.rows - centers[own]
+            if tile.known is not None:
+                offsets *= tile.known
+            distances[rows] = np.sqrt(squares_of(offsets))
+            scores[places, own] = np.inf
+            second[rows] = np.argmin(scores, axis=1)
+        return (), (best, second, distances)
+
+    return source.map_reduce(work)[1]  # type: ignore[return-value]
