@@ -53,7 +53,7 @@ class LinkedCharts:
     @cached_property
     def projections(self) -> Array:
         """``W'Ψ⁻¹``, of shape (k, d, D)."""
-        return np.asarray(np.swapaxes(self.maps / self.noise[:, :, None], 1, 2))
+        return np.ascontiguousarray(np.swapaxes(self.maps / self.noise[:, :, None], 1, 2))
 
     @cached_property
     def precisions(self) -> Array:
