@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -13,6 +14,7 @@ from sidelight._kernels.manifold.dijkstra import shortest_paths
 from sidelight._progress import stage_progress, wait_for
 from sidelight._typing import Array
 from sidelight.engine import get_threads
+from sidelight.engine._threads import one_thread_blas
 
 #: Sources of one block: between blocks Ctrl-C is heard.
 BLOCK_SOURCES = 64
@@ -64,30 +66,36 @@ def geodesics(
         part = slice(first, first + BLOCK_SOURCES)
         shortest_paths(indptr, indices, weights, starts[part], lengths[part], trees[part])
 
-    run_blocks(run, range(0, len(starts), BLOCK_SOURCES), "Shortest paths")
+    blocks = range(0, len(starts), BLOCK_SOURCES)
+    with stage_progress("Shortest paths", len(blocks)) as progress:
+        run_blocks(run, blocks, progress.step)
     return lengths
 
 
-def run_blocks(run: Any, blocks: Any, stage: str) -> None:
-    """Run a function of blocks on threads; it writes where no other block does."""
-    pending: deque[Future[None]] = deque()
+def run_blocks(
+    run: Callable[[int], None], blocks: Sequence[int], step: Callable[[], None] = lambda: None
+) -> None:
+    """Run a function of blocks on threads; it writes where no other block does.
+
+    ``step`` is called after every block, of which Ctrl-C stops the next.
+    """
     workers = min(get_threads(), max(len(blocks), 1))
-    with stage_progress(stage, len(blocks)) as progress:
-        if workers == 1:
+    if workers == 1:
+        for block in blocks:
+            run(block)
+            step()
+        return
+    pending: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(workers, "sidelight", initializer=one_thread_blas.cover) as pool:
+        try:
             for block in blocks:
-                run(block)
-                progress.step()
-            return
-        with ThreadPoolExecutor(workers, "sidelight") as pool:
-            try:
-                for block in blocks:
-                    pending.append(pool.submit(run, block))
-                    if len(pending) >= 2 * workers:
-                        wait_for(pending.popleft())
-                        progress.step()
-                while pending:
+                pending.append(pool.submit(run, block))
+                if len(pending) >= 2 * workers:
                     wait_for(pending.popleft())
-                    progress.step()
-            finally:
-                for future in pending:
-                    future.cancel()
+                    step()
+            while pending:
+                wait_for(pending.popleft())
+                step()
+        finally:
+            for future in pending:
+                future.cancel()

@@ -82,10 +82,7 @@ def distance_graph(
     rows = X if sparse.issparse(X) else np.asarray(X)
     n = rows.shape[0]
     if n_neighbors is not None:
-        near = min(int(n_neighbors), n - 1)
-        distances, targets = nearest_rows(rows, near)
-        ends = np.repeat(np.arange(n), near)
-        return symmetric_edges(ends, targets.ravel(), distances.ravel(), n)
+        return _union(*nearest_rows(rows, min(int(n_neighbors), n - 1)))
     if radius is None:
         raise ValueError("Give n_neighbors or radius: which rows are to be joined?")
     return symmetric_edges(*rows_within(rows, float(radius)), n)
@@ -107,6 +104,19 @@ def _graph_of_distances(
     if radius is not None:
         kept &= lengths < radius
     return symmetric_edges(first[kept], second[kept], lengths[kept], n)
+
+
+def _union(distances: Array, targets: Array) -> sparse.csr_array:
+    """Edges between rows of which one is in the list of the other."""
+    n, near = targets.shape
+    # Positions in the lists, which are above 0 where distances may not be, find each other first.
+    places = np.arange(1, targets.size + 1)
+    indptr = np.arange(0, targets.size + 1, max(near, 1)) if near else np.zeros(n + 1, np.int64)
+    listed = sparse.csr_array((places, targets.ravel(), indptr), shape=(n, n))
+    union = sparse.csr_array(listed.maximum(listed.T))
+    union.sort_indices()
+    lengths = distances.ravel()[union.data - 1]
+    return sparse.csr_array((lengths, union.indices, union.indptr), shape=(n, n))
 
 
 def symmetric_edges(first: Array, second: Array, lengths: Array, n: int) -> sparse.csr_array:

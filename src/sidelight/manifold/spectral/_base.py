@@ -1,0 +1,292 @@
+"""What embeddings of a neighborhood graph share: parameters, the graph, neighbors of new rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Tags
+
+from sidelight._fit.parameters import Count, FinitePositive, estimator
+from sidelight._typing import Array
+from sidelight._words import counted, setting
+from sidelight.base import Embedding
+from sidelight.constraints import Constraints
+from sidelight.exceptions import EmbeddingWarning, SidelightError
+from sidelight.graphs import distance_graph, join_parts
+from sidelight.graphs._nearest import BLOCK_NUMBERS, RowSearch, first_of_each
+from sidelight.manifold._rows import Anchors, KeptColumns, check_anchors, keep_columns
+
+Metric = Literal["euclidean", "precomputed"]
+
+#: Entries of docstrings that embeddings of a neighborhood graph share.
+PARAMETERS = {
+    "n_components": "Number of coordinates.",
+    "n_neighbors": "Number of neighbors of a row in the graph; two rows are joined if one is a "
+    "neighbor of the other.",
+    "radius": "Join rows at a distance below it instead of nearest neighbors.",
+    "metric": 'Whether rows are given or distances: "precomputed" takes a matrix of distances '
+    "between all rows, or a sparse one, which is the neighborhood graph itself; ``transform`` "
+    "takes the distances of new rows to those of the fit.",
+    "disconnected": 'What to do with a graph that falls into parts: "bridge" joins them by their '
+    'shortest links and warns, "largest" maps the largest part and gives the other rows NaN, '
+    '"raise" raises.',
+    "ignore": "Positions or names of columns that are left out of the distances; their linear "
+    "effect on the other columns is removed first.",
+}
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """Rows that are mapped, the graph that joins them, and what is known about them.
+
+    Attributes
+    ----------
+    rows : ndarray or CSR matrix
+        Rows, or distances between them, without those that are left out.
+    graph : csr_array of shape (n_kept, n_kept)
+        Distances of joined rows; connected.
+    kept : ndarray of int, shape (n_kept,)
+        Positions of the rows among those of the fit.
+    known : Constraints
+        What is known about them.
+    anchors : Anchors or None
+        Their known places.
+    """
+
+    rows: Any
+    graph: sparse.csr_array
+    kept: Array
+    known: Constraints
+    anchors: Anchors | None
+
+
+@estimator
+class _NeighborhoodEmbedding(Embedding):
+    """A map that is made from the neighborhood graph of the rows.
+
+    Subclasses define ``_embed(near)``, which returns the coordinates of the rows of a
+    :class:`Neighborhood`, and ``_place(near)``, which places new rows by their neighbors.
+    """
+
+    _common_parameters: ClassVar[dict[str, str]] = PARAMETERS
+    _family_tags = Embedding._family_tags | {
+        "knowledge": ("must-link", "cannot-link", "labels", "groups", "anchors"),
+        "enforcement": "soft",
+    }
+
+    n_components: Count = 2
+    _: KW_ONLY
+    n_neighbors: Count = 10
+    radius: FinitePositive | None = None
+    disconnected: Literal["bridge", "largest", "raise"] = "bridge"
+    ignore: Sequence[int] | Sequence[str] | None = None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return getattr(self, "metric", "euclidean") == "precomputed"
+
+    @property
+    def _metric(self) -> Metric:
+        return "precomputed" if self._is_precomputed else "euclidean"
+
+    def fit(
+        self, X: Any, y: Any = None, *, constraints: Constraints | None = None, anchors: Any = None
+    ) -> Self:
+        """Fit the map to rows and to what is known about them.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            The rows, or the distances between them where the method takes them.
+        y : array of shape (n_samples,), default=None
+            Known classes, -1 where unknown.
+        constraints : Constraints, default=None
+            Side information about the rows: pairs, labels, groups.
+        anchors : array of shape (n_samples, n_components), default=None
+            Known coordinates of some rows, NaN where nothing is known.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        rows, known = self._validate_fit_in_memory(X, y, constraints)
+        n = rows.shape[0]
+        fixed = check_anchors(anchors, n, self.n_components)
+        near = self._neighborhood(rows, known, fixed)
+        self._kept, self._n_rows = near.kept, n
+        self._rows: Any = None if self._is_precomputed else near.rows
+        places = self._embed(near)
+        self.embedding_ = np.full((n, self.n_components), np.nan, dtype=rows.dtype)
+        self.embedding_[near.kept] = places
+        return self
+
+    def _embed(self, near: Neighborhood) -> Array:
+        """Coordinates of the rows."""
+        raise NotImplementedError
+
+    def _place(self, near: sparse.csr_array) -> Array:
+        """Coordinates of new rows, from their distances to neighbors among the mapped rows."""
+        raise NotImplementedError
+
+    def _transform(self, rows: Any) -> Array:
+        places = self._place(self._neighbors_of(rows))
+        return places.astype(rows.dtype, copy=False)
+
+    def _neighborhood(self, rows: Any, known: Constraints, anchors: Anchors | None) -> Neighborhood:
+        n = rows.shape[0]
+        check_several(n)
+        names = getattr(self, "feature_names_in_", None)
+        if self.ignore is not None and self._is_precomputed:
+            raise SidelightError(
+                f"{setting('ignore')} names columns of rows, but distances were given."
+            )
+        self._columns: KeptColumns | None = keep_columns(rows, self.ignore, names)
+        values = rows if self._columns is None else self._columns.of(rows)
+        graph = self._distances(values)
+        if not self._is_precomputed and not np.ptp(_dense_range(values), axis=0).any():
+            raise all_the_same(n)
+        graph, kept = join_parts(graph, values, self.disconnected, metric=self._metric)
+        if len(kept) < n:
+            values = values[kept][:, kept] if self._is_precomputed else values[kept]
+            known = known[kept]
+            anchors = None if anchors is None else _still_enough(anchors.among(kept), self)
+        return Neighborhood(values, graph, kept, known, anchors)
+
+    def _distances(self, values: Any) -> sparse.csr_array:
+        """The graph as the parameters ask for it."""
+        if self._is_precomputed and sparse.issparse(values):
+            return distance_graph(values, metric="precomputed")
+        if self.radius is not None:
+            return distance_graph(values, radius=self.radius, metric=self._metric)
+        if self.n_neighbors >= values.shape[0]:
+            warnings.warn(
+                f"{setting('n_neighbors', self.n_neighbors)} are more than the other "
+                f"{counted(values.shape[0] - 1, 'row')}: every row is joined with all others.",
+                EmbeddingWarning,
+                stacklevel=5,
+            )
+        return distance_graph(values, n_neighbors=self.n_neighbors, metric=self._metric)
+
+    def _neighbors_of(self, rows: Any) -> sparse.csr_array:
+        """Distances of new rows to their neighbors among the rows that were mapped."""
+        n = len(self._kept)
+        if self._is_precomputed:
+            among = rows[:, self._kept]
+            if sparse.issparse(among):
+                return _stored_neighbors(among)
+            return _nearest_columns(among, self.n_neighbors, self.radius)
+        values = rows if self._columns is None else self._columns.of(rows)
+        search = RowSearch(self._rows)
+        if self.radius is None:
+            distances, targets = search.nearest(values, min(self.n_neighbors, n))
+            return _lists(distances, targets, n)
+        ends, targets, distances = search.within(values, self.radius)
+        inside = distances < self.radius
+        ends, targets, distances = ends[inside], targets[inside], distances[inside]
+        alone = np.setdiff1d(np.arange(values.shape[0]), ends)
+        if len(alone):  # a row beyond the radius of all others is joined with the nearest
+            away, nearest = search.nearest(values[alone], 1)
+            ends = np.concatenate([ends, alone])
+            targets = np.concatenate([targets, nearest[:, 0]])
+            distances = np.concatenate([distances, away[:, 0]])
+        return _csr(ends, targets, distances, (values.shape[0], n))
+
+
+def check_several(n: int) -> None:
+    """Refuse a single row."""
+    if n < 2:
+        raise SidelightError(f"A map needs at least 2 rows; there is 1 sample (n_samples = {n}).")
+
+
+def _dense_range(values: Any) -> Array:
+    """Smallest and largest value of every column."""
+    if sparse.issparse(values):
+        return np.vstack([values.min(axis=0).toarray(), values.max(axis=0).toarray()])
+    return np.vstack([values.min(axis=0), values.max(axis=0)])
+
+
+def all_the_same(n: int) -> SidelightError:
+    """The error that no map can tell the rows apart."""
+    return SidelightError(
+        f"All rows are the same (n_samples={n}), so they have one place and no map; give rows that "
+        "differ."
+    )
+
+
+def rows_like(near: sparse.csr_array) -> Array:
+    """Position of a mapped row that equals each new row, -1 where none does."""
+    same = np.full(near.shape[0], -1)
+    at = np.flatnonzero(near.data == 0)[::-1]  # of several the first comes last, and stays
+    ends = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
+    same[ends[at]] = near.indices[at]
+    return same
+
+
+def _still_enough(anchors: Anchors, model: _NeighborhoodEmbedding) -> Anchors:
+    if len(anchors.rows) <= model.n_components:
+        raise SidelightError(
+            f"Only {counted(len(anchors.rows), 'anchor')} of the largest part of the graph are "
+            f"known, but {model.n_components + 1} are needed; give others, or set "
+            f"{setting('disconnected', 'bridge')}."
+        )
+    return anchors
+
+
+def _lists(distances: Array, targets: Array, n: int) -> sparse.csr_array:
+    """Neighbor lists of one length as a matrix that keeps zeros."""
+    indptr = np.arange(0, targets.size + 1, targets.shape[1])
+    return sparse.csr_array((distances.ravel(), targets.ravel(), indptr), (len(targets), n))
+
+
+def _csr(ends: Array, targets: Array, distances: Array, shape: tuple[int, int]) -> sparse.csr_array:
+    order = np.lexsort((targets, ends))
+    indptr = np.append(0, np.cumsum(np.bincount(ends, minlength=shape[0])))
+    return sparse.csr_array((distances[order], targets[order], indptr), shape)
+
+
+def _nearest_columns(distances: Array, n_neighbors: int, radius: float | None) -> sparse.csr_array:
+    """Neighbors of new rows in a matrix of their distances to the mapped rows."""
+    values = np.asarray(distances, dtype=np.float64)
+    if (values < 0).any():
+        i, j = np.argwhere(values < 0)[0]
+        raise SidelightError(
+            f"The distance of new row {i} to row {j} of the fit is {values[i, j]:.6g}; distances "
+            "are not below 0."
+        )
+    found = []
+    wanted = min(n_neighbors, values.shape[1])
+    size = max(1, BLOCK_NUMBERS // values.shape[1])
+    for first in range(0, len(values), size):
+        block = values[first : first + size]
+        if radius is None:
+            last = np.partition(block, wanted - 1, axis=1)[:, wanted - 1 : wanted]
+            ends, targets = np.nonzero(block <= last)
+        else:
+            wanted = values.shape[1]
+            ends, targets = np.nonzero((block < radius) | (block <= block.min(1)[:, None]))
+        nearest = first_of_each(ends, targets, block[ends, targets], wanted)
+        found.append((nearest[0] + first, *nearest[1:]))
+    ends, targets, lengths = (np.concatenate(part) for part in zip(*found, strict=True))
+    return _csr(ends, targets, lengths, values.shape)
+
+
+def _stored_neighbors(distances: Any) -> sparse.csr_array:
+    """Stored distances of new rows to the mapped rows; each row needs some."""
+    near = sparse.csr_array(distances)
+    alone = np.flatnonzero(np.diff(near.indptr) == 0)
+    if len(alone):
+        raise SidelightError(
+            f"New row {alone[0]} has no distance to any row that was mapped, so it has no place."
+        )
+    return near

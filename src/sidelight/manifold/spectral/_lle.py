@@ -1,0 +1,190 @@
+"""Locally linear embedding (Law 2006, section 2.7)."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from sidelight._fit.parameters import FinitePositive, estimator
+from sidelight._typing import Array
+from sidelight.constraints import known_pairs
+from sidelight.graphs import constrained_edges
+from sidelight.graphs._nearest import RowSearch, first_of_each
+from sidelight.manifold._reconstruction import (
+    centered_rows,
+    weights_of_lists,
+    weights_of_neighbors,
+)
+from sidelight.manifold._rows import Anchors
+from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding, rows_like
+from sidelight.manifold.spectral._frame import factorized, trailing
+from sidelight.tags import own_tags
+
+
+@estimator
+class LocallyLinearEmbedding(_NeighborhoodEmbedding):
+    r"""Map on which rows are rebuilt from their neighbors by the same weights as in the data.
+
+    .. math:: \min_Z \sum_i \Big\lVert z_i - \sum_j w_{ij} z_j \Big\rVert^2
+              \quad \sum_i z_i = 0, \; \sum_i z_i z_i^T = I
+
+    with the weights, summing to 1, that rebuild row ``i`` from its neighbors best (Law 2006,
+    section 2.7): the trailing eigenvectors of ``(I - W)ᵀ(I - W)`` beside the constant one. New rows
+    get the weights of their own neighbors. Read more in the
+    :doc:`user guide </manifold/spectral>`.
+
+    Neighbors are the nearest rows of each row, not the symmetric union. Must-linked rows join the
+    lists of each other; cannot-linked rows leave them, and so do the edges between their
+    neighborhoods that :func:`sidelight.graphs.constrain_graph` cuts. With anchors the same sum of
+    squares is minimized with these rows held where they are, and without the scale of the
+    constraint.
+
+    Parameters
+    ----------
+    reg : float > 0, finite, default=1e-3
+        What is added to the diagonal of the Gram matrix of the neighbors, as a share of its trace.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        Trailing eigenvalues, that of the constant vector left out; NaN with anchors.
+    weights_ : csr_array of shape (n_mapped, n_mapped)
+        Weights ``w_ij``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.manifold import LocallyLinearEmbedding
+    >>> t = np.linspace(0, 1.5 * np.pi, 60)
+    >>> X = np.column_stack([np.cos(t), np.sin(t)])
+    >>> Z = LocallyLinearEmbedding(1, n_neighbors=4).fit_transform(X)
+    >>> bool(np.all(np.diff(Z[:, 0]) > 0) or np.all(np.diff(Z[:, 0]) < 0))
+    True
+    """
+
+    _: KW_ONLY
+    reg: FinitePositive = 1e-3
+
+    _own_tags = own_tags(
+        summary="map on which neighbors rebuild rows as they do in the data",
+        source="Roweis, Saul 2000; Law 2006, section 2.7",
+        complexity="O(n k (D + k²)) and a sparse factorization of time, O(n k²) memory",
+        weights=("cannot-link",),
+    )
+
+    def _embed(self, near: Neighborhood) -> Array:
+        n = len(near.kept)
+        rows, _ = centered_rows(near.rows)
+        self.weights_ = weights_of_lists(rows, self._neighbor_lists(near), self.reg)
+        apart = sparse.csr_array(sparse.eye_array(n) - self.weights_)
+        matrix = sparse.csr_array(apart.T @ apart)
+        if near.anchors is not None:
+            self.eigenvalues_ = np.full(self.n_components, np.nan)
+            return held_in_place(matrix, near.anchors)
+        values, vectors = smallest(matrix, np.ones(n), self.n_components)
+        self.eigenvalues_ = values
+        return vectors
+
+    def _neighbor_lists(self, near: Neighborhood) -> sparse.csr_array:
+        """Neighbors of every row: the nearest, ends of bridges, and what constraints change."""
+        graph, n = near.graph, near.graph.shape[0]
+        ends = np.repeat(np.arange(n), np.diff(graph.indptr))
+        edges = ends * n + graph.indices
+        listed = edges
+        if self.radius is None:
+            first, second, _ = first_of_each(ends, graph.indices, graph.data, self.n_neighbors)
+            listed = first * n + second
+            both = np.concatenate([listed, second * n + first])
+            # Only a bridge joins two rows of which none is a neighbor of the other.
+            listed = np.concatenate([listed, edges[~np.isin(edges, both)]])
+        pairs = known_pairs(near.known)
+        if pairs.n_apart or pairs.n_together:
+            left, _ = constrained_edges(graph, near.rows, pairs)
+            allowed = np.repeat(np.arange(n), np.diff(left.indptr)) * n + left.indices
+            ties = pairs.together[:, 0] * n + pairs.together[:, 1]
+            back = pairs.together[:, 1] * n + pairs.together[:, 0]
+            listed = np.concatenate([listed[np.isin(listed, allowed)], ties, back])
+            # A row that lost all its neighbors has those that name it.
+            alone = np.setdiff1d(np.arange(n), listed // n)
+            listed = np.concatenate([listed, allowed[np.isin(allowed // n, alone)]])
+        listed = np.unique(listed)
+        indptr = np.searchsorted(listed, np.arange(n + 1) * n)
+        return sparse.csr_array((np.ones(len(listed)), listed % n, indptr), shape=(n, n))
+
+    def _transform(self, rows: Any) -> Array:
+        near = self._neighbors_of(rows)
+        values = rows if self._columns is None else self._columns.of(rows)
+        mapped = self.embedding_[self._kept].astype(np.float64)
+        weights = self._weights_of(near, self._rows, values)
+        same = rows_like(near)
+        places = np.where(same[:, None] >= 0, mapped[same], weights @ mapped)
+        return places.astype(rows.dtype, copy=False)
+
+    def inverse_transform(self, Z: Any) -> Array:
+        """Rows rebuilt from the neighbors of places on the map, by their weights there.
+
+        Parameters
+        ----------
+        Z : array of shape (n, n_components)
+            Coordinates.
+
+        Returns
+        -------
+        X : ndarray of shape (n, n_features)
+            Rows; those of the fit at their own coordinates. Ignored columns are not rebuilt: the
+            others come without their effect.
+        """
+        check_is_fitted(self)
+        places = check_array(Z, dtype=[np.float64, np.float32])
+        mapped = self.embedding_[self._kept]
+        if places.shape[1] != mapped.shape[1]:
+            raise ValueError(
+                f"Z has {places.shape[1]} coordinates, but the map has {mapped.shape[1]}."
+            )
+        distances, targets = RowSearch(mapped).nearest(places, min(self.n_neighbors, len(mapped)))
+        indptr = np.arange(0, targets.size + 1, targets.shape[1])
+        near = sparse.csr_array(
+            (distances.ravel(), targets.ravel(), indptr), (len(places), len(mapped))
+        )
+        same = rows_like(near)
+        rebuilt = self._weights_of(near, mapped, places) @ self._rows.astype(np.float64)
+        found: Array = np.where(same[:, None] >= 0, self._rows[same], rebuilt)
+        return found.astype(self.embedding_.dtype)
+
+    def _weights_of(self, near: sparse.csr_array, rows: Array, new: Array) -> sparse.csr_array:
+        """Weights of the neighbors of new rows, any number of them per row."""
+        rows, targets = centered_rows(rows, new)
+        assert targets is not None
+        counts = np.diff(near.indptr)
+        data = np.empty(near.nnz)
+        for count in np.unique(counts).tolist():
+            own = np.flatnonzero(counts == count)
+            places = near.indptr[own][:, None] + np.arange(count)
+            found = weights_of_neighbors(rows, near.indices[places], self.reg, new=targets[own])
+            data[places] = found.data.reshape(places.shape)
+        return sparse.csr_array((data, near.indices, near.indptr), near.shape)
+
+
+def smallest(matrix: sparse.csr_array, null: Array, n_components: int) -> tuple[Array, Array]:
+    """Trailing eigenvectors beside a known one, and zeros where there are not enough of them."""
+    k = min(n_components, matrix.shape[0] - 1)
+    values, vectors = trailing(matrix, null, k)
+    missing = n_components - k
+    return np.pad(values, (0, missing)), np.pad(vectors, ((0, 0), (0, missing)))
+
+
+def held_in_place(matrix: sparse.csr_array, anchors: Anchors) -> Array:
+    """Minimize ``tr(ZᵀMZ)`` with some rows of ``Z`` held: ``M_uu Z_u = -M_ua Z_a``."""
+    n = matrix.shape[0]
+    places = np.empty((n, anchors.places.shape[1]))
+    places[anchors.rows] = anchors.places
+    free = np.delete(np.arange(n), anchors.rows)
+    if len(free):
+        beside = sparse.csr_array(matrix[free])
+        solve = factorized(beside[:, free])
+        places[free] = solve(-np.asarray(beside[:, anchors.rows] @ anchors.places))
+    return places
