@@ -27,6 +27,13 @@ from sidelight.cluster import (
 )
 from sidelight.feature_selection import FisherScore, VarianceScore
 from sidelight.metric import RCA
+from sidelight.mixture import (
+    GenerativeTopographicMap,
+    KohonenMap,
+    ProbabilisticMap,
+    SelfOrganizingMixture,
+    SoftTopographicMap,
+)
 
 Side = Callable[[np.ndarray, np.ndarray], Any]
 
@@ -105,3 +112,22 @@ limit(
     lambda X, y: FisherScore().fit(X, y).scores_,
     lambda X, y: f_classif(X, y)[0] * (K - 1) / (len(X) - K),
 )
+
+
+def means_of_one_node(model: Any, X: np.ndarray) -> np.ndarray:
+    return np.asarray(model.fit(X).means_)
+
+
+for one_node in (
+    SelfOrganizingMixture((1,)),
+    KohonenMap((1,)),
+    SoftTopographicMap((1,)),
+    GenerativeTopographicMap((1,), alpha=0.0),
+    ProbabilisticMap((1,)),
+):
+    limit(
+        type(one_node),
+        "of one node it is the mean",
+        lambda X, y, one_node=one_node: means_of_one_node(one_node, X),
+        lambda X, y: X.mean(axis=0)[None],
+    )

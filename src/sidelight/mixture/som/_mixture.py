@@ -217,7 +217,7 @@ class SelfOrganizingMixture(MapBase):
         )
         best = self._best_restart(
             self.n_init,
-            partial(self._anneal, steps, tables, weights[order], nodes),
+            partial(self._anneal, steps, tables, weights[order], nodes, episodes),
             steps.source,
         )
         winners = np.empty_like(best.last.winners)
@@ -255,6 +255,7 @@ class SelfOrganizingMixture(MapBase):
         tables: list[Any],
         weights: Array,
         nodes: Grid,
+        episodes: Array | None,
         number: int,
         rng: np.random.RandomState,
     ) -> Annealed[Winners]:
@@ -262,6 +263,8 @@ class SelfOrganizingMixture(MapBase):
         stages = [nodes.neighborhood(rate) for rate in nodes.rates(self.winner_mass, self.eta)]
         init: StartName = self.init if number == 0 else "random"
         winners = start_winners(_numbers(self._parts, tables), weights, nodes, init, rng)
+        if episodes is not None:
+            winners = _most_frequent(winners, weights, episodes)
         whole = NodeParameters(
             tuple(
                 part.whole(table, weights, nodes.n_nodes)
@@ -512,6 +515,16 @@ def _episodes(known: Constraints) -> tuple[Array, Array | None]:
         return np.arange(len(component)), None
     order = np.argsort(component, kind="stable")
     return order, component[order]
+
+
+def _most_frequent(winners: Array, weights: Array, episodes: Array) -> Array:
+    """For every row the winner of most rows of its episode, by weight."""
+    pairs, of_row = np.unique(np.column_stack([episodes, winners]), axis=0, return_inverse=True)
+    mass = np.bincount(of_row.ravel(), weights)
+    order = np.lexsort((-mass, pairs[:, 0]))  # the heaviest of every episode first
+    owners, first = np.unique(pairs[order, 0], return_index=True)
+    best = pairs[order[first], 1]
+    return best[np.searchsorted(owners, episodes)].astype(np.int32)
 
 
 def _stand_still(before: Winners, now: Winners) -> bool:
