@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.common.models import takes
 
 from sidelight import catalog
-from sidelight.exceptions import ConstraintWarning
+from sidelight.exceptions import ConstraintWarning, EmbeddingWarning
 
 ZERO_ROWS = "the data of this check has rows of zeros, which have no direction: a clear error"
 NEGATIVE = "the data of this check has negative values although the tags ask for positive ones"
@@ -60,4 +60,6 @@ def test_scikit_learn_estimator_checks(estimator: Any, check: Any) -> None:
     with warnings.catch_warnings():
         # The checks hand fractions to y, or nothing at all; we say what we make of it.
         warnings.simplefilter("ignore", ConstraintWarning)
+        # Their blobs are far from each other, and some have fewer columns than a map.
+        warnings.simplefilter("ignore", EmbeddingWarning)
         check(estimator)
