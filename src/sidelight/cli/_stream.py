@@ -125,7 +125,7 @@ def run_stream(
             keep=final is not None or report is not None,
             lines=lines,
         )
-        problem = _place_all(stream, lines, places, screen)
+        problem = _place_all(stream, places, screen)
     found = stream.finish()
     screen.note(*found.notes[len(stream.notes) :])
     paths: dict[str, Any] = {} if coordinates is None else {"stream": coordinates}
@@ -158,9 +158,7 @@ def _tell(
     screen.result(facts)
 
 
-def _place_all(
-    stream: MapStream, lines: _Lines, places: _Places, screen: Screen
-) -> SidelightError | None:
+def _place_all(stream: MapStream, places: _Places, screen: Screen) -> SidelightError | None:
     """Write a line for each row that is placed; return what ended the stream early."""
     told = 0
     try:
@@ -172,7 +170,6 @@ def _place_all(
                 places.write(row_id, place, stream.feature_names)
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-        lines.stopped = False
     except SidelightError as problem:
         if not stream.growth.n_start:
             raise

@@ -420,48 +420,21 @@ def _eigenvalues(made: Map) -> Section | None:
 
 
 def _residuals(made: Map) -> Section | None:
-    """Residual variance by the number of coordinates, where there are several."""
-    measured = made.measured
-    if measured is None or made.places.shape[1] < 2:
+    """Residual variance by the number of coordinates, where the estimator knows it."""
+    found = getattr(made.given.estimator, "residual_variances_", None)
+    if found is None or not np.isfinite(found).all():
         return None
-    from sidelight.evaluation import residual_variance
-
-    found = getattr(made.given.estimator, "residual_variance_", None)
-    note = "Variance of the distances that the first coordinates leave unexplained."
-    if found is None or np.ndim(found) == 0:
-        rows = measured.rows
-        distances = _geodesics(made, rows)
-        if distances is None:
-            return None
-        note = "Variance of the geodesic distances that the first coordinates leave unexplained."
-        found = [
-            residual_variance(distances, made.places[rows, :n])
-            for n in range(1, min(made.places.shape[1], MOST_BARS) + 1)
-        ]
     shown = np.asarray(found, dtype=np.float64)[:MOST_BARS]
-    if not np.isfinite(shown).all():
-        return None
     return bar_figure(
         "Residual variance by number of coordinates",
         [str(n + 1) for n in range(len(shown))],
         shown,
         [f"{value:.3f}" for value in shown],
-        note=note,
+        note="Variance of the geodesic distances that the first coordinates leave unexplained.",
         of=len(found),
         name="spread",
         largest=1.0,
     )
-
-
-def _geodesics(made: Map, rows: Array) -> Array | None:
-    """Geodesic distances between rows, where the estimator keeps all of them."""
-    for name in ("geodesics_", "distances_", "dist_matrix_"):
-        distances = getattr(made.given.estimator, name, None)
-        n = made.given.n_rows
-        if distances is not None and np.shape(distances) == (n, n):
-            chosen = np.asarray(distances, dtype=np.float64)[np.ix_(rows, rows)]
-            return chosen if np.isfinite(chosen).all() else None
-    return None
 
 
 def _planes(made: Map, coloring: Coloring | None) -> list[Section]:

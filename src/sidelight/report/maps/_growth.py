@@ -17,10 +17,14 @@ from sidelight.report.maps._colors import Coloring
 MOST_STAGES = 6
 #: Points of a curve; more rows are averaged.
 MOST_POINTS = 200
-#: Counts of an update that are drawn, by their names in ``updates_``, and their titles.
+#: Counts of an update that are drawn, with the fields of ``updates_`` that they are sums of.
 COUNTS = {
-    "n_edges": "Edges of the neighborhood graph that changed",
-    "n_geodesics": "Shortest paths that changed",
+    "Edges of the neighborhood graph that changed": (
+        "edges_added",
+        "edges_deleted",
+        "edges_changed",
+    ),
+    "Geodesics that changed": ("pairs_invalidated", "pairs_shortened"),
 }
 
 
@@ -73,24 +77,15 @@ def _seconds(growth: Any) -> list[Section]:
 
 def _counts(updates: Any) -> list[Section]:
     """Curves of what each row changed, out of the records of the estimator."""
-    if updates is None or not len(updates):
+    grown = [update for update in updates or () if update.n_added == 1]
+    if len(grown) < 2:
         return []
+    first = grown[0].n_rows
     figures = []
-    for name, title in COUNTS.items():
-        values = _values(updates, name)
-        if values is not None and len(values):
-            figures.append(_curve(values, title, 0, name.replace("_", "-")))
+    for number, (title, fields) in enumerate(COUNTS.items()):
+        values = np.array([sum(getattr(one, name) for name in fields) for one in grown], float)
+        figures.append(_curve(values, title, first, f"changes{number}"))
     return figures
-
-
-def _values(updates: Any, name: str) -> Array | None:
-    """A field of all records, which are a structured array, a mapping of arrays or a list."""
-    try:
-        if isinstance(updates, dict | np.ndarray):
-            return np.asarray(updates[name], dtype=np.float64)
-        return np.array([getattr(one, name) for one in updates], dtype=np.float64)
-    except (KeyError, ValueError, AttributeError, IndexError):
-        return None
 
 
 def _curve(values: Array, title: str, first: int, name: str) -> Section:
