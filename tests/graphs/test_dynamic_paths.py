@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Callable
 
@@ -151,7 +152,7 @@ def test_paths_over_edges_without_length_end(seed: int) -> None:
                 assert path == []
                 continue
             assert (path[0], path[-1]) == (i, j)
-            total = sum(paths.length(a, b) for a, b in zip(path[:-1], path[1:], strict=True))
+            total = sum(paths.lengths(list(itertools.pairwise(path))))
             assert total == pytest.approx(paths.distances[i, j])
 
 
@@ -183,7 +184,7 @@ def test_adding_shortens_and_removing_lengthens_only() -> None:
     assert removed.lengthened == added.shortened
     np.testing.assert_allclose(paths.distances, old, rtol=1e-12)
     edge = int(paths.graph.indices[0])
-    before = paths.length(0, edge)
+    before = float(paths.lengths([(0, edge)])[0])
     paths.change_edge(0, edge, None)
     assert np.all(paths.distances >= old * (1 - 1e-12))
     paths.change_edge(0, edge, before)

@@ -7,9 +7,11 @@ from ._constrained import constrain_graph as constrain_graph
 from ._constrained import constrained_edges as constrained_edges
 from ._cuts import Cuts as Cuts
 from ._cuts import cut_values as cut_values
+from ._dynamic_paths import DynamicShortestPaths as DynamicShortestPaths
 from ._eigenvectors import smallest_eigenvectors as smallest_eigenvectors
 from ._eigenvectors import smooth_eigenvectors as smooth_eigenvectors
 from ._geodesics import geodesics as geodesics
+from ._growing import PathChange as PathChange
 from ._laplacian import degrees as degrees
 from ._laplacian import laplacian as laplacian
 from ._laplacian import normalized_graph as normalized_graph
@@ -17,3 +19,4 @@ from ._nearest import check_distances as check_distances
 from ._nearest import nearest_rows as nearest_rows
 from ._neighborhoods import distance_graph as distance_graph
 from ._neighborhoods import join_parts as join_parts
+from ._path_trees import DynamicPathTrees as DynamicPathTrees

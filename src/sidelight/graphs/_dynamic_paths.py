@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -20,18 +19,15 @@ from sidelight._kernels.manifold.dynamic_paths import (
     recompute_pairs,
     shorten_rows,
 )
+from sidelight._kernels.manifold.squared_products import squares_times
 from sidelight._typing import Array
 from sidelight.engine import get_threads
 from sidelight.graphs._geodesics import geodesics
-from sidelight.graphs._growing import (
-    GrowingGraph,
-    PathChange,
-    as_edges,
-    larger,
-)
+from sidelight.graphs._growing import GrowingGraph, PathChange, as_edges, larger, on_threads
 
-#: Rows from which on threads gain more than they cost.
+#: Rows from which on threads gain more than they cost: searches, products.
 ROWS_FOR_THREADS = 3000
+ROWS_FOR_PRODUCTS = 1000
 
 
 class DynamicShortestPaths:
@@ -101,10 +97,6 @@ class DynamicShortestPaths:
         """The graph as it is now."""
         return self._graph.as_csr()
 
-    def length(self, first: int, second: int) -> float:
-        """Return the length of an edge, infinite if there is none."""
-        return float(self._graph.length(np.array([[first, second]]))[0])
-
     def path(self, first: int, second: int) -> list[int]:
         """Return the vertices of a shortest path; no vertices if there is none."""
         tree = self._before[first]
@@ -122,6 +114,18 @@ class DynamicShortestPaths:
             )
             found = _walk(fresh[0], first, second)
         return found or []
+
+    def lengths(self, pairs: Any) -> Array:
+        """Return the lengths of edges between pairs of vertices, infinite where there is none."""
+        return self._graph.length(np.ascontiguousarray(pairs, dtype=np.int64).reshape(-1, 2))
+
+    def edges_of(self, vertex: int) -> Array:
+        """Return the edges of a vertex as pairs of vertices."""
+        return self._graph.edges_of(vertex)[0]
+
+    def degree(self, vertex: int) -> int:
+        """Return the number of edges of a vertex."""
+        return int(self._graph.degrees[vertex])
 
     def add_vertex(self, edges: Mapping[int, float] | Iterable[tuple[int, float]]) -> PathChange:
         """Add a vertex with its edges.
@@ -248,6 +252,21 @@ class DynamicShortestPaths:
         self._drop(vertex)
         return pairs, through
 
+    def squares_times(self, vectors: Array) -> Array:
+        """Return the products of vectors, one in every row, with the matrix of squared distances.
+
+        The matrix is not formed; paths that do not exist count as 0.
+        """
+        n = self.n_vertices
+        product = np.empty((len(vectors), n))
+        right = np.ascontiguousarray(vectors, dtype=np.float64)
+
+        def run(first: int, last: int) -> None:
+            squares_times(self._paths, n, first, last, right, product)
+
+        on_threads(run, n, get_threads() if n >= ROWS_FOR_PRODUCTS else 1)
+        return product
+
     def _check_vertex(self, vertex: int) -> None:
         if not 0 <= vertex < self.n_vertices:
             raise ValueError(f"Vertices are 0 to {self.n_vertices - 1}, got {vertex}.")
@@ -309,12 +328,7 @@ class DynamicShortestPaths:
                 self._paths, self._before, first, last, reach, beyond, tree, order, end, begin
             )
 
-        workers = get_threads() if n >= ROWS_FOR_THREADS else 1
-        if workers == 1:
-            return run(0, n)
-        bounds = np.linspace(0, n, 4 * workers + 1).astype(int)
-        with ThreadPoolExecutor(workers, "sidelight") as pool:
-            found = list(pool.map(run, bounds[:-1].tolist(), bounds[1:].tolist()))
+        found = on_threads(run, n, get_threads() if n >= ROWS_FOR_THREADS else 1)
         return sum(one[0] for one in found), sum(one[1] for one in found)
 
     def _make_room(self, needed: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy import sparse
 
 from sidelight._kernels.manifold.dijkstra import NO_VERTEX
 from sidelight._kernels.manifold.path_trees import bypass_in_trees, move_in_trees, update_trees
+from sidelight._kernels.manifold.squared_products import squares_times, times_squares
 from sidelight._typing import Array
 from sidelight.engine import get_threads
 from sidelight.graphs._dynamic_paths import _read_only
@@ -22,6 +22,7 @@ from sidelight.graphs._growing import (
     PathChange,
     as_edges,
     larger,
+    on_threads,
 )
 
 #: Sources times vertices from which on threads gain more than they cost.
@@ -91,6 +92,18 @@ class DynamicPathTrees:
     def graph(self) -> sparse.csr_array:
         """The graph as it is now."""
         return self._graph.as_csr()
+
+    def lengths(self, pairs: Any) -> Array:
+        """Return the lengths of edges between pairs of vertices, infinite where there is none."""
+        return self._graph.length(np.ascontiguousarray(pairs, dtype=np.int64).reshape(-1, 2))
+
+    def edges_of(self, vertex: int) -> Array:
+        """Return the edges of a vertex as pairs of vertices."""
+        return self._graph.edges_of(vertex)[0]
+
+    def degree(self, vertex: int) -> int:
+        """Return the number of edges of a vertex."""
+        return int(self._graph.degrees[vertex])
 
     def add_vertex(self, edges: Mapping[int, float] | Iterable[tuple[int, float]]) -> PathChange:
         """Add a vertex with its edges; see :meth:`DynamicShortestPaths.add_vertex`."""
@@ -163,6 +176,52 @@ class DynamicPathTrees:
         self._drop(vertex)
         return pairs, through
 
+    def move_source(self, position: int, vertex: int) -> None:
+        """Let the tree at a position start from another vertex, found anew.
+
+        Parameters
+        ----------
+        position : int
+            Position of the source among ``sources``.
+        vertex : int
+            A vertex that is no source.
+        """
+        self._check_vertex(vertex)
+        self._sources[position] = vertex
+        rows = slice(position, position + 1)
+        n = self.n_vertices
+        before = np.empty((1, n), np.int32)
+        lengths = geodesics(self._graph.as_csr(), self._sources[rows], predecessors=before)
+        self._paths[rows, :n], self._before[rows, :n] = lengths, before
+
+    def squares_times(self, vectors: Array) -> Array:
+        """Return products of vectors over the vertices with squared distances: ``Σ_j g_aj² v_j``."""
+        m = len(self._sources)
+        product = np.empty((len(vectors), m))
+        right = np.ascontiguousarray(vectors, dtype=np.float64)
+
+        def run(first: int, last: int) -> None:
+            squares_times(self._paths, self.n_vertices, first, last, right, product)
+
+        on_threads(run, m, self._workers)
+        return product
+
+    def times_squares(self, vectors: Array) -> Array:
+        """Return products of vectors over the sources with squared distances: ``Σ_a v_a g_aj²``."""
+        n = self.n_vertices
+        product = np.empty((len(vectors), n))
+        left = np.ascontiguousarray(vectors, dtype=np.float64)
+
+        def run(first: int, last: int) -> None:
+            times_squares(self._paths, first, last, left, product)
+
+        on_threads(run, n, self._workers)
+        return product
+
+    @property
+    def _workers(self) -> int:
+        return get_threads() if len(self._sources) * self.n_vertices >= SIZE_FOR_THREADS else 1
+
     def _check_vertex(self, vertex: int) -> None:
         if not 0 <= vertex < self.n_vertices:
             raise ValueError(f"Vertices are 0 to {self.n_vertices - 1}, got {vertex}.")
@@ -194,14 +253,8 @@ class DynamicPathTrees:
             )
 
         m = len(self._sources)
-        workers = min(get_threads(), m) if m * self.n_vertices >= SIZE_FOR_THREADS else 1
-        if workers == 1:
-            invalid, shorter = run(0, m)
-        else:
-            bounds = np.linspace(0, m, workers + 1).astype(int)
-            with ThreadPoolExecutor(workers, "sidelight") as pool:
-                found = list(pool.map(run, bounds[:-1].tolist(), bounds[1:].tolist()))
-            invalid, shorter = (sum(part) for part in zip(*found, strict=True))
+        found = on_threads(run, m, self._workers)
+        invalid, shorter = (sum(part) for part in zip(*found, strict=True))
         return PathChange(invalidated=invalid, shortened=shorter)
 
     def _make_room(self, needed: int) -> None:

@@ -1,4 +1,4 @@
-"""Products with the matrix of squared distances, which is never formed."""
+"""Products with a matrix of squared distances, which is never formed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def _dot(first: Array, second: Array) -> float:
 
 
 @kernel
-def squared_product(
+def squares_times(
     paths: Array, n: int, first: int, last: int, vectors: Array, product: Array
 ) -> None:
-    """Fill in columns ``first`` to ``last`` of ``vectors G2``, ``G2`` the squares of symmetric paths.
+    """Fill in ``product[c, i] = Σ_j paths[i, j]² vectors[c, j]`` for rows ``first`` to ``last``.
 
-    ``vectors`` and ``product`` are (number, n); paths that do not exist count as 0.
+    ``vectors`` are (number, n); paths that do not exist count as 0.
     """
     squares = np.empty(n, np.float64)
     for i in range(first, last):
@@ -31,3 +31,19 @@ def squared_product(
             squares[j] = row[j] * row[j] if row[j] < np.inf else 0.0
         for c in range(len(vectors)):
             product[c, i] = _dot(squares, vectors[c])
+
+
+@kernel
+def times_squares(paths: Array, first: int, last: int, vectors: Array, product: Array) -> None:
+    """Fill in ``product[c, j] = Σ_i vectors[c, i] paths[i, j]²`` for columns ``first`` to ``last``."""
+    squares = np.empty(last - first, np.float64)
+    product[:, first:last] = 0.0
+    for i in range(len(paths)):
+        for j in range(first, last):
+            length = paths[i, j]
+            squares[j - first] = length * length if length < np.inf else 0.0
+        for c in range(len(vectors)):
+            weight = vectors[c, i]
+            row = product[c]
+            for j in range(first, last):
+                row[j] += weight * squares[j - first]
