@@ -66,8 +66,9 @@ class SammonMapping(Embedding):
     metric : {"euclidean", "precomputed"}, default="euclidean"
         Whether ``X`` holds rows, or distances: between all rows in ``fit``, from new rows to those
         of the fit in ``transform``.
-    init : {"pca"} or array of shape (n_samples, n_components), default="pca"
-        First map: principal components, which are classical scaling for distances, or coordinates.
+    init : "pca" or array, default="pca"
+        First map: principal components, which are classical scaling for distances, or an array of
+        shape (n_samples, n_components).
     magic_factor : float > 0, finite, default=0.35
         Part of a Newton step that the first step is; Sammon's magic factor. It grows up to 1 while
         steps pay.
