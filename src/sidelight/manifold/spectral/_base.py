@@ -15,9 +15,9 @@ from sidelight._fit.parameters import Count, FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight._words import counted, setting
 from sidelight.base import Embedding
-from sidelight.constraints import Constraints
+from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import EmbeddingWarning, SidelightError
-from sidelight.graphs import distance_graph, join_parts
+from sidelight.graphs import constrained_edges, distance_graph, join_parts
 from sidelight.graphs._nearest import BLOCK_NUMBERS, RowSearch, first_of_each
 from sidelight.manifold._rows import Anchors, KeptColumns, check_anchors, keep_columns
 
@@ -125,6 +125,7 @@ class _NeighborhoodEmbedding(Embedding):
         fixed = check_anchors(anchors, n, self.n_components)
         near = self._neighborhood(rows, known, fixed)
         self._kept, self._n_rows = near.kept, n
+        self._cut: sparse.csr_array | None = None
         self._rows: Any = None if self._is_precomputed else near.rows
         places = self._embed(near)
         self.embedding_ = np.full((n, self.n_components), np.nan, dtype=rows.dtype)
@@ -178,8 +179,36 @@ class _NeighborhoodEmbedding(Embedding):
             )
         return distance_graph(values, n_neighbors=self.n_neighbors, metric=self._metric)
 
+    def _constrained(self, near: Neighborhood) -> tuple[sparse.csr_array, Array]:
+        """Edges after constraints, and by how much each is longer; cuts are remembered."""
+        pairs = known_pairs(near.known)
+        edges, factors = constrained_edges(near.graph, near.rows, pairs, metric=self._metric)
+        if pairs.n_apart:
+            n = edges.shape[0]
+            before, after = (
+                np.repeat(np.arange(n), np.diff(one.indptr)) * n + one.indices
+                for one in (near.graph, edges)
+            )
+            cut = before[~np.isin(before, after[factors <= 1])]
+            ones = np.ones(len(cut), dtype=bool)
+            self._cut = sparse.csr_array((ones, (cut // n, cut % n)), shape=(n, n))
+        return edges, factors
+
     def _neighbors_of(self, rows: Any) -> sparse.csr_array:
-        """Distances of new rows to their neighbors among the rows that were mapped."""
+        """Distances of new rows to their neighbors among the rows that were mapped.
+
+        Neighbors from which cannot-links cut the nearest one are left out: a new row has no short
+        way either.
+        """
+        near = self._all_neighbors_of(rows)
+        if self._cut is None or not self._cut.nnz:
+            return near
+        ends = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
+        nearest = first_of_each(ends, near.indices, near.data, 1)[1]
+        left = ~np.asarray(self._cut[nearest[ends], near.indices]).ravel()
+        return _csr(ends[left], near.indices[left], near.data[left], near.shape)
+
+    def _all_neighbors_of(self, rows: Any) -> sparse.csr_array:
         n = len(self._kept)
         if self._is_precomputed:
             among = rows[:, self._kept]

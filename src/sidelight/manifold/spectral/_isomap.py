@@ -10,9 +10,8 @@ from scipy import sparse
 
 from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
-from sidelight.constraints import known_pairs
 from sidelight.evaluation import residual_variance
-from sidelight.graphs import constrained_edges, geodesics
+from sidelight.graphs import geodesics
 from sidelight.graphs._nearest import BLOCK_NUMBERS, first_of_each
 from sidelight.manifold._rows import SimilarityMap, move_onto
 from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding
@@ -35,9 +34,7 @@ class _GeodesicEmbedding(_NeighborhoodEmbedding):
 
     def _lengths(self, near: Neighborhood) -> sparse.csr_array:
         """Lengths of the edges of the graph, after constraints and conformal scaling."""
-        edges, factors = constrained_edges(
-            near.graph, near.rows, known_pairs(near.known), metric=self._metric
-        )
+        edges, factors = self._constrained(near)
         lengths = edges.data * factors
         if self.conformal:
             self._scales = _mean_distances(near.graph, self._n_near)

@@ -38,7 +38,7 @@ class KernelPCA(Embedding):
     ----------
     n_components : int >= 1, default=2
         Number of coordinates; there may be more than features.
-    kernel : "linear", "polynomial", "rbf", "cosine", "precomputed" or callable, default="rbf"
+    kernel : {"linear", "polynomial", "rbf", "cosine", "precomputed"} or callable, default="rbf"
         ``x·y``; ``(γ x·y + 1)^degree``; ``exp(-γ |x - y|²)``; the cosine; a matrix of similarities
         between all rows (``transform`` takes those of new rows to the rows of the fit); or a
         function of two rows.

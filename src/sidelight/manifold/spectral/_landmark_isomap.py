@@ -48,7 +48,7 @@ class LandmarkIsomap(_GeodesicEmbedding):
     ----------
     n_landmarks : int >= 1, default=40
         Number of landmarks, drawn from the rows; all of them where there are fewer.
-    variant : "isometric", "published", default="isometric"
+    variant : {"isometric", "published"}, default="isometric"
         "published" takes ``X = S^{1/2} Vᵀ`` from the singular value decomposition of
         ``B = -1/2 H_m G⁽²⁾ H_n``, the form of the source. That map is a linear image of the other:
         smaller, about ``(m/n)^{1/4}`` times for ``m`` landmarks, and not by the same factor along

@@ -10,8 +10,7 @@ from scipy import sparse
 
 from sidelight._fit.parameters import Auto, FinitePositive, estimator
 from sidelight._typing import Array
-from sidelight.constraints import known_pairs
-from sidelight.graphs import constrained_edges, degrees
+from sidelight.graphs import degrees
 from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding, rows_like
 from sidelight.manifold.spectral._lle import held_in_place, smallest
 from sidelight.tags import own_tags
@@ -41,7 +40,7 @@ class LaplacianEigenmap(_NeighborhoodEmbedding):
 
     Parameters
     ----------
-    weights : "connectivity", "heat", default="connectivity"
+    weights : {"connectivity", "heat"}, default="connectivity"
         Weights of edges: 1, or ``exp(-d²/4t)``; the source finds ``t`` hard to choose.
     time : float > 0, finite or "auto", default="auto"
         ``t`` of "heat". "auto" gives the median edge the weight ``1/e``.
@@ -78,9 +77,7 @@ class LaplacianEigenmap(_NeighborhoodEmbedding):
     )
 
     def _embed(self, near: Neighborhood) -> Array:
-        edges, factors = constrained_edges(
-            near.graph, near.rows, known_pairs(near.known), metric=self._metric
-        )
+        edges, factors = self._constrained(near)
         usual = np.median(near.graph.data[near.graph.data > 0])
         self._time = usual**2 / 4 if self.time == "auto" else float(self.time)
         data = self._weigh(edges.data * factors) if self.weights == "heat" else 1.0 / factors

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from sidelight._fit.parameters import FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.constraints import known_pairs
-from sidelight.graphs import constrained_edges
 from sidelight.graphs._nearest import RowSearch, first_of_each
 from sidelight.manifold._reconstruction import (
     centered_rows,
@@ -45,14 +44,14 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
 
     Parameters
     ----------
-    reg : float > 0, finite, default=1e-3
+    reg : float > 0, finite, default=0.001
         What is added to the diagonal of the Gram matrix of the neighbors, as a share of its trace.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         Trailing eigenvalues, that of the constant vector left out; NaN with anchors.
-    weights_ : csr_array of shape (n_mapped, n_mapped)
+    reconstruction_weights_ : csr_array of shape (n_mapped, n_mapped)
         Weights ``w_ij``.
 
     Examples
@@ -79,8 +78,8 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
     def _embed(self, near: Neighborhood) -> Array:
         n = len(near.kept)
         rows, _ = centered_rows(near.rows)
-        self.weights_ = weights_of_lists(rows, self._neighbor_lists(near), self.reg)
-        apart = sparse.csr_array(sparse.eye_array(n) - self.weights_)
+        self.reconstruction_weights_ = weights_of_lists(rows, self._neighbor_lists(near), self.reg)
+        apart = sparse.csr_array(sparse.eye_array(n) - self.reconstruction_weights_)
         matrix = sparse.csr_array(apart.T @ apart)
         if near.anchors is not None:
             self.eigenvalues_ = np.full(self.n_components, np.nan)
@@ -103,7 +102,7 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
             listed = np.concatenate([listed, edges[~np.isin(edges, both)]])
         pairs = known_pairs(near.known)
         if pairs.n_apart or pairs.n_together:
-            left, _ = constrained_edges(graph, near.rows, pairs)
+            left, _ = self._constrained(near)
             allowed = np.repeat(np.arange(n), np.diff(left.indptr)) * n + left.indices
             ties = pairs.together[:, 0] * n + pairs.together[:, 1]
             back = pairs.together[:, 1] * n + pairs.together[:, 0]

@@ -44,7 +44,7 @@ class ClassicalScaling(Embedding):
     ----------
     n_components : int >= 1, default=2
         Number of coordinates.
-    metric : "euclidean", "precomputed", default="euclidean"
+    metric : {"euclidean", "precomputed"}, default="euclidean"
         Whether rows are given or the distances between all of them; ``transform`` then takes the
         distances of new rows to those of the fit.
 
