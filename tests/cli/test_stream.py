@@ -296,7 +296,7 @@ def test_the_same_from_python(shifted):
     np.testing.assert_allclose(found.features, ROWS[:, :2] - ROWS[:, :2].mean(axis=0), atol=1e-12)
     assert found.data.ids.tolist() == list(came)
     assert found.color[1].tolist() == list("brbrbrbrbrbr")
-    assert [n for n, _ in found.growth.stages] == [5, 10, 12]
+    assert [stage.n_rows for stage in found.growth.stages] == [5, 10, 12]
     assert (found.growth.n_start, len(found.growth.seconds)) == (5, 7)
     found.report("growth.html")
     page = Path("growth.html").read_text(encoding="utf-8")

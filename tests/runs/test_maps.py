@@ -32,13 +32,13 @@ def test_every_map_is_the_same_after_a_detour_through_a_file(method, tmp_path):
 
 def test_quality_is_measured_on_a_sample_of_the_rows_with_a_place(monkeypatch):
     places = X[:, :2].copy()
-    assert _maps.map_quality(X[:, :2], places)["neighborhood_preservation"] == 1.0
+    assert _maps.map_quality(None, X[:, :2], places)["neighborhood_preservation"] == 1.0
     places[:5] = np.nan
-    assert _maps.map_quality(X[:, :2], places)["neighborhood_preservation"] == 1.0
+    assert _maps.map_quality(None, X[:, :2], places)["neighborhood_preservation"] == 1.0
     monkeypatch.setattr(_maps, "MOST_MEASURED", 20)
-    assert _maps.map_quality(X[:, :2], places)["trustworthiness"] == 1.0
-    assert _maps.map_quality(X[:2], places[5:7]) == {}
-    assert _maps.map_quality(np.full((30, 2), np.nan), places[5:35]) == {}
+    assert _maps.map_quality(None, X[:, :2], places)["trustworthiness"] == 1.0
+    assert _maps.map_quality(None, X[:2], places[5:7]) == {}
+    assert _maps.map_quality(None, np.full((30, 2), np.nan), places[5:35]) == {}
 
 
 def test_a_request_of_a_map_is_a_command(tmp_path):

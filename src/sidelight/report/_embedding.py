@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,7 @@ from sidelight.report._mapped import (
     order_of_pairs,
     pairs_before_and_after,
 )
+from sidelight.report._measures import residual_variance_of
 from sidelight.report._run import Given, sample_rows, shorten
 from sidelight.report._scatter import map_scatter, stage_map
 from sidelight.report._sections import Section, objective, status
@@ -44,7 +46,8 @@ MEASURES = {
     "neighborhood_preservation": ("Neighbors kept", "nearest rows that stay nearest; 1 is best"),
     "residual_variance": (
         "Residual variance",
-        "of the distances, not explained by those on the map; 0 is best",
+        "of the distances (along the manifold, where it is known), not explained by those on the "
+        "map; 0 is best",
     ),
 }
 
@@ -98,6 +101,8 @@ class Map(Mapped):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmbeddingWarning)
             scores = map_scores(dense, self.places[rows], k)
+            residual = residual_variance_of(self.given.estimator, scores["residual_variance"])
+            scores["residual_variance"] = residual
             changes = lost_and_found_neighbors(dense, self.places[rows], k)
         return Measured(rows, k, scores, changes)
 
@@ -129,6 +134,7 @@ def cards(
     color: tuple[str, Any] | None = None,
     anchors: Array | None = None,
     growth: Any = None,
+    remarks: Sequence[str] = (),
 ) -> Section:
     """Everything the page of a map shows."""
     made = Map(given, anchors=anchors)
@@ -137,6 +143,7 @@ def cards(
     truth = given.truth if color is not None and given.truth is not None else None
     pairs = pairs_before_and_after(made, known)
     return {
+        "remarks": list(remarks),
         **_in_short(made, known),
         **_picture(made, coloring, truth),
         **legends(coloring, truth, made.measured is not None),

@@ -78,6 +78,7 @@ def render_report(
     color: tuple[str, Any] | None = None,
     anchors: Any = None,
     growth: Any = None,
+    remarks: Sequence[str] = (),
 ) -> str:
     """Return the report of a run as HTML.
 
@@ -127,6 +128,8 @@ def render_report(
         Known coordinates that an embedding was fitted with, NaN where nothing is known.
     growth : object, default=None
         How an embedding grew (``growth`` of a run of :class:`sidelight.runs.MapStream`).
+    remarks : sequence of str, default=()
+        Sentences about the fit of an embedding, such as parts that had to be joined.
 
     Returns
     -------
@@ -168,7 +171,7 @@ def render_report(
         from sidelight.report import _embedding
 
         template = "embedding.html.j2"
-        cards = _embedding.cards(given, color, anchors, growth)
+        cards = _embedding.cards(given, color, anchors, growth, remarks)
     else:
         cards = _cluster_cards(given, columns) if finds_clusters else _mapped.cards(given)
     context = {

@@ -70,17 +70,21 @@ def check_map_options(request: Request, method: Method) -> None:
         raise InvalidRequest(f"{worded('color=', '--color')} is for maps (`sidelight embed`).")
 
 
-def map_quality(X: Any, places: Array) -> dict[str, float]:
+def map_quality(estimator: Any, X: Any, places: Array) -> dict[str, float]:
     """Measures of a map, on a sample of very many rows; empty where there are too few rows.
 
     Parameters
     ----------
+    estimator : object
+        The fitted map. Where it keeps geodesics, the residual variance is theirs; that of plain
+        distances says nothing about a map that was made from a neighborhood graph.
     X : ndarray or csr_matrix
         The rows as the estimator saw them.
     places : ndarray
         Their coordinates, NaN for rows that have none.
     """
     from sidelight.evaluation import map_scores
+    from sidelight.report._measures import residual_variance_of
 
     rows = np.flatnonzero(np.isfinite(places).all(axis=1))
     if len(rows) > MOST_MEASURED:
@@ -91,6 +95,7 @@ def map_quality(X: Any, places: Array) -> dict[str, float]:
     if k < 1 or not np.isfinite(dense).all():
         return {}
     scores = map_scores(dense, np.asarray(places)[rows], k)
+    scores["residual_variance"] = residual_variance_of(estimator, scores["residual_variance"])
     return {name: scores[name] for name in MEASURES if np.isfinite(scores[name])}
 
 

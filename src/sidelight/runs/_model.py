@@ -23,7 +23,12 @@ FORMAT = "sidelight-model-2"
 
 #: What a model may be made of, besides NumPy and scikit-learn: estimators and their parameters.
 OURS = tuple(f"sidelight.{part}." for part in (*catalog.FAMILIES, "graphs", "preparation"))
-HARMLESS = ("numpy.dtype", "scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix")
+HARMLESS = (
+    "numpy.dtype",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
+    "sidelight.constraints._pairs.Pairs",  # pairs that a growing map keeps in mind
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,7 +17,7 @@ import numpy as np
 from sidelight._words import counted, set_by
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
-from sidelight.exceptions import SidelightError
+from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.io import Table
 from sidelight.io._atomic import check_apart, check_writable, write_together
 from sidelight.io._labels import check_labels_path, fill_labels
@@ -106,9 +108,9 @@ class Prepared:
         start = time.perf_counter()
         estimator = self.method.cls(**self.estimator.get_params(deep=False))
         beside = {} if self.anchors is None else {"anchors": self.anchors}
-        with set_by(self.method.options):
-            estimator.fit(self.X, constraints=self.knowledge, **beside)
         is_map = self.method.tags.kind == "embedding"
+        with set_by(self.method.options), _heard(is_map) as remarks:
+            estimator.fit(self.X, constraints=self.knowledge, **beside)
         labels = None if is_map else getattr(estimator, "labels_", None)
         features = None
         if is_map and len(estimator.embedding_) == self.data.n_rows:
@@ -119,7 +121,12 @@ class Prepared:
         names = [] if features is None else names_out(estimator, self.features_in)
         prepared = {**vars(self), "estimator": estimator}
         return Run(
-            **prepared, labels=labels, features=features, feature_names=names, seconds=seconds
+            **prepared,
+            labels=labels,
+            features=features,
+            feature_names=names,
+            seconds=seconds,
+            remarks=tuple(remarks),
         )
 
 
@@ -241,6 +248,8 @@ class Run(Outcome, Prepared):
         Time of the fit.
     growth : Growth or None
         How the map grew, where rows came one after the other.
+    remarks : tuple of str
+        What the fit of a map warned about.
     """
 
     labels: Any
@@ -248,6 +257,7 @@ class Run(Outcome, Prepared):
     feature_names: list[str]
     seconds: float
     growth: Any = field(default=None, kw_only=True)
+    remarks: tuple[str, ...] = field(default=(), kw_only=True)
 
     @cached_property
     def violations(self) -> Violations:
@@ -270,7 +280,7 @@ class Run(Outcome, Prepared):
             return {}
         from sidelight.runs._maps import map_quality
 
-        return map_quality(self.X, self.features)
+        return map_quality(self.estimator, self.X, self.features)
 
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values: counts, sizes, scores, violations."""
@@ -374,6 +384,7 @@ class Run(Outcome, Prepared):
             "color": self.color,
             "anchors": self.anchors,
             "growth": self.growth,
+            "remarks": self.remarks,
         }
 
     def _command(self) -> str | None:
@@ -382,6 +393,22 @@ class Run(Outcome, Prepared):
         if command is None or self.growth is None:
             return command
         return f"{command} --stream --start {self.growth.n_start}"
+
+
+@contextlib.contextmanager
+def _heard(listens: bool) -> Iterator[list[str]]:
+    """Sentences of the warnings of a fit, which are passed on; none unless it ``listens``."""
+    sentences: list[str] = []
+    if not listens:
+        yield sentences
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield sentences
+    for warning in caught:
+        if warning.category is EmbeddingWarning:
+            sentences.append(str(warning.message))
+        warnings.warn(warning.message, warning.category, stacklevel=5)
 
 
 def check_outputs(

@@ -18,7 +18,12 @@ from sidelight._typing import Array
 from sidelight._words import counted, set_by, worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints
-from sidelight.exceptions import InvalidRequest, PreparationWarning, SidelightError
+from sidelight.exceptions import (
+    EmbeddingWarning,
+    InvalidRequest,
+    PreparationWarning,
+    SidelightError,
+)
 from sidelight.io import Table
 from sidelight.io._columns import close_names, quoted
 from sidelight.io._id_column import sounds_like_ids
@@ -41,6 +46,25 @@ NUMBERS = 0.5
 LINES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
 
 
+@dataclass(frozen=True)
+class Stage:
+    """A map at some time.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows that had come.
+    rows : ndarray of int
+        Numbers of the rows that were on the map.
+    places : ndarray of shape (n, 2)
+        Their first two coordinates.
+    """
+
+    n_rows: int
+    rows: Array
+    places: Array
+
+
 @dataclass
 class Growth:
     """How a map grew.
@@ -51,19 +75,23 @@ class Growth:
         Number of rows with which the map began.
     seconds : list of float
         Time that each later row took.
-    stages : list of (int, ndarray)
-        Number of rows and coordinates of the map, whenever it had doubled.
+    stages : list of Stage
+        The map, whenever it had doubled, and at the end.
     """
 
     n_start: int = 0
     seconds: list[float] = field(default_factory=list)
-    stages: list[tuple[int, Array]] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
 
-    def record(self, n_rows: int, embedding: Array, *, last: bool = False) -> None:
+    def record(self, n_rows: int, estimator: Any, *, last: bool = False) -> None:
         """Keep the coordinates where the map has doubled since the stage before."""
-        before = self.stages[-1][0] if self.stages else 0
-        if n_rows >= 2 * before or (last and n_rows > before):
-            self.stages.append((n_rows, np.array(embedding[:, :2])))
+        before = self.stages[-1].n_rows if self.stages else 0
+        if last and n_rows == before:
+            self.stages.pop()
+        if last or n_rows >= 2 * before:
+            places = np.array(estimator.embedding_[:, :2])
+            rows = getattr(estimator, "row_ids_", np.arange(n_rows - len(places), n_rows))
+            self.stages.append(Stage(n_rows, np.array(rows), places))
 
 
 class MapStream:
@@ -127,6 +155,7 @@ class MapStream:
         self._ids: list[Any] = []
         self._colors: list[Any] = []
         self._said: set[str] = set()
+        self._remarks: list[str] = []
         self._seconds = 0.0
 
     def __iter__(self) -> Iterator[tuple[Any, Array]]:
@@ -151,15 +180,19 @@ class MapStream:
         return STANDARD_INPUT if self.request.path == Path("-") else self.request.path
 
     def finish(self) -> Run:
-        """Return the map as it is now, with the coordinates of all rows that were kept."""
+        """Return the map as it is now, with the coordinates of all rows that were kept.
+
+        Coordinates that only follow the changes row by row are refined first.
+        """
         if not self.growth.n_start:
             raise SidelightError("No row came, so that there is no map.")
-        d = len(self._names)
-        raw = np.array(self._rows).reshape(-1, d)
+        if hasattr(self.estimator, "refine"):
+            self.estimator.refine()
+        raw = np.array(self._rows).reshape(-1, len(self._names))
         X = self._scaled(raw)
         places = np.zeros((0, self.estimator.embedding_.shape[1]))
         if self.keep:
-            self.growth.record(self.n_rows, self.estimator.embedding_, last=True)
+            self.growth.record(self.n_rows, self.estimator, last=True)
             places = self._coordinates(X)
         notes = list(self.notes)
         if self.n_left_out > MOST_TOLD:
@@ -189,6 +222,7 @@ class MapStream:
             seconds=self._seconds,
             color=self._color(),
             growth=self.growth if self.keep else None,
+            remarks=tuple(self._remarks),
         )
 
     # --- rows ---------------------------------------------------------------------------------
@@ -234,7 +268,7 @@ class MapStream:
         places = self._feed(block)
         self.growth.n_start = len(block)
         if self.keep:
-            self.growth.record(self.n_rows, self.estimator.embedding_)
+            self.growth.record(self.n_rows, self.estimator)
         yield from zip(ids, places, strict=True)
 
     def _add(self, records: Records, values: list[Any]) -> Iterator[tuple[Any, Array]]:
@@ -245,7 +279,7 @@ class MapStream:
         (place,) = self._feed(row[1][None])
         if self.keep:
             self.growth.seconds.append(time.perf_counter() - start)
-            self.growth.record(self.n_rows, self.estimator.embedding_)
+            self.growth.record(self.n_rows, self.estimator)
         yield row[0], place
 
     def _read(self, records: Records, values: list[Any], line: int) -> tuple[Any, Array] | None:
@@ -359,7 +393,10 @@ class MapStream:
         X = self._scaled(raw)
         with warnings.catch_warnings(record=True) as caught, set_by(self.method.options):
             warnings.simplefilter("always")
-            self.estimator.partial_fit(X)
+            if self.n_rows:
+                self.estimator.partial_fit(X)
+            else:
+                self.estimator.fit(X)
             places = self._newest(X)
         self._warn_once(caught)
         self.n_rows += len(X)
@@ -368,6 +405,9 @@ class MapStream:
 
     def _newest(self, X: Array) -> Array:
         """Coordinates of the rows that came last."""
+        last = getattr(self.estimator, "last_embedding_", None)
+        if last is not None:
+            return np.array(last)
         embedding = self.estimator.embedding_
         if len(embedding) == self.n_rows + len(X):
             return np.array(embedding[-len(X) :])
@@ -389,6 +429,8 @@ class MapStream:
             plain = re.sub(r"[\d.,]+", "#", str(warning.message))
             if plain not in self._said:
                 self._said.add(plain)
+                if warning.category is EmbeddingWarning:
+                    self._remarks.append(str(warning.message))
                 warnings.warn(warning.message, warning.category, stacklevel=3)
 
 

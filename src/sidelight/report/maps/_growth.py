@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import orthogonal_procrustes
 
 from sidelight._typing import Array
 from sidelight._words import counted
@@ -40,30 +41,32 @@ def growth_figures(estimator: Any, growth: Any, coloring: Coloring | None, n_row
 
 
 def _stages(growth: Any, coloring: Coloring | None, n_rows: int) -> list[Section]:
-    """Small maps at some stages, each laid on the last one as well as turns allow."""
-    from sidelight.evaluation import procrustes_align
-
+    """Small maps at some stages, each turned to fit the last one."""
     stages = growth.stages
-    places = np.unique(np.linspace(0, len(stages) - 1, MOST_STAGES).round().astype(int))
-    shown = [stages[place] for place in places]
-    last = shown[-1][1]
+    chosen = np.unique(np.linspace(0, len(stages) - 1, MOST_STAGES).round().astype(int))
+    codes = np.zeros(n_rows, np.int64) if coloring is None else coloring.groups.codes
     figures = []
-    for number, (n, embedding) in enumerate(shown):
-        known = np.isfinite(embedding).all(axis=1)
-        if len(embedding) <= len(last) and embedding.shape[1] > 1:
-            known &= np.isfinite(last[: len(embedding)]).all(axis=1)
-            xy = procrustes_align(last[: len(embedding)][known], embedding[known], scaling=False)
-        else:
-            xy = embedding[known]
-        if xy.shape[1] == 1:
-            xy = np.column_stack([xy[:, 0], np.zeros(len(xy))])
-        # Of a map that forgets, the rows on it are the last ones that came.
-        rows = np.arange(n - len(embedding), n)[known]
-        codes = np.zeros(n_rows, np.int64) if coloring is None else coloring.groups.codes
-        names = [f"k{code}" if code >= 0 else "kx" for code in codes[rows]]
-        title = counted(n, "row")
+    for number, stage in enumerate(stages[place] for place in chosen):
+        known = np.isfinite(stage.places).all(axis=1)
+        xy = _turned(stage, stages[-1])[known]
+        names = [f"k{code}" if code >= 0 else "kx" for code in codes[stage.rows[known]]]
+        title = counted(stage.n_rows, "row")
         figures.append(figure(title, stage_map(xy, names, f"scatter stage{number}", title)))
     return figures
+
+
+def _turned(stage: Any, last: Any) -> Array:
+    """Coordinates of a stage, turned and reflected as the rows that the last one has as well."""
+    if stage.places.shape[1] == 1:
+        return np.column_stack([stage.places[:, 0], np.zeros(len(stage.places))])
+    _, own, others = np.intersect1d(stage.rows, last.rows, return_indices=True)
+    A, B = last.places[others], stage.places[own]
+    both = np.isfinite(A).all(axis=1) & np.isfinite(B).all(axis=1)
+    if both.sum() < 3:
+        return np.asarray(stage.places)
+    A, B = A[both] - A[both].mean(axis=0), B[both] - B[both].mean(axis=0)
+    rotation = orthogonal_procrustes(B, A)[0]
+    return np.asarray(stage.places @ rotation)
 
 
 def _seconds(growth: Any) -> list[Section]:
