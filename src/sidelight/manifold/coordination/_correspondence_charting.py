@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import linalg
 
-from sidelight._fit.parameters import Auto, Count, FinitePositive, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    Auto,
+    Count,
+    FinitePositive,
+    NamesLike,
+    Seed,
+    Verbosity,
+    estimator,
+)
 from sidelight._progress import shown
 from sidelight._typing import Array
 from sidelight.manifold.coordination._alignment import Agreement, align_by_agreement
@@ -42,7 +51,7 @@ class CorrespondenceCharting(ViewsEmbedding):
 
     Parameters
     ----------
-    views : sequence of sequences of int or str, or None, default=None
+    views : sequence of array or None, default=None
         Columns of each view, by position or name, where ``fit`` gets one table with NaN for objects
         that a view does not show.
     link_weight : float > 0, finite or "auto", default="auto"
@@ -87,7 +96,7 @@ class CorrespondenceCharting(ViewsEmbedding):
 
     n_components: Count = 2
     _: KW_ONLY
-    views: Any = None
+    views: Sequence[NamesLike] | None = None
     link_weight: FinitePositive | Auto = "auto"
     n_charts: Count | Auto = "auto"
     n_mixtures: Count = 5

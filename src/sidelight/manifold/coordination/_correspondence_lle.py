@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.parameters import Count, FinitePositive, Verbosity, estimator
+from sidelight._fit.parameters import Count, FinitePositive, NamesLike, Verbosity, estimator
 from sidelight._progress import shown
 from sidelight._typing import Array
 from sidelight.manifold._reconstruction import (
@@ -45,7 +46,7 @@ class CorrespondenceLLE(ViewsEmbedding):
     ----------
     n_components : int >= 1, default=2
         Number of coordinates of the map.
-    views : sequence of sequences of int or str, or None, default=None
+    views : sequence of array or None, default=None
         Columns of each view, by position or name, where ``fit`` gets one table with NaN for objects
         that a view does not show.
     n_neighbors : int >= 1, default=10
@@ -89,7 +90,7 @@ class CorrespondenceLLE(ViewsEmbedding):
 
     n_components: Count = 2
     _: KW_ONLY
-    views: Any = None
+    views: Sequence[NamesLike] | None = None
     n_neighbors: Count = 10
     reg: FinitePositive = 1e-3
     disconnected: Literal["bridge", "raise"] = "bridge"

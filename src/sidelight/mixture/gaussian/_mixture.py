@@ -27,6 +27,7 @@ from sidelight.mixture._core import (
     warn_of_large_reg_covar,
 )
 from sidelight.mixture.gaussian._components import GaussianEMBase, one_gaussian
+from sidelight.mixture.gaussian._imputation import conditional_covariances
 from sidelight.mixture.gaussian._low_rank import (
     LOW_RANK_TYPES,
     LowRankComponents,
@@ -227,7 +228,7 @@ default="full"
         joint: Array = log_joint_blocks(source, components, self._log_weights, finish)
         return joint
 
-    def impute(self, X: Any) -> Array:
+    def impute(self, X: Any, *, return_cov: bool = False) -> Any:
         """Return the rows with missing values replaced by their expectation given the rest.
 
         ``E[x_h | x_o] = Σ_s p(s | x_o) E[x_h | x_o, s]``.
@@ -236,27 +237,48 @@ default="full"
         ----------
         X : array of shape (n_samples, n_features)
             Rows, NaN where a value is missing.
+        return_cov : bool, default=False
+            Whether to return the covariances of the missing values given the rest as well: within
+            the components and between their expectations.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
             The rows without missing values.
+        covariances : ndarray of shape (n_samples, n_features, n_features)
+            Only with ``return_cov``: ``Cov(x | x_o)``, zero in the rows and columns of values that
+            are known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sidelight.mixture import GaussianMixture
+        >>> X = np.random.default_rng(0).normal(size=(200, 2)) @ [[1.0, 1.0], [0.0, 0.1]]
+        >>> model = GaussianMixture(1, random_state=0).fit(X)
+        >>> filled, covariances = model.impute([[2.0, np.nan]], return_cov=True)
+        >>> filled.round(1), np.sqrt(covariances[0, 1, 1]).round(1)
+        (array([[2., 2.]]), np.float64(0.1))
         """
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
         components = incomplete(self._components)
 
-        def work(block: Any) -> tuple[tuple[()], tuple[Array]]:
-            pieces = []
+        def work(block: Any) -> tuple[tuple[()], tuple[Array, ...]]:
+            filled, spreads = [], []
             for start, stop in feature_tiles(components, block):
-                rows = block[start:stop]
+                rows = np.asarray(block[start:stop])
                 features = components.features(rows)
                 resp = softmax(components.log_density(features) + self._log_weights, axis=1)
                 expected = components.expected_rows(features, resp)
-                pieces.append(np.where(np.isnan(rows), expected, rows).astype(source.dtype))
-            return (), (np.concatenate(pieces),)
+                filled.append(np.where(np.isnan(rows), expected, rows).astype(source.dtype))
+                if return_cov:
+                    spread = conditional_covariances(components.inner, rows, resp)
+                    spreads.append(spread.astype(source.dtype))
+            done = (np.concatenate(filled),)
+            return (), (*done, np.concatenate(spreads)) if return_cov else done
 
-        return source.map_reduce(work)[1][0]
+        found = source.map_reduce(work)[1]
+        return found if return_cov else found[0]
 
     def latent(self, X: Any, *, most_probable: bool = False) -> Array:
         """Return the posterior means ``E[z | x, s]`` of the latent coordinates of the rows.
