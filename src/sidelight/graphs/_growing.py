@@ -77,14 +77,19 @@ class GrowingGraph:
     def _take(self, graph: sparse.csr_array) -> None:
         if graph.shape[0] != graph.shape[1]:
             raise ValueError(f"A graph is a square matrix, got shape {graph.shape}.")
+        graph = graph.copy()
+        graph.sort_indices()
+        back = sparse.csr_array(graph.T)
+        back.sort_indices()
+        if not all(
+            np.array_equal(getattr(graph, part), getattr(back, part))
+            for part in ("indptr", "indices", "data")
+        ):
+            raise ValueError("A graph is symmetric: every edge has the same length both ways.")
         ends = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
         upper = ends < graph.indices
         pairs = np.column_stack([ends[upper], graph.indices[upper]]).astype(np.int64)
         lengths = graph.data[upper].astype(np.float64)
-        n_lower = np.count_nonzero(ends > graph.indices)
-        back = np.asarray(graph[pairs[:, 1], pairs[:, 0]]).ravel()
-        if n_lower != len(pairs) or not np.array_equal(back, lengths):
-            raise ValueError("A graph is symmetric: every edge has the same length both ways.")
         self.add_vertices(graph.shape[0])
         self.set(*self.checked(pairs, lengths))
 

@@ -38,6 +38,8 @@ class EdgeRules:
         Part of every row, by slot, if there are several and no bridges.
     bridged : bool
         Whether there are bridges.
+    cut : csr_array of bool or None
+        Edges between slots that cannot-links have cut or made longer, if there are any.
     said : list of str
         Messages about parts that nobody has seen yet.
     """
@@ -49,6 +51,7 @@ class EdgeRules:
     n_parts: int = 1
     part: Array | None = None
     bridged: bool = False
+    cut: sparse.csr_array | None = None
     said: list[str] = field(default_factory=list)
 
     def is_local(self, near: Neighborhood) -> bool:
@@ -113,6 +116,7 @@ class EdgeRules:
         known = self._pairs_by_slot(near)
         if known.n_together or known.n_apart:
             graph, factors = constrained_edges(graph, near.rows[: near.n], known)
+        self.cut = _cut_edges(plain, graph, factors) if known.n_apart else None
         ends = np.repeat(np.arange(near.n), np.diff(graph.indptr))
         lengths = graph.data * factors
         if self.conformal:
@@ -191,3 +195,15 @@ class EdgeRules:
             near.slots_of(known.apart),
             known.apart_weight,
         )
+
+
+def _cut_edges(
+    before: sparse.csr_array, after: sparse.csr_array, factors: Array
+) -> sparse.csr_array:
+    """Edges of a graph that another does not have, or makes longer."""
+    n = before.shape[0]
+    old, new = (
+        np.repeat(np.arange(n), np.diff(one.indptr)) * n + one.indices for one in (before, after)
+    )
+    cut = old[~np.isin(old, new[factors <= 1])]
+    return sparse.csr_array((np.ones(len(cut), bool), (cut // n, cut % n)), shape=(n, n))

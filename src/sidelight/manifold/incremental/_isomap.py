@@ -39,6 +39,9 @@ from sidelight.manifold.spectral._base import PARAMETERS, all_the_same, check_se
 from sidelight.manifold.spectral._frame import tell_of_missing
 from sidelight.tags import SOFT_TAGS, own_tags
 
+#: A call that brings more than this share of the rows finds the coordinates anew.
+MANY_ROWS = 0.1
+
 #: A row shortens so many geodesics by more than a tenth that a short-cut is suspected: the share
 #: of all geodesics, and the rows from which on it is told.
 SUSPECTED_SHARE = 0.25
@@ -344,8 +347,12 @@ class IncrementalIsomap(Embedding):
             for row in values[begin:]:
                 vectors.append(self._map.add(row, update))
                 progress.step()
-        if len(values) > begin or pairs.n_together or pairs.n_apart:
+        if pairs.n_together or pairs.n_apart:
             self._know(pairs, first, update)
+            self._map.solve(update)
+        elif len(values) - begin > MANY_ROWS * self._map.n:
+            self._map.solve(update)
+        elif len(values) > begin:
             self._map.improve(self.n_ritz, update)
         self._refuse_parts(came)
         self._tell(update)

@@ -89,6 +89,7 @@ class MapGraph:
             update.edges_added += len(ends)
             update.n_added += 1
             self._note(change, update)
+            self._note_share(change, update)
             self._keep_together(update)
 
     def remove(self, slot: int, update: MapUpdate) -> None:
@@ -161,6 +162,9 @@ class MapGraph:
     def _note(self, change: PathChange, update: MapUpdate) -> None:
         update.pairs_invalidated += change.invalidated
         update.pairs_shortened += change.shortened
+
+    def _note_share(self, change: PathChange, update: MapUpdate) -> None:
+        """Note the share of all geodesics that a new row made much shorter."""
         if isinstance(self.paths, DynamicPathTrees):
             update.share_shortened = float("nan")
         else:

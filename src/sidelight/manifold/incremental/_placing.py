@@ -7,7 +7,7 @@ from scipy import sparse
 
 from sidelight._typing import Array
 from sidelight.graphs import DynamicPathTrees
-from sidelight.graphs._nearest import BLOCK_NUMBERS, RowSearch
+from sidelight.graphs._nearest import BLOCK_NUMBERS, RowSearch, first_of_each
 from sidelight.manifold.incremental._growing_map import GrowingMap
 from sidelight.manifold.incremental._neighborhood import Neighborhood
 from sidelight.manifold.spectral._base import rows_like
@@ -19,6 +19,7 @@ def place_rows(grown: GrowingMap, rows: Array) -> Array:
     A row that equals one of the map has its place.
     """
     slots, near = _neighbors(grown, rows)
+    near = _without_cut(grown, slots, near)
     lengths = near.data
     if grown.graph.rules.conformal:
         scales = grown.graph.rules.scales(grown.graph.near)[slots]
@@ -29,8 +30,7 @@ def place_rows(grown: GrowingMap, rows: Array) -> Array:
         lengths = lengths / np.sqrt(own[ends] * scales[near.indices])
     paths = grown.graph.paths
     by_row = paths.distances.T if isinstance(paths, DynamicPathTrees) else paths.distances
-    others = np.arange(grown.n) if isinstance(paths, DynamicPathTrees) else slots
-    inside = None if len(slots) == grown.n else slots
+    outside = np.setdiff1d(np.arange(grown.n), slots)
     vectors = np.empty((near.shape[0], grown.coordinates.n_components))
     size = max(1, BLOCK_NUMBERS * near.shape[0] // max(near.nnz * by_row.shape[1], 1))
     for first in range(0, near.shape[0], size):
@@ -38,15 +38,26 @@ def place_rows(grown: GrowingMap, rows: Array) -> Array:
         part = slice(starts[0], starts[-1])
         through = by_row[slots[near.indices[part]]] + lengths[part, None]
         shortest = np.minimum.reduceat(through, starts[:-1] - starts[0], axis=0)
-        if inside is not None and not isinstance(paths, DynamicPathTrees):
-            outside = np.setdiff1d(np.arange(grown.n), others)
-            shortest[:, outside] = 0.0  # without weight in the vectors
+        if not isinstance(paths, DynamicPathTrees):
+            shortest[:, outside] = 0.0  # rows without a place have no weight in the vectors
         vectors[first : first + size] = grown.coordinates.place(shortest)
     places = grown.places_of(vectors)
     same = rows_like(near)
     found = same >= 0
     places[found] = grown.shown[slots[same[found]]]
     return places
+
+
+def _without_cut(grown: GrowingMap, slots: Array, near: sparse.csr_array) -> sparse.csr_array:
+    """Leave out neighbors from which cannot-links cut the nearest one, as from the row itself."""
+    cut = grown.graph.rules.cut
+    if cut is None or not cut.nnz:
+        return near
+    ends = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
+    nearest = first_of_each(ends, near.indices, near.data, 1)[1]
+    left = ~np.asarray(cut[slots[nearest[ends]], slots[near.indices]]).ravel()
+    indptr = np.append(0, np.cumsum(np.bincount(ends[left], minlength=near.shape[0])))
+    return sparse.csr_array((near.data[left], near.indices[left], indptr), near.shape)
 
 
 def _neighbors(grown: GrowingMap, rows: Array) -> tuple[Array, sparse.csr_array]:
