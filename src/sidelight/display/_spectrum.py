@@ -1,0 +1,142 @@
+"""How many coordinates a map needs: eigenvalues, or residual variance by dimension."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from sidelight._typing import Array
+from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._curves import Curve, draw_curves, integer_ticks
+from sidelight.display._embedding import coordinates_of
+from sidelight.display._rows import final_step
+from sidelight.evaluation import residual_variance
+from sidelight.exceptions import InvalidRequest
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SpectrumDisplay(Display):
+    """Eigenvalues of a map, or residual variance, by the number of coordinates.
+
+    Both fall, and level off behind the dimension of the data.
+
+    Parameters
+    ----------
+    curves : dict of str to ndarray
+        Values for 1, 2, ... coordinates, by name.
+    chosen : int or None
+        Number of coordinates of the map; marked by a line.
+    axis_title : str
+        Title of the vertical axis.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : dict of str to ErrorbarContainer
+        The curves.
+    chosen_ : Line2D or None
+        Line at the number of coordinates of the map.
+
+    Examples
+    --------
+    >>> from sidelight.datasets import make_swiss_roll
+    >>> from sidelight.display import SpectrumDisplay
+    >>> roll = make_swiss_roll(100, random_state=0)
+    >>> display = SpectrumDisplay.from_coordinates(roll.geodesics(), roll.coordinates)
+    >>> display.ax_.get_ylabel()
+    'residual variance'
+    """
+
+    curves: dict[str, Array]
+    chosen: int | None = None
+    axis_title: str = "eigenvalue"
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw ``eigenvalues_`` of a fitted estimator.
+
+        Fit with more coordinates than you expect to need: the eigenvalues are those of the fit.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            One with ``eigenvalues_``, or a pipeline or search that ends with it.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        SpectrumDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        final, _ = final_step(estimator)
+        name = type(final).__name__
+        values = np.asarray(getattr(final, "eigenvalues_", ()), dtype=np.float64)
+        if not np.isfinite(values).any():
+            raise InvalidRequest(
+                f"{name} has no eigenvalues_; SpectrumDisplay.from_coordinates draws the residual "
+                "variance of any map."
+            )
+        return cls(curves={name: values}).plot(ax)
+
+    @classmethod
+    def from_coordinates(cls, D: Any, Z: Any, *, chosen: int | None = None, ax: Any = None) -> Self:
+        """Draw the residual variance of the first coordinate of a map, the first two, and so on.
+
+        Parameters
+        ----------
+        D : array of shape (n_samples, n_samples)
+            Distances that the map is to keep, such as geodesics.
+        Z : array of shape (n_samples, n_components), or dict of str to such arrays
+            Coordinates, the most important first; of several maps by their names.
+        chosen : int, default=None
+            Number of coordinates to mark.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        SpectrumDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        maps = Z if isinstance(Z, dict) else {"": Z}
+        curves = {}
+        for name, one in maps.items():
+            places = coordinates_of(one)
+            curves[str(name)] = np.array(
+                [residual_variance(D, places[:, : d + 1]) for d in range(places.shape[1])]
+            )
+        return cls(curves=curves, chosen=chosen, axis_title="residual variance").plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        SpectrumDisplay
+            The display itself.
+        """
+        inks = self._begin(ax)
+        places = {name: np.arange(1, len(curve) + 1) for name, curve in self.curves.items()}
+        self.lines_ = draw_curves(
+            self.ax_,
+            {name: Curve(places[name], curve) for name, curve in self.curves.items()},
+            inks,
+        )
+        self.chosen_ = None
+        if self.chosen is not None:
+            self.chosen_ = self.ax_.axvline(self.chosen, color=inks.soft, linestyle="dashed")
+        integer_ticks(self.ax_, np.concatenate(list(places.values())))
+        title = next(iter(self.curves)) if len(self.curves) == 1 else ""
+        set_titles(self.ax_, ("number of coordinates", self.axis_title), title)
+        return self
