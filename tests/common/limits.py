@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import pdist
+from sklearn.decomposition import PCA
 from sklearn.feature_selection import f_classif
+from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.preprocessing import StandardScaler
 from tests.common.models import K
 
@@ -26,6 +29,15 @@ from sidelight.cluster import (
     SeededKMeans,
 )
 from sidelight.feature_selection import FisherScore, VarianceScore
+from sidelight.manifold import (
+    AutoassociativeNetwork,
+    Charting,
+    CorrespondenceCharting,
+    CorrespondenceLLE,
+    GlobalCoordination,
+    LocallyLinearCoordination,
+    SammonMapping,
+)
 from sidelight.metric import RCA
 from sidelight.mixture import (
     GenerativeTopographicMap,
@@ -131,3 +143,54 @@ for one_node in (
         lambda X, y, one_node=one_node: means_of_one_node(one_node, X),
         lambda X, y: X.mean(axis=0)[None],
     )
+
+
+def map_distances(model: Any, X: np.ndarray) -> np.ndarray:
+    """Distances on a map, which do not change when it is turned."""
+    return pdist(np.asarray(model.fit_transform(X)))
+
+
+for one_chart in (
+    LocallyLinearCoordination(5, n_charts=1),
+    Charting(5, n_charts=1, n_mixtures=1),
+    CorrespondenceCharting(5, n_charts=1, n_mixtures=1),
+):
+    limit(
+        type(one_chart),
+        "of one chart with all dimensions it is whitening",
+        lambda X, y, one_chart=one_chart: map_distances(one_chart, X),
+        lambda X, y: pdist(X, "mahalanobis", VI=np.linalg.inv(np.cov(X, rowvar=False, bias=True))),
+    )
+limit(
+    GlobalCoordination,
+    "of one chart with isotropic noise it is the plane of the principal components",
+    lambda X, y: map_distances(GlobalCoordination(n_charts=1, chart="ppca"), X),
+    lambda X, y: pdist(PCA(2, whiten=True).fit_transform(X)) * np.sqrt(len(X) / (len(X) - 1)),
+)
+limit(
+    CorrespondenceLLE,
+    "of one view it is locally linear embedding, with the same error",
+    lambda X, y: 1e3 * CorrespondenceLLE().fit(X).eigenvalues_.sum(),
+    lambda X, y: (
+        1e3
+        * LocallyLinearEmbedding(n_neighbors=10, eigen_solver="dense")
+        .fit(X - X.mean(axis=0))
+        .reconstruction_error_
+    ),
+)
+limit(
+    SammonMapping,
+    "with a coordinate for every feature it keeps all distances",
+    lambda X, y: map_distances(SammonMapping(5), X),
+    lambda X, y: pdist(X),
+)
+limit(
+    AutoassociativeNetwork,
+    "with linear units its error is that of principal components",
+    lambda X, y: (
+        AutoassociativeNetwork(activation="identity", alpha=0.0, random_state=0)
+        .fit(X)
+        .reconstruction_error_
+    ),
+    lambda X, y: np.sum((X - (p := PCA(2).fit(X)).inverse_transform(p.transform(X))) ** 2) / len(X),
+)

@@ -150,7 +150,7 @@ class EmbeddingDisplay(Display):
             A value for every row, labels or clusters of the rows, or the name or number of a
             column of ``X``.
         graph : sparse matrix of shape (n_samples, n_samples) or True, default=None
-            Neighborhood graph to draw; True takes ``graph_`` of the estimator.
+            Neighborhood graph to draw; True takes that of the estimator.
         n_neighbors : int, default=None
             Number of nearest rows for which neighbors that the map loses and finds are drawn; none
             by default.
@@ -176,9 +176,7 @@ class EmbeddingDisplay(Display):
                 "EmbeddingDisplay.from_coordinates draws any coordinates."
             )
         if graph is True:
-            if not hasattr(final, "graph_"):
-                raise InvalidRequest(f"{type(final).__name__} keeps no graph_; pass it as graph=.")
-            graph = final.graph_
+            graph = _own_graph(final)
         return cls.from_coordinates(
             final.embedding_,
             X,
@@ -363,6 +361,15 @@ class EmbeddingDisplay(Display):
                 facecolor=inks.page,
                 edgecolor="none",
             )
+
+
+def _own_graph(estimator: Any) -> Any:
+    """Neighborhood graph of a map: an attribute, or a method of maps whose graph changes."""
+    if hasattr(estimator, "graph_"):
+        return estimator.graph_
+    if callable(getattr(estimator, "graph", None)):
+        return estimator.graph()
+    raise InvalidRequest(f"{type(estimator).__name__} keeps no neighborhood graph; pass one.")
 
 
 def coordinates_of(Z: Any) -> Array:

@@ -150,8 +150,8 @@ class GrowthDisplay(Display):
         for block in np.array_split(np.arange(len(values)), n_frames):
             model.partial_fit(values[block])
             frames.append(np.array(model.embedding_))
-            # A map that forgets holds the last rows of the stream.
-            rows.append(np.arange(block[-1] + 1 - len(frames[-1]), block[-1] + 1))
+            # A map that forgets says which rows it still holds.
+            rows.append(np.array(getattr(model, "row_ids_", np.arange(block[-1] + 1))))
         return cls.from_frames(frames, rows=rows, color=color, ax=ax)
 
     def plot(self, ax: Any = None) -> Self:

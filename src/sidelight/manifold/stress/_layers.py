@@ -108,7 +108,8 @@ class Layers:
         """Weights with which the network does nearly what principal components do.
 
         The first units of each hidden layer pass the components on, small enough for tanh to be
-        straight. All others have random inputs and little effect yet.
+        straight. All others have random inputs and little effect yet, or none where all units are
+        linear: principal components are the optimum then.
 
         Parameters
         ----------
@@ -127,7 +128,7 @@ class Layers:
         for number, (weights, biases) in enumerate(layers):
             biases[:passed] = 0.0
             if number in (to_code, to_row):
-                weights *= FAINT
+                weights *= 0.0 if self.straight else FAINT
             else:
                 weights[:, :passed] = 0.0  # units that pass components on take nothing else
             if number == 0:
