@@ -44,9 +44,9 @@ def pair_by_information(codes: Array) -> list[tuple[int, ...]]:
                 information[i, j] = mutual_info_score(codes[known, i], codes[known, j])
     groups: list[tuple[int, ...]] = []
     while np.isfinite(information).any():
-        i, j = np.unravel_index(np.argmax(information), information.shape)
-        groups.append((int(i), int(j)))
-        for column in (i, j):
+        pair = divmod(int(np.argmax(information)), n_columns)
+        groups.append(pair)
+        for column in pair:
             information[column] = information[:, column] = -np.inf
     paired = {column for group in groups for column in group}
     return groups + [(column,) for column in range(n_columns) if column not in paired]
@@ -134,9 +134,7 @@ def make_cells(groups: list[tuple[int, ...]], sizes: Array) -> Cells:
             columns.append(n_marginals + of_cell)
             n_marginals += int(sizes[column])
     places = (np.concatenate(rows), np.concatenate(columns)) if rows else (np.empty(0, int),) * 2
-    members = sparse.csr_array(
-        (np.ones(len(places[0])), places), shape=(sum(n_cells), n_marginals)
-    )
+    members = sparse.csr_array((np.ones(len(places[0])), places), shape=(sum(n_cells), n_marginals))
     return Cells(groups, sizes, starts, marginal_starts, members)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -37,7 +36,7 @@ from sidelight.mixture._core import (
 )
 from sidelight.mixture.som._base import MapBase
 from sidelight.mixture.som._families import spherical
-from sidelight.mixture.som._grid import Grid
+from sidelight.mixture.som._grid import Grid, squared_distances
 from sidelight.mixture.som._nearest import two_nearest
 from sidelight.mixture.som._start import means_on_plane
 from sidelight.tags import own_tags
@@ -66,11 +65,7 @@ class Basis:
 
     def __call__(self, places: Array) -> Array:
         """``φ`` at places of the map, of shape (n, m + 1); the last column is the constant."""
-        squares = cdist(places, self.centers, "sqeuclidean")
-        if self.periods is not None:
-            for turns in itertools.product((-1, 0, 1), repeat=places.shape[1]):
-                moved = places + np.array(turns) * self.periods
-                np.minimum(squares, cdist(moved, self.centers, "sqeuclidean"), out=squares)
+        squares = squared_distances(places, self.centers, self.periods)
         bumps = np.exp(-squares / (2 * self.width**2))
         return np.hstack((bumps, np.ones((len(places), 1))))
 
@@ -340,9 +335,7 @@ class GenerativeTopographicMap(MapBase):
         )
 
 
-def _first_sheet(
-    numbers: Array, origin: Array, nodes: Grid, basis: Array, least: float
-) -> Sheet:
+def _first_sheet(numbers: Array, origin: Array, nodes: Grid, basis: Array, least: float) -> Sheet:
     """The principal plane, and the larger of the next variance and half the distance of nodes."""
     means, variances = means_on_plane(numbers, np.ones(len(numbers)), nodes)
     weights = np.linalg.lstsq(basis, means - origin, rcond=None)[0]

@@ -10,7 +10,6 @@ nearly uniform for a small rate ``λ`` and all at ``r`` for a large one.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -122,12 +121,8 @@ class Grid:
 
     def squared_distances_to(self, points: Array) -> Array:
         """Squared distances of points of the map to all nodes, of shape (n, k)."""
-        distances = cdist(points, self.positions, "sqeuclidean")
-        if self.periodic:
-            for turns in itertools.product((-1, 0, 1), repeat=len(self.shape)):
-                moved = points + np.array(turns) * self.periods / self.scale
-                np.minimum(distances, cdist(moved, self.positions, "sqeuclidean"), out=distances)
-        return distances
+        periods = self.periods / self.scale if self.periodic else None
+        return squared_distances(points, self.positions, periods)
 
     @cached_property
     def are_adjacent(self) -> Array:
@@ -168,10 +163,10 @@ class Grid:
         return float(np.median(1.0 / np.exp(-rate * self.squared_distances).sum(axis=1)))
 
     def rates(self, winner_mass: float, growth: float) -> list[float]:
-        """Rates from the first, wide neighborhood to the last, each ``growth`` times the one before.
+        """Rates from the first, wide neighborhood to the last, growing by a factor.
 
-        To hard winners (an infinite rate) the way leads
-        over winners that hold 99.9 percent of their neighborhood.
+        To hard winners (an infinite rate) the way leads over winners that hold 99.9 percent of
+        their neighborhood.
         """
         last = self.rate_of_mass(winner_mass)
         finite = self.rate_of_mass(0.999) if math.isinf(last) else last
@@ -187,12 +182,25 @@ class Grid:
         if not self.periodic:
             return np.asarray(resp @ self.positions)
         angles = 2 * np.pi * self.lattice / self.periods
-        mean = np.angle(resp @ np.exp(1j * angles)) % (2 * np.pi)
-        return (mean / (2 * np.pi) * self.periods - self.lattice.mean(axis=0)) / self.scale
+        mean = np.angle(resp @ np.exp(1j * angles)) / (2 * np.pi) * self.periods
+        # The seam is halfway between the last node and the first.
+        mean = (mean + 0.5) % self.periods - 0.5
+        return (mean - self.lattice.mean(axis=0)) / self.scale
 
     def nearest(self, points: Array) -> Array:
         """Node nearest to every point of the map."""
         return np.argmin(self.squared_distances_to(points), axis=1)
+
+
+def squared_distances(points: Array, others: Array, periods: Array | None) -> Array:
+    """Squared distances between two sets of points, along axes that may be periodic."""
+    if periods is None:
+        return cdist(points, others, "sqeuclidean")
+    squares = np.zeros((len(points), len(others)))
+    for axis, period in enumerate(periods):
+        offsets = np.subtract.outer(points[:, axis], others[:, axis])
+        squares += ((offsets + 0.5 * period) % period - 0.5 * period) ** 2
+    return squares
 
 
 def make_grid(shape: Sequence[int], topology: Topology, periodic: bool) -> Grid:

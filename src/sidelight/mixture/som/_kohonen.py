@@ -125,9 +125,7 @@ class KohonenMap(MapBase):
         self._set_errors(best, second, distances)
         self.embedding_ = self.node_positions_[best]
 
-    def _epochs(
-        self, batch: BatchMap, start: Array, nodes: Grid
-    ) -> tuple[Array, Array, bool]:
+    def _epochs(self, batch: BatchMap, start: Array, nodes: Grid) -> tuple[Array, Array, bool]:
         """A given number of passes of the batch map."""
         assert self.n_epochs is not None
         means, history, before = start, [], None

@@ -182,7 +182,7 @@ class SelfOrganizingMixture(MapBase):
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
-            summary="self-organizing map as a mixture of any family, with missing values and groups",
+            summary="self-organizing map as a mixture of any family, with groups of rows",
             knowledge=("must-link", "labels", "groups"),
             enforcement="hard",
             source="Verbeek 2004, chapter 4",
@@ -244,9 +244,11 @@ class SelfOrganizingMixture(MapBase):
                 f"{setting('component', self.component)}."
             )
         names = getattr(self, "feature_names_in_", None)
-        blocks: Blocks | None = self.blocks if self.component == "mixed" else [
-            (self.component, np.arange(rows.shape[1]))
-        ]
+        blocks: Blocks | None = (
+            self.blocks
+            if self.component == "mixed"
+            else [(self.component, np.arange(rows.shape[1]))]
+        )
         return parts_of(rows, blocks, settings, names)
 
     def _anneal(
@@ -491,9 +493,7 @@ class SelfOrganizingMixture(MapBase):
         def finish(tables: list[Any], joint: Array) -> Array:
             resp = softmax(joint, axis=1)
             expected = np.empty((len(resp), rows.shape[1]))
-            for (part, _), components, table in zip(
-                readers, self._components, tables, strict=True
-            ):
+            for (part, _), components, table in zip(readers, self._components, tables, strict=True):
                 expected[:, part.columns] = part.expected(components, table, resp)
             return expected
 

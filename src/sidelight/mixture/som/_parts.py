@@ -46,6 +46,9 @@ Family: TypeAlias = Literal[
 ]
 FAMILIES = ("spherical", "diag", "full", "ppca", "bernoulli", "categorical", "multinomial")
 
+#: Principal axes along which the squares of rows are taken for the start of subspaces.
+MOST_ENERGIES = 20
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -150,8 +153,15 @@ class NumericPart:
         return table
 
     def numbers(self, table: Array) -> Array:
-        """The values; in units of their standard deviations where components have their own."""
+        """The values; in units of their standard deviations where components have their own.
+
+        A row and its negative are in the same subspaces through the origin: of rows for these,
+        squares along the principal axes.
+        """
         numbers = filled_by_means(table)
+        if self.kind == "ppca" and not self.settings.centered:
+            axes = np.linalg.eigh(numbers.T @ numbers)[1][:, -MOST_ENERGIES:]
+            return np.asarray((numbers @ axes) ** 2)
         if self.kind in ("diag", "full"):
             spread = numbers.std(axis=0)
             numbers = (numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -387,4 +397,3 @@ class MultinomialPart:
     def expected(self, components: Any, table: Any, resp: Array) -> Array:
         """Shares of the words."""
         return np.asarray(resp @ np.exp(components.log_probabilities))
-

@@ -156,9 +156,7 @@ class ProbabilisticMap(MapBase):
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         nodes = self._make_grid()
-        settings = Settings(
-            shared_variance=self.shared_variance, reg_covar=float(self.reg_covar)
-        )
+        settings = Settings(shared_variance=self.shared_variance, reg_covar=float(self.reg_covar))
         names: Sequence[str] | None = getattr(self, "feature_names_in_", None)
         part = NumericPart(np.arange(rows.shape[1]), self.component, settings, names)
         weights = np.ones(len(rows))

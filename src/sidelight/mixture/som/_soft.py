@@ -102,7 +102,9 @@ class SoftQuantization:
         self._origin = origin
         self._shares = shares
 
-    def evaluate(self, beta: float, centers: Array, before: SoftAssignment | None) -> SoftAssignment:
+    def evaluate(
+        self, beta: float, centers: Array, before: SoftAssignment | None
+    ) -> SoftAssignment:
         """``q_ns ∝ exp(-β Σ_r h_sr ½|x_n - μ_r|²)``, and ``-F / n``."""
         mixture = implied_mixture(centers, self._shares, beta)
         components = spherical(mixture.means + self._origin, 1.0 / beta, self._origin)

@@ -35,7 +35,9 @@ def principal_plane(numbers: Any, weights: Array, n_axes: int) -> tuple[Array, A
         scaled = np.sqrt(weights / total)
         # The mean of wide sparse rows stays in: without it they would not be sparse.
         rows = numbers if sparse.issparse(numbers) else numbers - mean
-        rows = sparse.diags_array(scaled) @ rows if sparse.issparse(rows) else rows * scaled[:, None]
+        rows = (
+            sparse.diags_array(scaled) @ rows if sparse.issparse(rows) else rows * scaled[:, None]
+        )
         _, singular, axes = randomized_svd(rows, n_found, n_iter=7, random_state=0)
         values = singular**2
     largest = np.take_along_axis(axes, np.argmax(np.abs(axes), axis=1)[:, None], axis=1)
@@ -47,9 +49,7 @@ def principal_plane(numbers: Any, weights: Array, n_axes: int) -> tuple[Array, A
     return mean, plane, variances
 
 
-def _of_covariance(
-    numbers: Any, weights: Array, mean: Array, total: float
-) -> tuple[Array, Array]:
+def _of_covariance(numbers: Any, weights: Array, mean: Array, total: float) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of the weighted covariance."""
     if sparse.issparse(numbers):
         products = (numbers.T @ (sparse.diags_array(weights) @ numbers)).toarray()

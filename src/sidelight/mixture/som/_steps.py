@@ -227,10 +227,6 @@ class _Units(NamedTuple):
     weights: Array
     of_rows: Array
 
-    @property
-    def sizes(self) -> Array | None:
-        return None if self.starts is None else np.diff(np.append(self.starts, len(self.of_rows)))
-
     def sums(self, values: Array) -> Array:
         """Weighted sums of the values of the rows of every episode, for rows their values."""
         if self.starts is None:
@@ -240,7 +236,9 @@ class _Units(NamedTuple):
 
     def rows(self, values: Array) -> Array:
         """Values of the episodes, for every row."""
-        return values if self.starts is None else np.repeat(values, self.sizes)
+        if self.starts is None:
+            return values
+        return np.repeat(values, np.diff(np.append(self.starts, len(self.of_rows))))
 
 
 def _units(weights: Array, episodes: Any, shared_label: bool) -> tuple[_Units, Array]:
@@ -347,9 +345,9 @@ class _EStep:
         self, features: list[Any], units: _Units, constants: Array, previous: Array | None
     ) -> tuple[Array, Array]:
         """Winner of every row or episode, and its part of the bound."""
-        if self.n_candidates is not None and previous is not None:
-            if self.n_candidates < len(self.shares):
-                return self._choose_among(features, units, constants, previous)
+        n = self.n_candidates
+        if n is not None and n < len(self.shares) and previous is not None:
+            return self._choose_among(features, units, constants, previous)
         scores = self._averaged_scores(features)
         if units.starts is None:
             scores += self.constant
