@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ def make_case(
     """Random rows with views missing at random, random charts and random estimates."""
     rng = np.random.default_rng(seed)
     ends = np.cumsum((0, *widths))
-    views = tuple(slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
+    views = tuple(slice(int(a), int(b)) for a, b in itertools.pairwise(ends))
     g = rng.normal(size=(n, d))
     rows = np.tanh(g @ rng.normal(size=(d, ends[-1]))) + 0.1 * rng.normal(size=(n, ends[-1]))
     seen = np.ones((n, len(widths)), dtype=bool)

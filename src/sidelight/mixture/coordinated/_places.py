@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.manifold import LocallyLinearEmbedding
 
 from sidelight._typing import Array
-from sidelight.constraints import Correspondences
 from sidelight.engine import as_rows
-from sidelight.manifold import Charting, LocallyLinearCoordination
+from sidelight.exceptions import EmbeddingWarning
+from sidelight.manifold import (
+    Charting,
+    CorrespondenceCharting,
+    CorrespondenceLLE,
+    LocallyLinearCoordination,
+    LocallyLinearEmbedding,
+)
 from sidelight.mixture.coordinated._bound import Coordination, Estimates
 from sidelight.mixture.coordinated._start import principal_places
 from sidelight.mixture.coordinated._steps import Rules
 
 #: Iterations of a single chart that makes linear coordinates of incomplete rows.
 LINEAR_STEPS = 200
+
+
+class FirstPlaces(NamedTuple):
+    """Coordinates to start from, and the warnings of the method that found them."""
+
+    places: Array
+    told: tuple[Warning, ...] = ()
+
+
+def overheard(find: Callable[[], Array]) -> FirstPlaces:
+    """Coordinates with the warnings: they concern the user if this start is the best."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", EmbeddingWarning)
+        places = find()
+    told = []
+    for one in said:
+        if isinstance(one.message, EmbeddingWarning):
+            told.append(one.message)
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return FirstPlaces(places, tuple(told))
 
 
 def spectral_places(
@@ -29,24 +57,28 @@ def spectral_places(
     if how == "charting":
         model = Charting(d, random_state=rng)
     elif how == "lle":
-        model = LocallyLinearEmbedding(n_components=d, n_neighbors=n_neighbors, random_state=rng)
+        model = LocallyLinearEmbedding(d, n_neighbors=n_neighbors)
     return np.asarray(model.fit_transform(rows), dtype=np.float64)
 
 
 def view_places(
     how: str,
-    views: list[Array],
+    rows: Array,
     seen: Array,
+    views: tuple[slice, ...],
     d: int,
     n_neighbors: int,
     rng: np.random.RandomState,
 ) -> Array:
-    """Coordinates of objects that views show; the method is named as in the estimators."""
-    known = Correspondences.from_ids(*(np.flatnonzero(there) for there in seen.T))
-    from sidelight.manifold import CorrespondenceLLE
-
-    model = CorrespondenceLLE(d, n_neighbors=n_neighbors)
-    return model.fit(views, correspondences=known).embedding_
+    """Coordinates of rows that lack views; the method is named as in the estimators."""
+    table = rows.copy()
+    for there, view in zip(seen.T, views, strict=True):
+        table[~there, view] = np.nan
+    columns = [np.arange(view.start, view.stop) for view in views]
+    model: Any = CorrespondenceLLE(d, views=columns, n_neighbors=n_neighbors)
+    if how == "charting":
+        model = CorrespondenceCharting(d, views=columns, random_state=rng)
+    return np.asarray(model.fit(table).embedding_, dtype=np.float64)
 
 
 def one_chart_places(rows: Array, seen: Array, d: int, rules: Rules) -> Array:

@@ -26,6 +26,8 @@ class Search:
     ----------
     last : Evaluation
         The e-step at the end.
+    start : int
+        Number of the coordinates that it started from.
     history : ndarray
         Objective at every iteration since the last chart was dropped.
     n_iter : int
@@ -39,6 +41,7 @@ class Search:
     """
 
     last: Evaluation
+    start: int
     history: Array
     n_iter: int
     converged: bool
@@ -60,8 +63,8 @@ class Restart:
     ----------
     steps : Coordination
         The steps on the rows.
-    estimates : Estimates
-        Coordinates to start from.
+    starts : tuple of Estimates
+        Coordinates to start from; restarts take turns.
     n_charts : int
         Number of charts to begin with.
     max_iter, tol, description, verbose
@@ -69,7 +72,7 @@ class Restart:
     """
 
     steps: Coordination
-    estimates: Estimates
+    starts: tuple[Estimates, ...]
     n_charts: int
     max_iter: int
     tol: float
@@ -81,22 +84,20 @@ class Restart:
         steps = self.steps
         whole = bool(steps.seen.all())
         rows = steps.source.to_memory()[:, : None if whole else 0]
-        labels = rough_clusters(rows, self.estimates.means, self.n_charts, steps.weights, rng)
-        start = steps.of_clusters(labels, self.n_charts, self.estimates)
-        first = self._ascend(start, free=False)
+        which = number % len(self.starts)
+        estimates = self.starts[which]
+        labels = rough_clusters(rows, estimates.means, self.n_charts, steps.weights, rng)
+        first = self._ascend(steps.of_clusters(labels, self.n_charts, estimates), free=False)
         state, dropped = self._without_starved(first.last)
-        if first.interrupted:
-            return self._end(first.last, first.history, first.n_iter, False, True, 0)
-        second = self._ascend(state, free=True)
-        history = second.history if dropped else np.append(first.history[:-1], second.history)
-        return self._end(
-            second.last,
-            history,
-            first.n_iter + second.n_iter,
-            second.converged,
-            second.interrupted,
-            dropped,
-        )
+        last, history, n_iter, converged = first.last, first.history, first.n_iter, False
+        interrupted = first.interrupted
+        if not interrupted:
+            second = self._ascend(state, free=True)
+            history = second.history if dropped else np.append(history[:-1], second.history)
+            last, converged, interrupted = second.last, second.converged, second.interrupted
+            n_iter += second.n_iter
+        error = reconstruction_error(steps, last.parameters)
+        return Search(last, which, history, n_iter, converged, interrupted, dropped, error)
 
     def _ascend(self, state: State, *, free: bool) -> Alternation[Evaluation]:
         return self.steps.ascend(
@@ -116,18 +117,6 @@ class Restart:
         if enough.all():
             return now.parameters, 0
         return State(charts.kept(enough), estimates), int(np.sum(~enough))
-
-    def _end(
-        self,
-        last: Evaluation,
-        history: Array,
-        n_iter: int,
-        converged: bool,
-        interrupted: bool,
-        n_dropped: int,
-    ) -> Search:
-        error = reconstruction_error(self.steps, last.parameters)
-        return Search(last, history, n_iter, converged, interrupted, n_dropped, error)
 
 
 def best_search(searches: Sequence[Search]) -> Search:

@@ -13,7 +13,7 @@ from sidelight.exceptions import SidelightError
 
 
 def column_positions(
-    views: Sequence[Sequence[Any]] | None, n_features: int, names: Array | None
+    views: Sequence[Any] | None, n_features: int, names: Array | None
 ) -> tuple[Array, ...]:
     """Positions of the columns of every view; all columns are one view by default."""
     if views is None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sidelight._fit.checks import check_weights, explain_bad_rows
-from sidelight._fit.parameters import estimator
+from sidelight._fit.parameters import NamesLike, estimator
 from sidelight._typing import Array
 from sidelight._words import counted, setting
 from sidelight.constraints import Constraints, Correspondences
@@ -20,7 +21,12 @@ from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.mixture.coordinated._cfa import CoordinatedFactorAnalysis
 from sidelight.mixture.coordinated._model import Units
-from sidelight.mixture.coordinated._places import one_chart_places, view_places
+from sidelight.mixture.coordinated._places import (
+    FirstPlaces,
+    one_chart_places,
+    overheard,
+    view_places,
+)
 from sidelight.mixture.coordinated._posterior import chart_covariances, chart_rows, posterior
 from sidelight.mixture.coordinated._queries import check_covariances
 from sidelight.mixture.coordinated._search import Search
@@ -31,6 +37,12 @@ from sidelight.mixture.coordinated._table import (
     views_seen,
 )
 from sidelight.tags import MethodTags, own_tags
+
+#: Restarts begin from embeddings with the number of neighbors times these, beside the number
+#: itself, where there are at most so many rows: which number suits a view is not known beforehand,
+#: and the error of the reconstruction tells.
+NEIGHBOR_FACTORS = (1.5, 2.0)
+SEVERAL_STARTS = 5_000
 
 #: Coordinates of rows of one view that reach this many times as far as linked ones are told.
 FAR = 2.0
@@ -72,7 +84,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
 
     Parameters
     ----------
-    views : sequence of sequence of int or sequence of sequence of str or None, default=None
+    views : sequence of array or None, default=None
         Columns of every view in a table that holds all of them, by position or name; a view that
         is missing is NaN in all its columns. By default the table is one view, and views are given
         to ``fit`` as a list of tables.
@@ -92,6 +104,8 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         prediction.
     objects_ : tuple of ndarray of int
         Row of ``embedding_`` of every row of every view.
+    embeddings_ : tuple of ndarray of shape (n_samples_v, n_components)
+        Coordinates of the rows of every view.
     n_charts_ : int
         Number of charts that were kept.
     weights_, offsets_, spreads_, means_, loadings_, noise_variances_, floored_ : ndarray
@@ -117,17 +131,18 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
     >>> from sidelight.constraints import Correspondences
     >>> from sidelight.mixture import CoordinatedViews
     >>> t = np.linspace(0, 1, 200)
-    >>> photos = np.column_stack([t, np.sin(4 * t)])
-    >>> sounds = np.column_stack([np.cos(3 * t), 2 * t])
+    >>> noise = np.random.default_rng(0).normal(scale=0.02, size=(200, 4))
+    >>> photos = np.column_stack([t, np.sin(4 * t)]) + noise[:, :2]
+    >>> sounds = np.column_stack([np.cos(3 * t), 2 * t]) + noise[:, 2:]
     >>> known = Correspondences([(i, i) for i in range(0, 200, 20)], sizes=[200, 200])
     >>> model = CoordinatedViews(1, n_charts=8, random_state=0)
     >>> model = model.fit([photos, sounds], correspondences=known)
-    >>> bool(np.abs(model.predict(photos, source=0, target=1) - sounds).max() < 0.2)
+    >>> bool(np.mean((model.predict(photos, source=0, target=1) - sounds) ** 2) < 0.01)
     True
     """
 
     _: KW_ONLY
-    views: Sequence[Sequence[int]] | Sequence[Sequence[str]] | None = None
+    views: Sequence[NamesLike] | None = None
 
     _own_tags = own_tags(
         summary="views of one manifold joined by correspondences: each predicts the others",
@@ -200,6 +215,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         weights = check_weights(sample_weight, as_rows(rows), X if rows is X else rows)
         self._fit_table(rows, columns, seen, anchors, weights)
         self.view_columns_, self.objects_ = columns, objects
+        self.embeddings_ = tuple(self.embedding_[own] for own in objects)
         self._tell_of_far_rows(seen)
         return self
 
@@ -230,20 +246,28 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
 
     def _spectral_places(
         self, rows: Array, seen: Array, units: Units, rng: np.random.RandomState
-    ) -> Array:
+    ) -> list[FirstPlaces]:
         if seen.shape[1] == 1:
             return super()._spectral_places(rows, seen, units, rng)
-        assert isinstance(self.init, str)
-        if self.init == "pca":
-            return one_chart_places(rows, seen, self.n_components, self._rules(units, rows, seen))
-        return view_places(
-            self.init,
-            [rows[there, view] for there, view in zip(seen.T, units.views, strict=True)],
-            seen,
-            self.n_components,
-            self.n_neighbors,
-            rng,
-        )
+        how, d = str(self.init), self.n_components
+        if how == "pca":
+            rules = self._rules(units, rows, seen)
+            return [FirstPlaces(one_chart_places(rows, seen, d, rules))]
+        if how == "llc":
+            raise SidelightError(
+                f"{setting('init', 'llc')} is for one view; views start from correspondence LLE "
+                "('lle'), correspondence charting ('charting') or a single chart ('pca')."
+            )
+        most = int(seen.sum(axis=0).min()) - 1
+        numbers = [self.n_neighbors]
+        if how != "charting" and len(rows) <= SEVERAL_STARTS:
+            numbers = [round(factor * self.n_neighbors) for factor in NEIGHBOR_FACTORS]
+            numbers = [self.n_neighbors, *(more for more in numbers if more <= most)]
+
+        def places(near: int) -> Array:
+            return view_places(how, rows, seen, units.views, d, near, rng)
+
+        return [overheard(partial(places, near)) for near in numbers[: self.n_init]]
 
     def _set_fitted_attributes(self, best: Search, *others: Any) -> None:
         super()._set_fitted_attributes(best, *others)
