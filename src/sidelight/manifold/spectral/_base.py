@@ -125,7 +125,7 @@ class _NeighborhoodEmbedding(Embedding):
         fixed = check_anchors(anchors, n, self.n_components)
         near = self._neighborhood(rows, known, fixed)
         self._kept, self._n_rows = near.kept, n
-        self._cut: sparse.csr_array | None = None
+        self._uncut: sparse.csr_array | None = None
         self._rows: Any = None if self._is_precomputed else near.rows
         places = self._embed(near)
         self.embedding_ = np.full((n, self.n_components), np.nan, dtype=rows.dtype)
@@ -180,32 +180,28 @@ class _NeighborhoodEmbedding(Embedding):
         return distance_graph(values, n_neighbors=self.n_neighbors, metric=self._metric)
 
     def _constrained(self, near: Neighborhood) -> tuple[sparse.csr_array, Array]:
-        """Edges after constraints, and by how much each is longer; cuts are remembered."""
+        """Edges after constraints, and by how much each is longer."""
         pairs = known_pairs(near.known)
         edges, factors = constrained_edges(near.graph, near.rows, pairs, metric=self._metric)
         if pairs.n_apart:
-            n = edges.shape[0]
-            before, after = (
-                np.repeat(np.arange(n), np.diff(one.indptr)) * n + one.indices
-                for one in (near.graph, edges)
-            )
-            cut = before[~np.isin(before, after[factors <= 1])]
-            ones = np.ones(len(cut), dtype=bool)
-            self._cut = sparse.csr_array((ones, (cut // n, cut % n)), shape=(n, n))
+            ends = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
+            whole = factors <= 1  # edges that cannot-links leave
+            self._uncut = _csr(ends[whole], edges.indices[whole], whole[whole], edges.shape)
         return edges, factors
 
     def _neighbors_of(self, rows: Any) -> sparse.csr_array:
         """Distances of new rows to their neighbors among the rows that were mapped.
 
-        Neighbors from which cannot-links cut the nearest one are left out: a new row has no short
-        way either.
+        After cannot-links these are the nearest one and those that it is joined with: what was cut
+        from the nearest row has no short way to the new one either.
         """
         near = self._all_neighbors_of(rows)
-        if self._cut is None or not self._cut.nnz:
+        if self._uncut is None:
             return near
         ends = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
-        nearest = first_of_each(ends, near.indices, near.data, 1)[1]
-        left = ~np.asarray(self._cut[nearest[ends], near.indices]).ravel()
+        nearest = first_of_each(ends, near.indices, near.data, 1)[1][ends]
+        joined = np.asarray(self._uncut[nearest, near.indices]).ravel()
+        left = joined | (nearest == near.indices)
         return _csr(ends[left], near.indices[left], near.data[left], near.shape)
 
     def _all_neighbors_of(self, rows: Any) -> sparse.csr_array:

@@ -135,7 +135,7 @@ class KernelPCA(Embedding):
         with one_thread_blas:
             matrix = self._compare(mapped, mapped)
             matrix[np.diag_indices_from(matrix)] += self.alpha
-            weights = linalg.solve(matrix, rows.astype(np.float64), assume_a="pos")
+            weights = _solve_positive(matrix, rows.astype(np.float64))
             found = self._compare(places.astype(np.float64), mapped) @ weights
         return np.asarray(found.astype(self.embedding_.dtype))
 
@@ -163,6 +163,17 @@ class KernelPCA(Embedding):
         with np.errstate(over="ignore", invalid="ignore"):
             matrix = pairwise_kernels(rows, others, metric=self.kernel, **options)
         return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
+
+
+def _solve_positive(matrix: Array, right: Array) -> Array:
+    """Solve with a positive definite matrix, or one that is so but for rounding."""
+    try:
+        return np.asarray(linalg.cho_solve(linalg.cho_factor(matrix), right))
+    except linalg.LinAlgError:
+        values, vectors = linalg.eigh(matrix)
+        least = values[-1] * len(values) * np.finfo(np.float64).eps
+        inverse = 1.0 / np.maximum(values, least)
+        return np.asarray(vectors @ (inverse[:, None] * (vectors.T @ right)))
 
 
 def _check_symmetric(matrix: Array) -> None:
