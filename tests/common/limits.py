@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import f_classif
@@ -19,7 +20,7 @@ from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.preprocessing import StandardScaler
 from tests.common.models import K
 
-from sidelight import Constraints
+from sidelight import Constraints, manifold
 from sidelight.catalog import command_name
 from sidelight.cluster import (
     ConstrainedKMeans,
@@ -193,4 +194,51 @@ limit(
         .reconstruction_error_
     ),
     lambda X, y: np.sum((X - (p := PCA(2).fit(X)).inverse_transform(p.transform(X))) ** 2) / len(X),
+)
+limit(
+    manifold.ClassicalScaling,
+    "of Euclidean distances it is PCA",
+    lambda X, y: map_distances(manifold.ClassicalScaling(3), X),
+    lambda X, y: pdist(PCA(3).fit_transform(X)),
+)
+limit(
+    manifold.KernelPCA,
+    "with the linear kernel it is PCA",
+    lambda X, y: map_distances(manifold.KernelPCA(3, kernel="linear"), X),
+    lambda X, y: pdist(PCA(3).fit_transform(X)),
+)
+limit(
+    manifold.Isomap,
+    "with all rows as neighbors it is classical scaling",
+    lambda X, y: map_distances(manifold.Isomap(n_neighbors=len(X) - 1), X),
+    lambda X, y: map_distances(manifold.ClassicalScaling(), X),
+)
+limit(
+    manifold.LandmarkIsomap,
+    "with all rows as landmarks it is Isomap",
+    lambda X, y: map_distances(manifold.LandmarkIsomap(n_landmarks=len(X)), X),
+    lambda X, y: map_distances(manifold.Isomap(), X),
+)
+limit(
+    manifold.LocallyLinearEmbedding,
+    "without knowledge it has the error of scikit-learn's",
+    lambda X, y: 1e3 * manifold.LocallyLinearEmbedding().fit(X).eigenvalues_.sum(),
+    lambda X, y: (
+        1e3
+        * LocallyLinearEmbedding(n_neighbors=10, eigen_solver="dense").fit(X).reconstruction_error_
+    ),
+)
+
+
+def eigenvalues_of_graph(graph: Any) -> np.ndarray:
+    """Smallest eigenvalues of ``L u = λ D u``."""
+    degrees = np.diag(graph.sum(axis=1))
+    return linalg.eigh(degrees - graph.toarray(), degrees, eigvals_only=True)[1:3]
+
+
+limit(
+    manifold.LaplacianEigenmap,
+    "it solves the generalized eigenproblem of its graph",
+    lambda X, y: manifold.LaplacianEigenmap().fit(X).eigenvalues_,
+    lambda X, y: eigenvalues_of_graph(manifold.LaplacianEigenmap().fit(X).graph_),
 )
