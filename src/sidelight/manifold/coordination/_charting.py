@@ -41,7 +41,8 @@ class Charting(ChartedEmbedding):
 
     under mean 0 and covariance I: an eigenproblem of as many unknowns as the charts have, whatever
     the number of rows. Since only rows that several charts claim count, several mixtures of parts
-    of the rows are averaged. Rows may lack values (NaN), as the mixtures model them.
+    of the rows are averaged. Rows may lack values (NaN), which the mixtures model: complete rows
+    glue the charts, and the others are placed at their expectation.
     (Law 2006, section 2.9.2; Verbeek 2004, section 5.2.4.)
     Read more in the :doc:`user guide </manifold/coordination>`.
 
@@ -109,19 +110,43 @@ class Charting(ChartedEmbedding):
 
 
 def sum_agreement(charts: Charts, rows: Array) -> tuple[Agreement, float]:
-    """Sums over the rows that charting needs, and the mean entropy of the responsibilities."""
+    """Sums over the rows that glue the charts, and the mean entropy of their responsibilities."""
     mean: Any = 0.0
     gram: Any = 0.0
     moments: Any = 0.0
     entropy = 0.0
-    for _, resp, local in charts.blocks(rows):
+    gluing = _gluing_rows(charts, rows)
+    for _, resp, local in charts.blocks(gluing):
         design = design_of(resp, local)
         mean = mean + design.sum(axis=0)
         gram = gram + design.T @ design
         moments = moments + chart_moments(resp, local)
         entropy += posterior_entropy(resp)
-    n = len(rows)
+    n = len(gluing)
     return Agreement(n, np.asarray(mean) / n, gram, moments), entropy / n
+
+
+def _gluing_rows(charts: Charts, rows: Array) -> Array:
+    """Complete rows, where there are enough of them.
+
+    A row that lacks a value is claimed by charts that lie apart in that direction, and each places
+    it at its own center: to ask these charts to agree would fold the map along that direction.
+    """
+    complete = ~np.isnan(rows).any(axis=1)
+    if complete.all():
+        return rows
+    unknowns = charts.n_charts // len(charts.mixtures) * (rows.shape[1] + 1)
+    number = int(complete.sum())
+    if number >= min(2 * unknowns, len(rows) // 2):
+        return rows[complete]
+    warnings.warn(
+        f"Only {number:,} of {len(rows):,} rows are complete, too few to glue the charts; rows "
+        "that lack values were used as well, and may fold the map along the columns that they "
+        "lack.",
+        EmbeddingWarning,
+        stacklevel=6,
+    )
+    return rows
 
 
 def warn_of_low_entropy(entropy: float, n_charts: int) -> None:
