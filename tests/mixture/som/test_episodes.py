@@ -113,24 +113,25 @@ def test_contradicting_classes_are_refused() -> None:
 def test_nodes_learn_the_frequencies_of_shifted_windows() -> None:
     """The adaptive-subspace map: every node a pair of sine and cosine of one frequency."""
     rng = np.random.default_rng(0)
-    frequency = 2 * np.pi / 32 * np.array([1, 3, 5, 7])[np.arange(80) % 4]
+    frequency = np.linspace(0.2, 1.2, 4)[np.arange(80) % 4]
     phase = rng.uniform(0, 2 * np.pi, 80)
     time = np.arange(32) + np.arange(6)[:, None]
     windows = np.sin(frequency[:, None, None] * time + phase[:, None, None]).reshape(-1, 32)
-    windows += 0.02 * rng.normal(size=windows.shape)
+    noisy = windows + 0.3 * rng.normal(size=windows.shape)
     groups = Constraints.from_groups(np.repeat(np.arange(80), 6))
     model = SelfOrganizingMixture(
         (4,), component="ppca", n_factors=2, centered=False, winner_mass=0.99
-    ).fit(windows, constraints=groups)
+    ).fit(noisy, constraints=groups)
     assert (model.means_ == 0).all()
     winners = model.winners_.reshape(80, 6)
     np.testing.assert_array_equal(winners, np.repeat(winners[:, :1], 6, axis=1))
     assert len({tuple(set(winners[frequency == f, 0])) for f in np.unique(frequency)}) == 4
     axes = np.linalg.qr(model.loadings_)[0]
-    responses = np.linalg.norm(np.einsum("kdf,ned->kenf", axes, windows.reshape(80, 6, 32)), axis=3)
-    for episode in range(80):
-        own = responses[winners[episode, 0], :, episode]
-        assert np.ptp(own) < 0.05 * own.mean()
+    responses = np.linalg.norm(np.einsum("kdf,nd->knf", axes, windows), axis=2)
+    # The length of a window of a slow wave depends on its phase; the share of it does not.
+    shares = responses[model.winners_, np.arange(len(windows))] / np.linalg.norm(windows, axis=1)
+    assert np.ptp(shares.reshape(80, 6), axis=1).max() < 0.05
+    assert shares.min() > 0.95
 
 
 def test_blocks_begin_with_an_episode() -> None:
