@@ -167,7 +167,7 @@ class AutoassociativeNetwork(Embedding):
             lambda block: ((layers.error(best.vector, block)[0],), ()),
         )
         self.reconstruction_error_ = float(error) * scale**2 / len(rows)
-        if best.fall > STILL_FALLING and not best.interrupted:
+        if best.fall > STILL_FALLING and not (best.converged or best.interrupted):
             warnings.warn(
                 f"The objective of AutoassociativeNetwork still falls, by {100 * best.fall:.0f} % "
                 f"in the last iterations of {setting('max_iter', self.max_iter)}; raise "
@@ -202,11 +202,10 @@ class AutoassociativeNetwork(Embedding):
                 training.vector = np.array(intermediate_result.x)
                 training.history.append(float(intermediate_result.fun))
                 progress.step(training.objective)
-                if training.fall <= self.tol:
-                    training.converged = True
+                if len(training.history) > WINDOW and training.fall <= self.tol:
                     raise StopIteration
 
-            minimize(
+            end = minimize(
                 objective,
                 start,
                 jac=True,
@@ -220,6 +219,8 @@ class AutoassociativeNetwork(Embedding):
                     "gtol": 0.0,
                 },
             )
+            # 1: no more iterations; all else is an end of its own, be it in the last digit.
+            training.converged = bool(end.status != 1)
         training.interrupted = progress.interrupted
         return training
 
@@ -267,9 +268,7 @@ class _Training:
     @property
     def fall(self) -> float:
         """Share by which the objective fell in the iterations that are watched."""
-        if len(self.history) <= WINDOW:
-            return np.inf
-        before = self.history[-1 - WINDOW]
+        before = self.history[-1 - WINDOW :][0]
         return (before - self.objective) / before if before > 0 else 0.0
 
 
