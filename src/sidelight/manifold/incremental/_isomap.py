@@ -44,7 +44,7 @@ MANY_ROWS = 0.1
 
 #: A row shortens so many geodesics by more than a tenth that a short-cut is suspected: the share
 #: of all geodesics, and the rows from which on it is told.
-SUSPECTED_SHARE = 0.25
+SUSPECTED_SHARE = 0.15
 SUSPECTED_ROWS = 200
 
 
