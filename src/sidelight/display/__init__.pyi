@@ -10,4 +10,5 @@ from ._learning_curve import LearningCurveDisplay as LearningCurveDisplay
 from ._pair_distances import PairDistancesDisplay as PairDistancesDisplay
 from ._search import SearchDisplay as SearchDisplay
 from ._sizes import SizesDisplay as SizesDisplay
+from ._som import MapDisplay as MapDisplay
 from ._spectrum import SpectrumDisplay as SpectrumDisplay

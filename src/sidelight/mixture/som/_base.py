@@ -40,6 +40,8 @@ MAP_ATTRIBUTES = {
     "element type.",
     "node_positions_ : ndarray of shape (n_nodes, n_axes)": "Places of the nodes on the map, with "
     "mean 0; the mean variance of the axes is 1.",
+    "edges_ : ndarray of int, shape (n_edges, 2)": "Pairs of nodes next to each other on the "
+    "grid, also around the ends of a periodic one.",
     "means_ : ndarray of shape (n_nodes, n_features)": "Means of the nodes.",
     "winners_ : ndarray of int32, shape (n_samples,)": "Winning node of every row.",
     "quantization_error_ : float": "Mean distance of the rows to the mean of their nearest node.",
@@ -53,6 +55,7 @@ class FittedMap(Embedding):
     """The results of a map, and what can be asked of it."""
 
     node_positions_: Array
+    edges_: Array
     means_: Array
     winners_: Array
     quantization_error_: float
@@ -63,6 +66,7 @@ class FittedMap(Embedding):
         """Set the grid of the fit."""
         self._nodes = nodes
         self.node_positions_ = nodes.positions.astype(dtype)
+        self.edges_ = nodes.edges
 
     def _set_errors(self, best: Array, second: Array, distances: Array) -> None:
         """Set the errors from the two best nodes and the distance to the nearest of every row."""

@@ -131,6 +131,12 @@ class Grid:
         return self.squared_distances * self.scale**2 <= within
 
     @property
+    def edges(self) -> Array:
+        """Pairs of nodes at distance 1 on the lattice, also around the ends, of shape (m, 2)."""
+        next_to = np.abs(self.squared_distances * self.scale**2 - 1.0) < 1e-6
+        return np.argwhere(np.triu(next_to, 1))
+
+    @property
     def first_rate(self) -> float:
         """Rate of the first, wide neighborhood."""
         largest = float(self.squared_distances.max())

@@ -1,0 +1,318 @@
+"""Pictures of self-organizing maps: distances between nodes, columns, hits, and the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self, TypeAlias
+
+import numpy as np
+
+from sidelight._typing import Array
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._rows import (
+    axis_titles_of,
+    final_step,
+    in_plane,
+    plane_of,
+    readable,
+    sampled_note,
+)
+from sidelight.exceptions import InvalidRequest
+from sidelight.report._run import sample_rows
+from sidelight.report._selection import MAX_POINTS
+
+MapKind: TypeAlias = Literal["u-matrix", "component", "hits", "grid"]
+KINDS = ("u-matrix", "component", "hits", "grid")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MapDisplay(Display):
+    """A self-organizing map as a picture of its nodes.
+
+    Cells are squares or, on hexagonal grids, hexagons, at the places of the nodes on the map, so
+    that the coordinates of rows (``embedding_``) can be drawn over them.
+
+    * ``"u-matrix"``: mean distance of the mean of a node to those of its neighbors. Light valleys
+      are clusters, dark ridges are borders.
+    * ``"component"``: mean of one column at every node, in the units of the column.
+    * ``"hits"``: number of rows of every node, as the area of a filled cell.
+    * ``"grid"``: nodes and the edges between them over the rows, on two features or two principal
+      components.
+
+    Parameters
+    ----------
+    kind : {"u-matrix", "component", "hits", "grid"}
+        What is drawn.
+    nodes : ndarray of shape (n_nodes, 2)
+        Places of the nodes in the picture.
+    values : ndarray of shape (n_nodes,)
+        Value of every node.
+    edges : ndarray of int, shape (n_edges, 2)
+        Pairs of neighboring nodes.
+    hexagonal : bool
+        Whether cells are hexagons.
+    xy : ndarray of shape (n_drawn, 2)
+        Places of the drawn rows, for the grid.
+    value_title : str
+        What the values are, beside the color bar.
+    axis_titles : tuple of str
+        Titles of the axes.
+    title, note : str
+        Written above the picture.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    cells_ : PolyCollection or None
+        The cells.
+    points_ : PathCollection or None
+        The rows, under a grid.
+    lines_ : LineCollection or None
+        The edges of a grid.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sidelight.display import MapDisplay
+    >>> from sidelight.mixture import SelfOrganizingMixture
+    >>> X = load_iris().data
+    >>> som = SelfOrganizingMixture((6, 6), topology="hexagonal", random_state=0).fit(X)
+    >>> display = MapDisplay.from_estimator(som, kind="component", feature=2)
+    >>> display.values.shape
+    (36,)
+    """
+
+    kind: MapKind
+    nodes: Array
+    values: Array
+    edges: Array
+    hexagonal: bool = False
+    xy: Array | None = None
+    value_title: str = ""
+    axis_titles: tuple[str, str] = ("", "")
+    title: str = ""
+    note: str = ""
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        *,
+        kind: MapKind = "u-matrix",
+        feature: Any = None,
+        features: Sequence[Any] | None = None,
+        feature_names: Sequence[str] | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw a fitted map.
+
+        Parameters
+        ----------
+        estimator : fitted map
+            A self-organizing map with a grid of one or two axes, or a pipeline that ends in one.
+        X : array or data frame of shape (n_samples, n_features), default=None
+            Rows, for the grid and for hits of other rows than those of the fit.
+        kind : {"u-matrix", "component", "hits", "grid"}, default="u-matrix"
+            What to draw.
+        feature : name or number, default=None
+            Column of a component plane.
+        features : sequence of two names or numbers, default=None
+            Features that a grid is drawn over; by default both of two, or principal components.
+        feature_names : sequence of str, default=None
+            Names of the features; by default those of the data frame, or of the fit.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        **options : dict
+            Passed on to :meth:`plot`.
+
+        Returns
+        -------
+        MapDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        model, as_given = final_step(estimator)
+        _check_map(model, kind)
+        names = _names(feature_names, X, model)
+        common = {
+            "kind": kind,
+            "edges": model.edges_,
+            "hexagonal": model.topology == "hexagonal",
+            "title": type(model).__name__,
+        }
+        if kind == "grid":
+            if X is not None and not as_given:  # the nodes are among the prepared rows
+                X = estimator[:-1].transform(X)
+            return cls._of_grid(model, X, names, features, common).plot(ax, **options)
+        values, title = _values(estimator, model, X, kind, feature, names)
+        return cls(nodes=_places(model), values=values, value_title=title, **common).plot(
+            ax, **options
+        )
+
+    @classmethod
+    def _of_grid(
+        cls,
+        model: Any,
+        X: Any,
+        names: Sequence[str],
+        features: Sequence[Any] | None,
+        common: dict[str, Any],
+    ) -> Self:
+        """Nodes and rows in one plane of the data."""
+        if X is None:
+            raise InvalidRequest("A grid is drawn over rows: give X.")
+        source = readable(X)
+        rng = np.random.default_rng(0)  # the same rows give the same picture
+        rows = sample_rows(source.n_rows, MAX_POINTS, rng)
+        projection = plane_of(source, rows, names, rng, features)
+        nodes = in_plane(np.asarray(model.means_, np.float64), projection)
+        if projection.kind == "strip":
+            nodes = np.column_stack([nodes[:, 0], np.zeros(len(nodes))])
+        return cls(
+            nodes=nodes,
+            values=np.zeros(len(nodes)),
+            xy=projection.xy,
+            axis_titles=axis_titles_of(projection),
+            note=sampled_note(len(rows), source.n_rows),
+            **common,
+        )
+
+    def plot(self, ax: Any = None, *, cmap: Any = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        cmap : str or Colormap, default=None
+            Colors of the values; by default light to dark for distances, viridis for columns.
+        **kwargs : dict
+            Passed on to the ``PolyCollection`` of the cells, or to ``Axes.scatter`` of the rows.
+
+        Returns
+        -------
+        MapDisplay
+            The display itself.
+        """
+        inks = self._begin(ax, (5.6, 4.8))
+        self.cells_ = self.points_ = self.lines_ = None
+        if self.kind == "grid":
+            self._draw_grid(inks, kwargs)
+        else:
+            self._draw_cells(inks, cmap, kwargs)
+        set_titles(self.ax_, self.axis_titles, self.title, self.note)
+        return self
+
+    def _draw_cells(self, inks: Inks, cmap: Any, kwargs: dict[str, Any]) -> None:
+        from matplotlib.collections import PolyCollection
+
+        outline = cell_outline(self.nodes, self.edges, self.hexagonal)
+        whole = self.nodes[:, None] + outline
+        if self.kind == "hits":
+            largest = max(float(self.values.max()), 1.0)
+            sizes = np.sqrt(self.values / largest)
+            borders = PolyCollection(
+                list(whole), facecolors="none", edgecolors=inks.faint, linewidths=0.5
+            )
+            self.ax_.add_collection(borders)
+            style = {"facecolors": inks.soft, "edgecolors": "none"} | kwargs
+            cells = self.nodes[:, None] + sizes[:, None, None] * outline
+            self.cells_ = PolyCollection(list(cells), **style)
+            self.note = f"largest cell: {largest:.0f} rows"
+        else:
+            chosen = cmap or ("Greys" if self.kind == "u-matrix" else "viridis")
+            style = {"edgecolors": "face", "linewidths": 0.2} | kwargs
+            self.cells_ = PolyCollection(list(whole), array=self.values, cmap=chosen, **style)
+            self.figure_.colorbar(self.cells_, ax=self.ax_, label=self.value_title)
+        self.ax_.add_collection(self.cells_)
+        self.ax_.set_aspect("equal")
+        self.ax_.autoscale_view()
+        self.ax_.set_xticks([])
+        self.ax_.set_yticks([])
+
+    def _draw_grid(self, inks: Inks, kwargs: dict[str, Any]) -> None:
+        from matplotlib.collections import LineCollection
+
+        assert self.xy is not None
+        style = {"c": inks.faint, "s": 8.0, "linewidths": 0.0, "alpha": 0.6} | kwargs
+        self.points_ = self.ax_.scatter(*self.xy.T, **style)
+        self.lines_ = LineCollection(
+            list(self.nodes[self.edges]), colors=inks.ink, linewidths=1.0, zorder=3
+        )
+        self.ax_.add_collection(self.lines_)
+        self.ax_.scatter(*self.nodes.T, c=inks.ink, s=16.0, linewidths=0.0, zorder=4)
+
+
+def cell_outline(nodes: Array, edges: Array, hexagonal: bool) -> Array:
+    """Corners of a cell about its node: neighboring cells share a side."""
+    lengths = np.linalg.norm(nodes[edges[:, 0]] - nodes[edges[:, 1]], axis=1)
+    spacing = float(lengths.min()) if len(lengths) else 1.0
+    if hexagonal:
+        angles = np.pi / 3 * np.arange(6)
+        return np.column_stack([np.cos(angles), np.sin(angles)]) * spacing / np.sqrt(3)
+    return 0.5 * spacing * np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+
+
+def _check_map(model: Any, kind: str) -> None:
+    """Raise for what is no map of one or two axes."""
+    if not hasattr(model, "node_positions_"):
+        raise InvalidRequest(
+            f"{type(model).__name__} is no fitted self-organizing map: it has no nodes to draw."
+        )
+    if kind not in KINDS:
+        raise InvalidRequest(f"kind is one of {', '.join(map(repr, KINDS))}, not {kind!r}.")
+    n_axes = model.node_positions_.shape[1]
+    if n_axes > 2 and kind != "grid":
+        raise InvalidRequest(f"The grid has {n_axes} axes; cells are drawn for one or two.")
+
+
+def _places(model: Any) -> Array:
+    """Places of the nodes; a line of nodes runs to the right."""
+    places = np.asarray(model.node_positions_, np.float64)
+    return places if places.shape[1] == 2 else np.column_stack([places, np.zeros(len(places))])
+
+
+def _values(
+    estimator: Any, model: Any, X: Any, kind: str, feature: Any, names: Sequence[str]
+) -> tuple[Array, str]:
+    """Value of every node, and what it is."""
+    means = np.asarray(model.means_, np.float64)
+    if kind == "u-matrix":
+        return mean_distances(means, model.edges_), "distance to the neighbors"
+    if kind == "hits":
+        winners = model.winners_ if X is None else estimator.predict(X)
+        return np.bincount(winners, minlength=len(means)).astype(np.float64), "rows"
+    if feature is None:
+        raise InvalidRequest("A component plane shows one column: give feature, a name or number.")
+    column = _column(feature, names)
+    return means[:, column], names[column]
+
+
+def mean_distances(means: Array, edges: Array) -> Array:
+    """Mean distance of every node to its neighbors: the U-matrix."""
+    lengths = np.linalg.norm(means[edges[:, 0]] - means[edges[:, 1]], axis=1)
+    both = edges.T.ravel()
+    sums = np.bincount(both, np.tile(lengths, 2), minlength=len(means))
+    return sums / np.maximum(np.bincount(both, minlength=len(means)), 1)
+
+
+def _column(feature: Any, names: Sequence[str]) -> int:
+    if feature in list(names):
+        return list(names).index(feature)
+    if isinstance(feature, int | np.integer) and 0 <= feature < len(names):
+        return int(feature)
+    shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    raise InvalidRequest(f"There is no column {feature!r}; give a name or number out of: {shown}.")
+
+
+def _names(feature_names: Sequence[str] | None, X: Any, model: Any) -> list[str]:
+    n = model.means_.shape[1]
+    for names in (feature_names, getattr(X, "columns", None)):
+        if names is not None and len(names) == n:
+            return [str(name) for name in names]
+    known = getattr(model, "feature_names_in_", None)
+    return [f"feature {j}" for j in range(n)] if known is None else [str(one) for one in known]
