@@ -41,6 +41,8 @@ from sidelight.manifold import (
 )
 from sidelight.metric import RCA
 from sidelight.mixture import (
+    CoordinatedFactorAnalysis,
+    CoordinatedViews,
     GenerativeTopographicMap,
     KohonenMap,
     ProbabilisticMap,
@@ -241,4 +243,26 @@ limit(
     "it solves the generalized eigenproblem of its graph",
     lambda X, y: manifold.LaplacianEigenmap().fit(X).eigenvalues_,
     lambda X, y: eigenvalues_of_graph(manifold.LaplacianEigenmap().fit(X).graph_),
+)
+
+
+def factor_regression(X: np.ndarray) -> np.ndarray:
+    """Expected factors of the one Gaussian of a single chart, with its matrices as they are."""
+    model = CoordinatedFactorAnalysis(n_charts=1, init="pca").fit(X)
+    B, G = model.loadings_[0], model.spreads_[0]
+    gain = G @ B.T @ np.linalg.inv(B @ G @ B.T + np.diag(model.noise_variances_[0]))
+    return np.asarray(model.offsets_[0] + (X - model.means_[0]) @ gain.T)
+
+
+limit(
+    CoordinatedFactorAnalysis,
+    "with one chart its places are the factors of factor analysis, regressed on the rows",
+    lambda X, y: CoordinatedFactorAnalysis(n_charts=1, init="pca").fit(X).embedding_,
+    lambda X, y: factor_regression(X),
+)
+limit(
+    CoordinatedViews,
+    "of one view it is coordinated factor analysis",
+    lambda X, y: CoordinatedViews(random_state=0).fit(X).embedding_,
+    lambda X, y: CoordinatedFactorAnalysis(random_state=0).fit(X).embedding_,
 )

@@ -20,6 +20,9 @@ OTHER_START = (
     "it starts from random rows, which are others when rows are repeated, and with twice as many "
     "features as rows every start ends elsewhere"
 )
+SPECTRAL_START = (
+    "its spectral start takes repeated rows for neighbors of each other, and knows no weights"
+)
 SPARSE = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
 ON_ZERO_ROWS = ("check_estimators_dtypes", "check_estimator_sparse_tag")
 EXPECTED_TO_FAIL = {
@@ -40,6 +43,8 @@ EXPECTED_TO_FAIL = {
         "check_sample_weight_equivalence_on_dense_data": OTHER_START
     },
     "NonparametricMixture": dict.fromkeys(SPARSE, NO_CLASSIFIER),
+    "CoordinatedFactorAnalysis": {"check_sample_weight_equivalence_on_dense_data": SPECTRAL_START},
+    "CoordinatedViews": {"check_sample_weight_equivalence_on_dense_data": SPECTRAL_START},
     "VonMisesFisherMixture": dict.fromkeys((*ON_ZERO_ROWS, *SPARSE), ZERO_ROWS),
 }
 

@@ -51,6 +51,7 @@ def test_one_view_is_coordinated_factor_analysis() -> None:
 
 def test_all_rows_linked_is_one_view_of_all_columns() -> None:
     one, two, t = curves(150)
+    one, two = (view / np.sqrt(view.var(axis=0).mean()) for view in (one, two))  # same units
     both = np.hstack([one, two])
     params: dict[str, Any] = {"n_charts": 5, "init": t[:, None], "random_state": 0, "ridge": 0.0}
     whole = CoordinatedFactorAnalysis(1, **params).fit(both)
