@@ -135,6 +135,7 @@ def make_case(seed: int, number: int, files: Files) -> Case:
     """Make the case of this number."""
     choose = random.Random(f"{seed}-{number}")
     makers = [(_parameters, 9), (_data, 6), (_mixed, 5), (_options, 5), (_outputs, 2), (_others, 5)]
+    makers += [(_maps, 4)]
     maker = choose.choices([m for m, _ in makers], [w for _, w in makers])[0]
     case = maker(choose, files)
     if choose.random() < 0.15 and case.arguments:
@@ -302,6 +303,55 @@ def _outputs(choose: random.Random, files: Files) -> Case:
     if choose.random() < 0.3:
         case.arguments.append("--force")
     return case
+
+
+def _maps(choose: random.Random, files: Files) -> Case:
+    """Maps with what only they are asked for, of tables and of streams."""
+    table = choose.choice([*files.tables, *MIXED, *files.damaged])
+    if choose.random() < 0.5:
+        return _stream(choose, table)
+    if choose.random() < 0.5:
+        table = "good.csv"
+    method = choose.choice(catalog.methods(kind="embedding"))
+    case = Case(_base(choose, table, method))
+    names = ["a", "b", "class", "zz", "", "a,b", "a,b,c", "id", "income", "country"]
+    for option in choose.sample(["--ignore", "--color", "--anchors"], choose.choice([1, 1, 2])):
+        anchors = ["anchors.csv", "good.csv", "known.csv", "nowhere.csv", *files.damaged]
+        case.arguments += [option, choose.choice(anchors if option == "--anchors" else names)]
+    return case
+
+
+def _stream(choose: random.Random, table: str) -> Case:
+    """Rows of any file, or typed, as a stream."""
+    typed = choose.random() < 0.5 or table.startswith("pipe")  # a stream waits for its writer
+    arguments = ["embed", "--stream", "-" if typed else table]
+    arguments += ["--start", choose.choice(["2", "5", "12", "0", "-1", "abc", "1000"])]
+    others = [("--set", "n_neighbors=3"), ("--color", "class"), ("--columns", "a,b"), ("--raw",)]
+    others += [("--set", "window=6"), ("-d", "1"), ("-d", "0"), ("--final", "out.csv", "--force")]
+    others += [("--scale", "range"), ("-c", "known.csv"), ("-m", "kmeans"), ("-o", "out.parquet")]
+    for other in choose.sample(others, choose.choice([0, 1, 1, 2])):
+        arguments += other
+    return Case(arguments, typed=_typed_rows(choose) if typed else "")
+
+
+def _typed_rows(choose: random.Random) -> str:
+    """Lines that are rows, for the most part."""
+    lines = Path("good.csv").read_text(encoding="utf-8").splitlines()
+    strange = [
+        "",
+        "p,1",
+        "p,x,2,3,a",
+        '"',
+        "{}",
+        "[1, 2]",
+        "\x00",
+        "é,é,é,é,é",
+        ",,,,",
+        "nan,inf,1,2,3",
+    ]
+    for _ in range(choose.choice([0, 1, 1, 2])):
+        lines.insert(choose.randrange(len(lines) + 1), choose.choice(strange))
+    return "\n".join(lines[: choose.choice([0, 1, 2, 8, len(lines), len(lines)])])
 
 
 def _others(choose: random.Random, files: Files) -> Case:

@@ -38,6 +38,7 @@ def make_files() -> Files:
     good = _csv(["id", "a", "b", "c", "class"], rows, "abc")
     Path("good.csv").write_text(good)
     np.save("good.npy", rows)
+    Path("anchors.csv").write_text("id,u,v\np0,0,0\np9,1,2\np17,3,1\n")
     table = pa.table({"id": [f"p{i}" for i in range(24)], "a": rows[:, 0], "b": rows[:, 1]})
     pq.write_table(table, "good.parquet")
     Path("good.csv.gz").write_bytes(gzip.compress(good.encode()))

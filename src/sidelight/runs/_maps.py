@@ -164,7 +164,9 @@ def _anchors_in(path: Path, data: Table) -> tuple[npt.NDArray[np.int64], Array]:
     id_column = next(
         (name for name in names if name == data.id_column or name.lower() == "id"), None
     )
-    table = read_table(path, id_column=names[0] if id_column is None else id_column)
+    if id_column is None:
+        id_column = next(iter(names), None)
+    table = read_table(path, id_column=id_column)
     ids = table.row_ids.tolist()
     position = {str(name): row for row, name in enumerate(data.row_ids.tolist())}
     found = [position_of(str(name), position) for name in ids]

@@ -263,6 +263,8 @@ class MapStream:
                 f"None of the first {counted(len(first), 'row')} has numbers in all columns "
                 f"({quoted(self._names)}); {worded('columns=', '--columns')} names those to use."
             )
+        if len(raw) == 1:
+            raise SidelightError(f"A map needs at least 2 rows; only 1 came from {records.name}.")
         block = np.array(raw)
         self._fit_scale(block)
         places = self._feed(block)
@@ -369,7 +371,8 @@ class MapStream:
             "robust": RobustScaler(unit_variance=True),
             "range": MinMaxScaler(),
         }
-        self._preparer = scalers[scale].fit(block)
+        with np.errstate(all="ignore"):
+            self._preparer = scalers[scale].fit(block)
         self.notes.append(
             f"{counted(len(self._names), 'column of numbers', 'columns of numbers')}, scaled by "
             f"the first {counted(len(block), 'row')}; the scale stays the same from then on."
@@ -391,6 +394,9 @@ class MapStream:
         """Add rows to the map and return their coordinates."""
         start = time.perf_counter()
         X = self._scaled(raw)
+        if not np.isfinite(X).all():
+            name = self._names[int(np.argwhere(~np.isfinite(X))[0, 1])]
+            raise SidelightError(f"The numbers of the column {name!r} are too large to be scaled.")
         with warnings.catch_warnings(record=True) as caught, set_by(self.method.options):
             warnings.simplefilter("always")
             if self.n_rows:
@@ -421,7 +427,8 @@ class MapStream:
     def _scaled(self, raw: Array) -> Array:
         if self._preparer is None or not len(raw):
             return raw
-        return np.asarray(self._preparer.transform(raw))
+        with np.errstate(all="ignore"):
+            return np.asarray(self._preparer.transform(raw))
 
     def _warn_once(self, caught: Sequence[Any]) -> None:
         """Pass on warnings, but not again for every row with other numbers in them."""
