@@ -36,6 +36,7 @@ from sidelight.manifold import (
     CorrespondenceCharting,
     CorrespondenceLLE,
     GlobalCoordination,
+    IncrementalIsomap,
     LocallyLinearCoordination,
     SammonMapping,
 )
@@ -265,4 +266,18 @@ limit(
     "of one view it is coordinated factor analysis",
     lambda X, y: CoordinatedViews(random_state=0).fit(X).embedding_,
     lambda X, y: CoordinatedFactorAnalysis(random_state=0).fit(X).embedding_,
+)
+
+
+def grown_from_halves(X: np.ndarray) -> np.ndarray:
+    """Places by a stream in which every row is a neighbor of all others."""
+    model = IncrementalIsomap(n_neighbors=len(X) - 1).partial_fit(X[:90]).partial_fit(X[90:])
+    return np.asarray(model.refine().embedding_)
+
+
+limit(
+    IncrementalIsomap,
+    "with all rows as neighbors the stream ends with the distances of principal components",
+    lambda X, y: pdist(grown_from_halves(X)),
+    lambda X, y: pdist(PCA(2).fit_transform(X)),
 )

@@ -115,13 +115,13 @@ class IncrementalIsomap(Embedding):
     >>> t = np.linspace(0, 1.5 * np.pi, 60)
     >>> X = np.column_stack([np.cos(t), np.sin(t)])
     >>> order = np.random.RandomState(0).permutation(60)
-    >>> model = IncrementalIsomap(1, n_neighbors=3).fit(X[order[:40]])
+    >>> model = IncrementalIsomap(1, n_neighbors=5).fit(X[order[:40]])
     >>> for row in X[order[40:]]:
     ...     model = model.partial_fit([row])
     >>> float(abs(np.corrcoef(model.embedding_[:, 0], t[order])[0, 1]).round(4))
     1.0
     >>> model.updates_[-1].edges_added
-    5
+    6
     """
 
     _common_parameters: ClassVar[dict[str, str]] = PARAMETERS
