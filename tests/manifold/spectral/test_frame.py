@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from sidelight.exceptions import SidelightError
+from sidelight.graphs import distance_graph
 from sidelight.manifold.spectral import _frame
 from sidelight.manifold.spectral._frame import (
     centered_frame,
@@ -73,6 +74,27 @@ def test_trailing_eigenvectors_beside_a_known_one(
     np.testing.assert_allclose(values, wanted[1:5], rtol=1e-7)
     np.testing.assert_allclose(np.abs(vectors.T @ found[:, 1:5]), np.eye(4), atol=1e-7)
     np.testing.assert_allclose(vectors.T @ null, 0, atol=1e-7)
+
+
+@pytest.mark.parametrize("restarts", [60, 1])
+def test_graphs_that_would_fill_up_need_no_factorization(
+    restarts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of many dimensions; where Lanczos takes too long the factorization takes over."""
+    monkeypatch.setattr(_frame, "RESTARTS", restarts)
+    graph = distance_graph(RNG.normal(size=(600, 12)), n_neighbors=6)
+    graph.data[:] = 1.0
+    root = np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
+    half = sparse.diags_array(1 / root)
+    matrix = sparse.csr_array(sparse.eye_array(600) - half @ graph @ half)
+    assert _frame._would_fill(matrix)
+    assert (_frame._from_products(matrix, root / np.linalg.norm(root), 3, 2.0) is None) == (
+        restarts == 1
+    )
+    values, vectors = trailing(matrix, root, 3, largest=2.0)
+    wanted, found = np.linalg.eigh(matrix.toarray())
+    np.testing.assert_allclose(values, wanted[1:4], rtol=1e-9)
+    np.testing.assert_allclose(np.abs(vectors.T @ found[:, 1:4]), np.eye(3), atol=1e-6)
 
 
 def test_memory_is_told_before_it_is_asked_for() -> None:

@@ -90,7 +90,7 @@ class LaplacianEigenmap(_NeighborhoodEmbedding):
         root = np.sqrt(degree)
         half = sparse.diags_array(1.0 / root)
         matrix = sparse.csr_array(sparse.eye_array(len(root)) - half @ self.graph_ @ half)
-        self.eigenvalues_, vectors = smallest(matrix, root, self.n_components)
+        self.eigenvalues_, vectors = smallest(matrix, root, self.n_components, largest=2.0)
         return np.asarray(vectors / root[:, None])
 
     def _weigh(self, lengths: Array) -> Array:

@@ -168,10 +168,12 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
         return sparse.csr_array((data, near.indices, near.indptr), near.shape)
 
 
-def smallest(matrix: sparse.csr_array, null: Array, n_components: int) -> tuple[Array, Array]:
+def smallest(
+    matrix: sparse.csr_array, null: Array, n_components: int, *, largest: float | None = None
+) -> tuple[Array, Array]:
     """Trailing eigenvectors beside a known one, and zeros where there are not enough of them."""
     k = min(n_components, matrix.shape[0] - 1)
-    values, vectors = trailing(matrix, null, k)
+    values, vectors = trailing(matrix, null, k, largest=largest)
     missing = n_components - k
     return np.pad(values, (0, missing)), np.pad(vectors, ((0, 0), (0, missing)))
 
