@@ -72,13 +72,12 @@ class TestEmbedding:
 
     def test_true_takes_the_graph_of_the_estimator(self, ax):
         class Mapped(BaseEstimator):
-            embedding_ = Z
-            graph_ = sparse.csr_array(([1.0], ([2], [3])), shape=(60, 60))
-
             def fit(self, X):
+                self.embedding_ = X
+                self.graph_ = sparse.csr_array(([1.0], ([2], [3])), shape=(60, 60))
                 return self
 
-        display = EmbeddingDisplay.from_estimator(Mapped(), graph=True, ax=ax)
+        display = EmbeddingDisplay.from_estimator(Mapped().fit(Z), graph=True, ax=ax)
         np.testing.assert_array_equal(display.edges, [[2, 3]])
         with pytest.raises(InvalidRequest, match="keeps no neighborhood graph"):
             EmbeddingDisplay.from_estimator(SammonMapping().fit(Z), graph=True)
@@ -153,7 +152,7 @@ class TestEmbedding:
 
 class TestSpectrum:
     def test_eigenvalues_of_the_fit(self, ax):
-        model = ConstrainedPCA(2).fit(STRIP.data, np.zeros(60, dtype=int))
+        model = ConstrainedPCA(2).fit(STRIP.data)
         display = SpectrumDisplay.from_estimator(model, ax=ax)
         x, y = display.lines_["ConstrainedPCA"].lines[0].get_data()
         np.testing.assert_array_equal(x, [1, 2])

@@ -345,10 +345,9 @@ class EmbeddingDisplay(Display):
         elif coloring is not None and coloring.names is not None:
             names = coloring.names if len(coloring.names) <= MOST_NAMES else ()
             colors = inks.groups(max(len(coloring.names), 1))
-            dot = {"linestyle": "none", "marker": "o"}
             handles = [
                 *(
-                    Line2D([], [], color=color, label=name, **dot)
+                    Line2D([], [], color=color, label=name, linestyle="none", marker="o")
                     for name, color in zip(names, colors, strict=False)
                 ),
                 *handles,
