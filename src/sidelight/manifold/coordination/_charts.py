@@ -30,6 +30,9 @@ MOST_CHARTS = 50
 #: Bound below the variances of a chart, in units of the mean variance of the features.
 RELATIVE_REG_COVAR = 1e-6
 
+#: Iterations of EM: charts cover the rows long before their parameters have settled.
+EM_ITERATIONS = 30
+
 #: Share of the rows that each of several mixtures is fitted to, so that they differ.
 SHARE_PER_MIXTURE = 0.9
 
@@ -186,7 +189,7 @@ def fit_charts(
         shape: dict[str, Any] = {"covariance_type": kind, "n_factors": n_components}
     else:  # as many factors as features leave no noise: the charts are the offsets themselves
         shape = {"covariance_type": "full"}
-    plain = GaussianMixture(n_charts, reg_covar=RELATIVE_REG_COVAR, max_iter=200, **shape)
+    plain = GaussianMixture(n_charts, reg_covar=RELATIVE_REG_COVAR, max_iter=EM_ITERATIONS, **shape)
     return Charts(_fitted(plain, scaled, rng, n_mixtures), center, exponent)
 
 
