@@ -38,6 +38,8 @@ class ViewTerms(NamedTuple):
         ``Bᵀ Ψ⁻¹ μ``.
     information : ndarray of shape (k, d, d)
         ``M = Bᵀ Ψ⁻¹ B``.
+    slopes : ndarray of shape (D, k)
+        ``Ψ⁻¹ μ``.
     squares : ndarray of shape (k,)
         ``μᵀ Ψ⁻¹ μ``.
     log_determinants : ndarray of shape (k,)
@@ -48,6 +50,7 @@ class ViewTerms(NamedTuple):
     projections: Array
     shifts: Array
     information: Array
+    slopes: Array
     squares: Array
     log_determinants: Array
 
@@ -118,6 +121,7 @@ class Charts:
             projections=np.ascontiguousarray(scaled.transpose(1, 0, 2).reshape(n_columns, k * d)),
             shifts=np.einsum("kj,kjd->kd", means, scaled),
             information=np.swapaxes(loadings, 1, 2) @ scaled,
+            slopes=np.ascontiguousarray((means / noise).T),
             squares=np.sum(means**2 / noise, axis=1),
             log_determinants=np.log(noise).sum(axis=1) + n_columns * LOG_2PI,
         )

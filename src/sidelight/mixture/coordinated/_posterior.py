@@ -81,7 +81,7 @@ def posterior(charts: Charts, rows: Array, seen: Array) -> Posterior:
         precisions += terms.information
         pulls += (own @ terms.projections - terms.shifts.ravel()).reshape(len(rows), *shape)
         joint -= own**2 @ (0.5 * terms.precisions.T)
-        joint += own @ (charts.means[:, view] * terms.precisions).T
+        joint += own @ terms.slopes
         joint -= 0.5 * (terms.squares + terms.log_determinants)
     covariances = np.linalg.inv(precisions)
     covariances = 0.5 * (covariances + np.swapaxes(covariances, 1, 2))

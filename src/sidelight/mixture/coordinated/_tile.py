@@ -102,13 +102,18 @@ class Tile:
             pulls -= terms.shifts.ravel()
             pulls = pulls.reshape(len(rows), *charts.offsets.shape)
             self._pulls.append(pulls)
-            mu = charts.means[:, charts.views[len(self._pulls) - 1]]
+            # γᵀ r = gᵀ r - κᵀ r, of which the second is linear in the row.
+            d = means.shape[1]
+            centers = np.einsum(
+                "jkd,kd->jk", terms.projections.reshape(-1, *charts.offsets.shape), charts.offsets
+            )
             part = (rows**2) @ (-0.5 * terms.precisions.T)
-            part += rows @ (mu * terms.precisions).T
+            part += rows @ (terms.slopes - centers)
+            part += np.einsum("kd,kd->k", terms.shifts, charts.offsets)
             part -= 0.5 * (terms.squares + terms.log_determinants)
             part += features[chosen] @ _quadratic(terms.information, charts.offsets)
-            part += np.einsum("nd,nkd->nk", means[chosen], pulls)
-            part -= np.einsum("kd,nkd->nk", charts.offsets, pulls)
+            for axis in range(d):
+                part += means[chosen, axis, None] * pulls[:, :, axis]
             joint[chosen] += part
         return joint
 
