@@ -3,9 +3,11 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist, pdist
 from sklearn.linear_model import LinearRegression
@@ -72,6 +74,14 @@ def test_precomputed_distances_give_the_same_as_rows():
     assert sammon_stress(D, Z, metric="precomputed") == pytest.approx(sammon_stress(X, Z))
     changes = lost_and_found_neighbors(D, Z, 4, metric="precomputed")
     np.testing.assert_array_equal(changes.lost, lost_and_found_neighbors(X, Z, 4).lost)
+
+
+def test_sparse_rows_and_data_frames_are_rows():
+    X, Z = draw(17)
+    X[X < 0.5] = 0
+    wanted = map_scores(X, Z, truth=Z)
+    assert map_scores(sparse.csr_array(X), Z, truth=Z) == wanted
+    assert map_scores(pd.DataFrame(X), pd.DataFrame(Z), truth=pd.DataFrame(Z)) == wanted
 
 
 def test_rank_measures_by_their_definition():

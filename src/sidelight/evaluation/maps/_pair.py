@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
+from sidelight._fit.tiles import tiles
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.exceptions import EmbeddingWarning, SidelightError
@@ -19,6 +21,9 @@ Metric: TypeAlias = Literal["euclidean", "precomputed"]
 
 #: Distances that are held at once, in numbers of 8 bytes.
 BLOCK_NUMBERS = 4_000_000
+
+#: Distances may differ by this share of the largest between the two halves of a matrix.
+ASYMMETRY = 1e-8
 
 
 @dataclass(frozen=True)
@@ -48,10 +53,8 @@ class Points:
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
         """Yield distances from blocks of points to all; those of points to themselves are 0."""
         n = len(self)
-        size = max(1, BLOCK_NUMBERS // n)
         norms = None if self.precomputed else np.einsum("ij,ij->i", self.values, self.values)
-        for start in range(0, n, size):
-            rows = slice(start, min(start + size, n))
+        for rows in tiles(n, max(1, BLOCK_NUMBERS // n)):
             yield rows, self._distances(rows, norms)
 
     def _distances(self, rows: slice, norms: FloatArray | None) -> FloatArray:
@@ -126,7 +129,7 @@ def map_pair(X: Any, Z: Any, metric: Metric = "euclidean", name: str = "X") -> M
 def matrix(values: Any, name: str) -> FloatArray:
     """Return numbers in two dimensions; one dimension is one column."""
     try:
-        array = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values.toarray() if sparse.issparse(values) else values, np.float64)
     except (TypeError, ValueError) as error:
         raise SidelightError(f"{name} holds values that are not numbers: {error}") from error
     if array.ndim == 1:
@@ -147,15 +150,22 @@ def check_lengths(first: Array, second: Array, first_name: str, second_name: str
 
 def check_finite(values: Array, name: str, rows: IntArray | None = None) -> None:
     """Raise where values are missing or infinite, and name the first."""
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        row = row if rows is None else rows[row]
+    for part in _parts(values):
+        bad = ~np.isfinite(values[part])
+        if not bad.any():
+            continue
+        place, column = np.argwhere(bad)[0] + [part.start, 0]
+        row = place if rows is None else rows[place]
         raise SidelightError(
-            f"{name} holds {values[bad][0]} in row {row}, column {column}; a measure of a map "
-            "needs finite numbers. Geodesics are infinite between parts of a disconnected graph: "
-            "measure each part alone."
+            f"{name} holds {values[place, column]} in row {row}, column {column}; a measure of a "
+            "map needs finite numbers. Geodesics are infinite between parts of a disconnected "
+            "graph: measure each part alone."
         )
+
+
+def _parts(values: Array) -> list[slice]:
+    """Blocks of the rows of a large table, so that what is computed of them stays small."""
+    return list(tiles(len(values), max(1, BLOCK_NUMBERS // values.shape[1])))
 
 
 def check_neighbors(k: int, n: int, most: int) -> None:
@@ -197,19 +207,24 @@ def _check_square(distances: FloatArray, name: str) -> None:
 
 
 def _check_distances(distances: FloatArray, name: str, rows: IntArray) -> None:
-    if distances.min() < 0:
-        first, second = rows[np.argwhere(distances < 0)[0]]
-        raise SidelightError(f"{name} has a negative distance between rows {first} and {second}.")
+    largest = float(distances.max())
     off = np.flatnonzero(np.diagonal(distances))
     if len(off):
         raise SidelightError(
             f"{name} has a distance from row {rows[off[0]]} to itself that is not 0; give "
             "distances, not similarities."
         )
-    unlike = np.abs(distances - distances.T) > 1e-8 * distances.max()
-    if unlike.any():
-        first, second = rows[np.argwhere(unlike)[0]]
-        raise SidelightError(
-            f"{name} is not symmetric: the distance from row {first} to row {second} differs from "
-            "that back. Take the mean of both, (D + D.T) / 2."
-        )
+    for part in _parts(distances):
+        block, across = distances[part], distances[:, part].T
+        if block.min() < 0:
+            first, second = rows[np.argwhere(block < 0)[0] + [part.start, 0]]
+            raise SidelightError(
+                f"{name} has a negative distance between rows {first} and {second}."
+            )
+        unlike = np.abs(block - across) > ASYMMETRY * largest
+        if unlike.any():
+            first, second = rows[np.argwhere(unlike)[0] + [part.start, 0]]
+            raise SidelightError(
+                f"{name} is not symmetric: the distance from row {first} to row {second} differs "
+                "from that back. Take the mean of both, (D + D.T) / 2."
+            )
