@@ -129,6 +129,7 @@ def recompute_pairs(
     invalid = np.zeros(n, np.bool_)
     best = np.empty(n, np.float64)
     via = np.empty(n, np.int64)
+    back = np.full(n, -1, np.int64)
     position = np.full(n, -1, np.int64)
     keys = np.empty(n, np.float64)
     vertices = np.empty(n, np.int64)
@@ -162,6 +163,7 @@ def recompute_pairs(
             invalid,
             best,
             via,
+            back,
             keys,
             vertices,
             position,
@@ -240,11 +242,17 @@ def _paths_to(
     invalid: Array,
     best: Array,
     via: Array,
+    back: Array,
     keys: Array,
     vertices: Array,
     position: Array,
 ) -> int:
-    """Dijkstra's search among the targets only, which begins at their valid neighbors."""
+    """Dijkstra's search among the targets only, which begins at their valid neighbors.
+
+    Columns of the matrices are written when the search is over: in the midst of it every one of
+    these stores would have to be waited for. ``back`` holds the vertices before the source on the
+    ways from the targets until then, and -1 elsewhere.
+    """
     for target in targets:
         invalid[target] = True
     size = 0
@@ -271,10 +279,12 @@ def _paths_to(
         invalid[vertex] = False
         longer += best[vertex] > paths[source, vertex] * (1 + TIE)
         paths[source, vertex] = best[vertex]
-        paths[vertex, source] = best[vertex]
         last = via[vertex]
         before[source, vertex] = last
-        before[vertex, source] = vertex if last == source else before[last, source]
+        if last == source:
+            back[vertex] = vertex
+        else:
+            back[vertex] = back[last] if back[last] >= 0 else before[last, source]
         for slot in range(degrees[vertex]):
             other = neighbors[vertex, slot]
             if invalid[other]:
@@ -292,9 +302,11 @@ def _paths_to(
             invalid[target] = False
             longer += paths[source, target] < np.inf
             paths[source, target] = np.inf
-            paths[target, source] = np.inf
             before[source, target] = NO_VERTEX
-            before[target, source] = NO_VERTEX
+    for target in targets:
+        paths[target, source] = paths[source, target]
+        before[target, source] = back[target] if back[target] >= 0 else NO_VERTEX
+        back[target] = -1
     return longer
 
 
