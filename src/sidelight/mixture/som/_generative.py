@@ -198,7 +198,7 @@ class GenerativeTopographicMap(MapBase):
     >>> t = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
     >>> X = np.column_stack([t, t[:, 0] ** 2])
     >>> gtm = GenerativeTopographicMap((8, 8)).fit(X)
-    >>> np.abs(gtm.inverse_transform(gtm.transform(X)) - X).mean() < 0.1
+    >>> bool(np.abs(gtm.inverse_transform(gtm.transform(X)) - X).mean() < 0.1)
     True
     """
 

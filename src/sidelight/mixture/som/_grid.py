@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 from scipy.special import xlogy
 
@@ -31,9 +32,6 @@ MOST_AXES = 3
 #: The first neighborhood: ``λ`` times the largest squared distance between nodes. Nearly uniform
 #: ones lose the layout of the start, after which grids of two axes may fold.
 FIRST_RATE = 3.0
-
-#: Steps of the bisections, which halve the logarithm of the range of floating point.
-HALVINGS = 100
 
 
 @dataclass(frozen=True)
@@ -156,14 +154,14 @@ class Grid:
             return math.inf
         if self.n_nodes == 1 or self._winner_mass(0.0) >= mass:
             return 0.0
-        low, high = -50.0, 50.0  # logarithms
-        for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
-            if self._winner_mass(math.exp(middle)) < mass:
-                low = middle
-            else:
-                high = middle
-        return math.exp(high)
+        distances = self.squared_distances[self.squared_distances > 0]
+        logarithm = brentq(
+            lambda value: self._winner_mass(math.exp(value)) - mass,
+            math.log(1e-9 / float(distances.max())),
+            math.log(700.0 / float(distances.min())),
+            xtol=1e-12,
+        )
+        return math.exp(logarithm)
 
     def _winner_mass(self, rate: float) -> float:
         return float(np.median(1.0 / np.exp(-rate * self.squared_distances).sum(axis=1)))
