@@ -18,6 +18,9 @@ from sidelight.graphs._build import QUERY_ROWS
 #: Numbers of a block of differences between rows.
 BLOCK_NUMBERS = 2_000_000
 
+#: Up to this many numbers in all rows, one thread searches.
+FEW_NUMBERS = 30_000
+
 #: Distances of a matrix may differ by this share of the largest between its two halves.
 ASYMMETRY = 1e-8
 
@@ -50,7 +53,9 @@ class RowSearch:
         values = moved.data if sparse.issparse(moved) else moved
         extent = float(np.max(np.abs(values), initial=0.0)) * np.sqrt(moved.shape[1])
         self._slack = MARGIN * extent
-        self._tree = NearestNeighbors(metric="euclidean", n_jobs=get_threads()).fit(moved)
+        # A tree of few rows is searched before threads have begun.
+        threads = get_threads() if moved.shape[0] * moved.shape[1] > FEW_NUMBERS else 1
+        self._tree = NearestNeighbors(metric="euclidean", n_jobs=threads).fit(moved)
 
     def nearest(self, looking: Any, wanted: int) -> tuple[Array, Array]:
         """Distances of the nearest rows and their places among those searched, nearest first.
