@@ -6,6 +6,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -205,3 +206,21 @@ def test_repr_counts_views_links_and_objects():
     assert repr(known) == (
         "<Correspondences of 2 views of 1 and 2 rows: 1 link, 2 objects, 1 of them in all views>"
     )
+
+
+def test_data_frames_are_taken_by_their_index():
+    known = Correspondences.from_ids(["a", "b", "c"], ["c", "b", "x"])
+    first = pd.DataFrame({"u": [3.0, 1.0, 2.0]}, index=["c", "a", "b"])
+    second = np.array([[30.0], [20.0], [0.0]])
+    aligned = known.align([first, second])
+    assert aligned.links.tolist() == [[0, 0, 1, 0], [0, 2, 1, 1]]
+    assert aligned.ids[0].tolist() == ["c", "a", "b"]
+    table, _ = known.stack([first, second])
+    np.testing.assert_array_equal(table, [[3, 30], [1, np.nan], [2, 20], [np.nan, 0]])
+    with pytest.raises(SidelightError, match="view 0"):
+        known.align([first.rename(index={"a": "z"}), second])
+
+
+def test_views_without_a_common_id_are_told():
+    (note,) = Correspondences.from_ids([1, 2], ["1", "2"]).notes
+    assert "No id occurs in two views" in note

@@ -11,13 +11,21 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order
 
-from sidelight._kernels.constraints.unionfind import join_pairs, number_components
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, listed
 from sidelight.constraints.algebra import _canonical as canonical
+from sidelight.constraints.algebra._alignment import rows_in_order
 from sidelight.constraints.algebra._canonical import RowIndex
+from sidelight.constraints.algebra._links import (
+    as_view,
+    as_views,
+    by_view,
+    link_positions,
+    merged_rows,
+    rejoin,
+    starts_of,
+)
 from sidelight.constraints.algebra._operations import as_rows
-from sidelight.constraints.algebra._plain import plain
 from sidelight.constraints.exchange import _values as values
 from sidelight.exceptions import SidelightError
 
@@ -83,7 +91,7 @@ class Correspondences:
 
     def __init__(self, links: Any = None, sizes: Any = None, ids: Any = None) -> None:
         indices, counts = as_views(sizes, ids)
-        stated = _as_positions(links, indices, counts)
+        stated = link_positions(links, indices, counts)
         self._set(stated, counts, indices, report=True)
 
     def _set(
@@ -95,7 +103,7 @@ class Correspondences:
         report: bool,
     ) -> None:
         """Set the fields from links by position in any order."""
-        first = _starts(sizes)
+        first = starts_of(sizes)
         ends = np.column_stack(
             [first[stated[:, 0]] + stated[:, 1], first[stated[:, 2]] + stated[:, 3]]
         )
@@ -103,7 +111,7 @@ class Correspondences:
             canonical.StatedPairs(ends), "link", int(first[-1]), None
         )
         ends = merged.rows
-        object.__setattr__(self, "links", canonical.frozen(_by_view(ends, first)))
+        object.__setattr__(self, "links", canonical.frozen(by_view(ends, first)))
         object.__setattr__(self, "sizes", sizes)
         ids = tuple(None if index is None else index.ids for index in indices)
         object.__setattr__(self, "ids", ids)
@@ -149,6 +157,9 @@ class Correspondences:
         links = np.concatenate([np.empty((0, 4), np.int64), *found])
         new = object.__new__(cls)
         new._set(links, sizes, indices, report=True)
+        if not len(links):
+            note = "No id occurs in two views; ids that are numbers and ids that are words differ."
+            object.__setattr__(new, "notes", (note,))
         return new
 
     @classmethod
@@ -235,9 +246,9 @@ class Correspondences:
         Objects are numbered by their first row, view after view.
         """
         if "objects" not in self._cache:
-            objects, n_objects = self._merge(self._cache["ends"])
+            objects, n_objects = merged_rows(sum(self.sizes), self._cache["ends"])
             self._cache["n_objects"] = n_objects
-            parts = np.split(objects, _starts(self.sizes)[1:-1])
+            parts = np.split(objects, starts_of(self.sizes)[1:-1])
             self._cache["objects"] = tuple(canonical.frozen(part.copy()) for part in parts)
         objects_: tuple[IntArray, ...] = self._cache["objects"]
         return objects_
@@ -286,10 +297,10 @@ class Correspondences:
         >>> Correspondences([(0, 1), (2, 0)], [3, 2]).take(0, [2, 1]).links
         array([[0, 0, 1, 0]])
         """
-        which = _as_view(view, self.n_views)
+        which = as_view(view, self.n_views)
         kept = as_rows(rows, self.sizes[which])
         sizes = tuple(len(kept) if v == which else n for v, n in enumerate(self.sizes))
-        before, after = _starts(self.sizes), _starts(sizes)
+        before, after = starts_of(self.sizes), starts_of(sizes)
         place = np.full(before[-1], -1, dtype=np.int64)
         for v, (old, new) in enumerate(zip(before[:-1], after[:-1], strict=True)):
             chosen = kept if v == which else np.arange(sizes[v])
@@ -298,14 +309,44 @@ class Correspondences:
         ends = ends[(ends >= 0).all(axis=1)]
         objects = np.empty(after[-1], dtype=np.int64)
         objects[place[place >= 0]] = np.concatenate(self.objects)[place >= 0]
-        ends = np.concatenate([ends, _rejoin(objects, ends)])
+        ends = np.concatenate([ends, rejoin(objects, ends)])
         indices = list(self._cache["indices"])
         index = indices[which]
         if index is not None:
             indices[which] = RowIndex(canonical.frozen(index.ids[kept]))
         taken = object.__new__(type(self))
-        taken._set(_by_view(ends, after), sizes, tuple(indices), report=False)
+        taken._set(by_view(ends, after), sizes, tuple(indices), report=False)
         return taken
+
+    def align(self, views: Sequence[Any]) -> Correspondences:
+        """Bring the links into the order of the rows of data frames, by their indices.
+
+        Every ``fit`` and :meth:`stack` do so with the views that they are given.
+
+        Parameters
+        ----------
+        views : sequence of DataFrame or array
+            Rows of each view. The index of a data frame names every id of its view once, in
+            whatever order; what has no index, or only the numbers 0, 1, 2 ... of pandas, is in the
+            order of the ids already, and so are views without ids.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sidelight.constraints import Correspondences
+        >>> known = Correspondences.from_ids(["ann", "bob"], ["bob", "cid"])
+        >>> left = pd.DataFrame({"age": [31, 30]}, index=["bob", "ann"])
+        >>> known.align([left, [[1.0], [2.0]]]).links
+        array([[0, 0, 1, 0]])
+        """
+        self._check_number(views)
+        aligned = self
+        for view, (index, rows) in enumerate(zip(self._cache["indices"], views, strict=True)):
+            if index is None:
+                continue
+            places = rows_in_order(index, self.sizes[view], rows, f"view {view}", hint=False)
+            aligned = aligned if places is None else aligned.take(view, places)
+        return aligned
 
     def stack(self, views: Sequence[Any]) -> tuple[Array, tuple[IntArray, ...]]:
         """Put the views side by side, one row per object, NaN where a view does not show it.
@@ -334,19 +375,16 @@ class Correspondences:
         >>> columns
         (array([0]), array([1, 2]))
         """
-        arrays = self.check_views(views)
-        blocks = [self._average(rows, of) for rows, of in zip(arrays, self.objects, strict=True)]
-        widths = _starts([block.shape[1] for block in blocks])
+        known = self.align(views)
+        arrays = known.check_views(views)
+        blocks = [known._average(rows, of) for rows, of in zip(arrays, known.objects, strict=True)]
+        widths = starts_of([block.shape[1] for block in blocks])
         columns = tuple(np.arange(a, b) for a, b in itertools.pairwise(widths))
         return np.hstack(blocks), columns
 
     def check_views(self, views: Sequence[Any]) -> list[Array]:
         """Return views as arrays of floating-point numbers after comparing them with the sizes."""
-        if len(views) != self.n_views:
-            raise SidelightError(
-                f"The correspondences are about {counted(self.n_views, 'view')}, but "
-                f"{counted(len(views), 'view')} were given."
-            )
+        self._check_number(views)
         arrays = [np.asarray(view) for view in views]
         for v, (rows, size) in enumerate(zip(arrays, self.sizes, strict=True)):
             if rows.ndim != 2 or len(rows) != size:
@@ -405,9 +443,12 @@ class Correspondences:
     # Rows can be taken, but there is nothing to go through one by one.
     __iter__ = None
 
-    def _merge(self, ends: IntArray) -> tuple[IntArray, int]:
-        """Object of every row of all views, and the number of objects."""
-        return _components(int(sum(self.sizes)), ends)
+    def _check_number(self, views: Sequence[Any]) -> None:
+        if len(views) != self.n_views:
+            raise SidelightError(
+                f"The correspondences are about {counted(self.n_views, 'view')}, but "
+                f"{counted(len(views), 'view')} were given."
+            )
 
     def _average(self, rows: Array, objects: IntArray) -> Array:
         """Means of the rows of each object, NaN where there is none."""
@@ -430,7 +471,7 @@ class Correspondences:
                 ends, n = self._cache["ends"], sum(self.sizes)
                 graph = sparse.csr_array((np.ones(len(ends)), ends.T), shape=(n, n))
             rows = np.flatnonzero(self.objects[view] == which)
-            chain = self._chain(graph, *(_starts(self.sizes)[view] + rows[:2]).tolist())
+            chain = self._chain(graph, *(starts_of(self.sizes)[view] + rows[:2]).tolist())
             a, b = canonical.name_rows(rows[:2], self.ids[view])
             notes.append(f"{a} and {b} of view {view} are one object, by the links {chain}.")
         if len(several) > CHAINS:
@@ -444,136 +485,11 @@ class Correspondences:
         path = [last]
         while path[-1] != first:
             path.append(int(before[path[-1]]))
-        starts = _starts(self.sizes)
+        starts = starts_of(self.sizes)
         views = np.searchsorted(starts, path, side="right") - 1
         rows = np.asarray(path) - starts[views]
         named = zip(views[::-1].tolist(), rows[::-1].tolist(), strict=True)
         return " - ".join(self.name_row(view, row) for view, row in named)
-
-
-def as_views(sizes: Any, ids: Any) -> tuple[tuple[RowIndex | None, ...], tuple[int, ...]]:
-    """Index of the ids, and number of rows, of each view."""
-    if ids is None and sizes is None:
-        raise SidelightError(
-            "The number of rows of each view is needed: pass sizes=[len(X1), len(X2)], or ids= to "
-            "use your own ids."
-        )
-    named = [None] * len(sizes) if ids is None else list(ids)
-    counts = [None] * len(named) if sizes is None else list(sizes)
-    if len(named) != len(counts):
-        raise SidelightError(f"There are ids of {len(named)} views and sizes of {len(counts)}.")
-    if len(named) < 2:
-        raise SidelightError("Correspondences are about two views or more.")
-    indices: list[RowIndex | None] = []
-    found: list[int] = []
-    for view, (own, count) in enumerate(zip(named, counts, strict=True)):
-        try:
-            index = None
-            if own is not None:
-                index = RowIndex(canonical.frozen(np.array(canonical.as_ids(own))))
-                canonical.check_unique(index)
-            indices.append(index)
-            found.append(canonical.number_of_rows(count, index))
-        except SidelightError as error:
-            raise SidelightError(f"View {view}: {error}") from error
-    return tuple(indices), tuple(found)
-
-
-def _as_positions(
-    links: Any, indices: tuple[RowIndex | None, ...], sizes: tuple[int, ...]
-) -> IntArray:
-    """Links as an (m, 4) array of views and positions."""
-    columns = _link_columns(links, len(sizes))
-    if columns is None:
-        return np.empty((0, 4), np.int64)
-    ends = []
-    for views, rows in (columns[:2], columns[2:]):
-        which = _check_view_numbers(views, len(sizes))
-        position = np.empty(len(which), np.int64)
-        for view in np.unique(which).tolist():
-            own = which == view
-            given = rows[own].reshape(-1, 1).repeat(2, axis=1)
-            what = f"links, for view {view},"
-            position[own] = canonical.as_positions(given, what, indices[view], sizes[view])[:, 0]
-        ends += [which, position]
-    return np.column_stack(ends)
-
-
-def _link_columns(links: Any, n_views: int) -> list[Array] | None:
-    """View and row of both ends of every link; None where there are no links."""
-    if links is None:
-        return None
-    if not isinstance(links, np.ndarray) and not hasattr(links, "__array__"):
-        rows = [tuple(link) for link in links]
-        if len({len(row) for row in rows}) > 1:
-            raise SidelightError("links must be rows of two or of four entries, all of one kind.")
-        columns = [plain(list(column)) for column in zip(*rows, strict=True)]
-    else:
-        array = np.asarray(links)
-        if array.size and array.ndim != 2:
-            raise SidelightError(f"links must have the shape (m, 2) or (m, 4), not {array.shape}.")
-        columns = [plain(column) for column in array.T] if array.size else []
-    if not columns:
-        return None
-    if len(columns) == 2 and n_views == 2:
-        m = len(columns[0])
-        return [np.zeros(m, np.int64), columns[0], np.ones(m, np.int64), columns[1]]
-    if len(columns) != 4:
-        pairs = ", or pairs (row_i, row_j)" if n_views == 2 else ""
-        raise SidelightError(
-            f"links are rows (view_i, row_i, view_j, row_j){pairs}; these have "
-            f"{counted(len(columns), 'entry', 'entries')}."
-        )
-    return columns
-
-
-def _check_view_numbers(views: Array, n_views: int) -> IntArray:
-    which = canonical.whole_numbers(views, "Views in links are counted from 0")
-    bad = (which < 0) | (which >= n_views)
-    if bad.any():
-        raise SidelightError(
-            f"links name view {int(which[bad][0])}, but there are {n_views} views (0 to "
-            f"{n_views - 1})."
-        )
-    return which
-
-
-def _as_view(view: Any, n_views: int) -> int:
-    (which,) = _check_view_numbers(np.asarray([view]), n_views).tolist()
-    return int(which)
-
-
-def _starts(sizes: Sequence[int]) -> IntArray:
-    """Number of the first row of each view when all rows are counted through, and of all."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
-def _by_view(ends: IntArray, starts: IntArray) -> IntArray:
-    """Links as (view, row, view, row) from rows that are counted through all views."""
-    views = np.searchsorted(starts, ends, side="right") - 1
-    rows = ends - starts[views]
-    return np.column_stack([views[:, 0], rows[:, 0], views[:, 1], rows[:, 1]]).astype(np.int64)
-
-
-def _components(n: int, ends: IntArray) -> tuple[IntArray, int]:
-    """Component of each of ``n`` rows, numbered by its first row, and how many there are."""
-    parent = np.arange(n, dtype=np.int64)
-    join_pairs(parent, np.ascontiguousarray(ends, dtype=np.int64))
-    component = np.empty(n, dtype=np.int64)
-    return component, int(number_components(parent, component))
-
-
-def _rejoin(objects: IntArray, ends: IntArray) -> IntArray:
-    """Links between the parts into which objects fell, from the first row of each."""
-    parts, _ = _components(len(objects), ends)
-    _, first_of_part = np.unique(parts, return_index=True)
-    owner = objects[first_of_part]
-    order = np.lexsort((first_of_part, owner))
-    owner, rows = owner[order], first_of_part[order]
-    new = np.flatnonzero(np.diff(owner) == 0) + 1
-    heads = np.flatnonzero(np.diff(owner, prepend=-1))
-    head = rows[heads[np.searchsorted(heads, new, side="right") - 1]]
-    return np.column_stack([head, rows[new]]).astype(np.int64)
 
 
 def _rebuild(

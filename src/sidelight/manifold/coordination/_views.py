@@ -117,6 +117,7 @@ def of_list(
             "Several views need correspondences=sidelight.constraints.Correspondences(...), which "
             "says which of their rows show the same object."
         )
+    correspondences = correspondences.align(tables)
     arrays = []
     for view, table in enumerate(correspondences.check_views(tables)):
         try:
