@@ -200,6 +200,14 @@ def embed(
             "they move as the map grows.",
         ),
     ] = None,
+    predict_view: Annotated[
+        Path | None,
+        file_option(
+            "--predict-view",
+            text="With --view: where to write the columns of all views for every row, predicted "
+            "where a view does not show it, with their standard deviations.",
+        ),
+    ] = None,
 ) -> None:
     """Place the rows on a map and write their coordinates.
 
@@ -219,6 +227,7 @@ def embed(
         coordinates=output,
         report=report,
         model=save,
+        predictions=predict_view,
     )
 
 

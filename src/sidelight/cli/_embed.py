@@ -9,9 +9,10 @@ import numpy as np
 
 from sidelight._words import counted
 from sidelight.cli._options import STANDARD_INPUT
+from sidelight.cli._run import claim
 from sidelight.cli._screen import Screen, plain_text, table
 from sidelight.exceptions import InvalidRequest
-from sidelight.runs import Request, Run
+from sidelight.runs import Request, Run, run_views
 
 
 def run(
@@ -24,9 +25,20 @@ def run(
     model_path: Path | None,
     force: bool,
     safe_ids: bool,
+    predictions: Path | None,
     **outputs: Path | None,
 ) -> None:
     """Do what the options ask for."""
+    if request.views:
+        if stream or model_path is not None:
+            raise InvalidRequest("--view makes a new map: --stream and --model have no use.")
+        _map_views(
+            request, screen, force=force, safe_ids=safe_ids, **outputs, predictions=predictions
+        )
+        return
+    if predictions is not None or request.correspondences is not None:
+        name = "--correspondences" if predictions is None else "--predict-view"
+        raise InvalidRequest(f"{name} is for several tables: --view names the others.")
     if stream:
         from sidelight.cli._stream import run_stream
 
@@ -47,6 +59,36 @@ def run(
         _run.run(request, screen, force=force, safe_ids=safe_ids, **outputs)
         return
     _place_new_rows(request, screen, model_path, force=force, safe_ids=safe_ids, **outputs)
+
+
+def _map_views(
+    request: Request, screen: Screen, *, force: bool, safe_ids: bool, **outputs: Path | None
+) -> None:
+    """Make one map of several tables."""
+    if outputs.pop("model") is not None:
+        raise InvalidRequest("a map of several views cannot be saved; in Python, pickle it.")
+    claim(screen, request.inputs, force=force, **outputs)
+    with screen.progress():
+        found = run_views(request)
+    screen.note(*found.notes)
+    paths = found.write(safe_ids=safe_ids, **outputs)
+    facts = {"command": "embed", **found.facts()}
+    rows = [
+        (name, f"{view.n_rows:,}", len(view.feature_names))
+        for name, view in zip(found.names, found.views, strict=True)
+    ]
+    screen.show(
+        f"[bold]{type(found.estimator).__name__}[/]: {counted(facts['n_objects'], 'object')}, "
+        f"{facts['n_in_all_views']:,} of them in all views, in {found.seconds:.2f} s",
+        table("View", "Rows", "Columns", rows=rows),
+    )
+    facts["outputs"] = screen.written(
+        paths, "Nothing was written; -o coordinates.csv keeps the coordinates."
+    )
+    if "coordinates" not in paths:
+        facts["rows"] = [places.tolist() for places in found.estimator.embeddings_]
+        facts["ids"] = [view.row_ids.tolist() for view in found.views]
+    screen.result(facts)
 
 
 def _place_new_rows(request: Request, screen: Screen, model_path: Path, **options: Any) -> None:

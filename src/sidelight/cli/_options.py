@@ -284,6 +284,28 @@ OF_MAPS: dict[str, tuple[Any, Any]] = {
     ),
 }
 
+OF_MAPS["views"] = (
+    Annotated[
+        list[Path] | None,
+        file_option(
+            "--view",
+            text="Another table of numbers that shows some of the same things; repeatable. All "
+            "views get one map.",
+        ),
+    ],
+    None,
+)
+OF_MAPS["correspondences"] = (
+    Annotated[
+        Path | None,
+        file_option(
+            "--correspondences",
+            text="With --view: which rows show the same, a column of ids for each view.",
+        ),
+    ],
+    None,
+)
+
 #: Options that make a screen.
 SCREEN: dict[str, tuple[Any, Any]] = {
     "as_json": (
@@ -342,6 +364,7 @@ def requests(
         asked["drop"] = _split_names(asked["drop"]) or ()
         if "ignore" in asked:
             asked["ignore"] = _split_names(asked["ignore"]) or ()
+            asked["views"] = tuple(asked["views"] or ())
         if asked["data"] is None:
             asked["data"] = _piped(given)
         asked["settings"] = _split_pairs("--set", asked.get("settings"))

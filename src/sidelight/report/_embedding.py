@@ -36,9 +36,11 @@ from sidelight.report.maps._growth import growth_figures
 
 MOST_MEASURED = 2_000  # rows whose neighbors are compared: distances between all of them
 NEIGHBORS = 10
+MOST_MISSING = 0.2  # share of the values, from which on neighbors are not compared
 MOST_ROWS = 12  # in a table
 MOST_NEIGHBORS = 5
 MOST_BARS = 12
+STRIP = 0.1  # height of the picture of one coordinate, as a share of its extent
 #: Measures that are shown: title, and which end is the good one.
 MEASURES = {
     "trustworthiness": ("Trustworthiness", "rows near on the map are near in the data; 1 is best"),
@@ -87,13 +89,18 @@ class Map(Mapped):
         kept = np.isfinite(after)
         return before[kept], after[kept]
 
+    def _is_mostly_missing(self, rows: Array) -> bool:
+        """Whether so much is not measured that distances between rows say little."""
+        values = self.given.rows.take(rows)
+        return not hasattr(values, "toarray") and bool(np.isnan(values).mean() > MOST_MISSING)
+
     @cached_property
     def measured(self) -> Measured | None:
         """Quality of the map, on a sample of very many rows; None for very few rows."""
         rows = self.on_map[sample_rows(len(self.on_map), MOST_MEASURED, np.random.default_rng(3))]
         k = min(NEIGHBORS, (len(rows) - 1) // 2)
         data = self.given.source.take(rows)
-        if k < 1:
+        if k < 1 or self._is_mostly_missing(rows):
             return None
         from sidelight.evaluation import lost_and_found_neighbors, map_scores
 
@@ -161,7 +168,9 @@ def cards(
 
 def _in_short(made: Map, known: Kinds) -> Section:
     given = made.given
-    line = order_of_pairs(known) or status(None, "Too few rows to measure")
+    few = len(made.on_map) < 3
+    not_measured = "Too few rows to measure" if few else "Not measured"
+    line = order_of_pairs(known) or status(None, not_measured)
     if made.measured is not None and order_of_pairs(known) is None:
         kept = made.measured.scores["neighborhood_preservation"]
         line = status(None, f"{kept:.0%} of the nearest {made.measured.k} rows stay nearest")
@@ -180,6 +189,9 @@ def _sentence(made: Map) -> str:
     said = statements(given.constraints.counts)
     if made.anchors is not None:
         said.append(counted(int(made.anchored.sum()), "anchor"))
+    n_views = len(getattr(given.estimator, "embeddings_", ()))
+    if n_views > 1:
+        said.append(f"rows of {n_views} views that are the same")
     return (
         f"{counted(given.n_rows, 'row')} of {counted(given.source.n_features, 'feature')} on a map "
         f"of {counted(made.places.shape[1], 'coordinate')}; "
@@ -201,7 +213,7 @@ def _picture(made: Map, coloring: Coloring | None, truth: Any) -> Section:
     lost = _lost(made)
     names = _classes(rows, coloring, truth, lost, made)
     picture = map_scatter(
-        _plane(made.places[rows]), drawn, names, made.anchored[rows], _sentence(made)
+        _plane(made.places[rows], rng), drawn, names, made.anchored[rows], _sentence(made)
     )
     return {
         "scatter": Markup(picture.svg),
@@ -230,11 +242,12 @@ def _drawn(made: Map, links: Links, rng: np.random.Generator) -> Array:
     return made.on_map[chosen]
 
 
-def _plane(places: Array) -> Array:
-    """The first two coordinates; a line is drawn along the middle of the picture."""
+def _plane(places: Array, rng: np.random.Generator) -> Array:
+    """The first two coordinates; rows of a line get random heights, to tell them apart."""
     if places.shape[1] > 1:
         return places[:, :2]
-    return np.column_stack([places[:, 0], np.zeros(len(places))])
+    height = STRIP * np.ptp(places) * rng.uniform(-1.0, 1.0, len(places))
+    return np.column_stack([places[:, 0], height])
 
 
 def _lost(made: Map) -> Array:
@@ -261,6 +274,8 @@ def _classes(
 def _notes(made: Map, rows: Array, links: Links, drawn: Links, n_beyond: int) -> list[str]:
     given, n_out = made.given, made.places.shape[1]
     notes = ["A unit is as long to the right as upwards."]
+    if n_out == 1:
+        notes = ["The only coordinate runs to the right; the height is random."]
     if n_out > 2:
         notes.append(f"The first two of {n_out} coordinates.")
     outside = given.n_rows - len(made.on_map)

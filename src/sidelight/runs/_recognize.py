@@ -73,6 +73,7 @@ RECOGNIZED: dict[str, Callable[[Path], bool]] = {
     "features": _is_features,
     "coordinates": _is_features,
     "stream": _is_features,
+    "predictions": lambda path: False,  # they have names of the user's columns
     "report": _is_report,
     "model": _is_model,
     "constraints": _is_constraints,

@@ -106,6 +106,11 @@ class Request:
     color : str, array-like or None
         Colors of the points in the report of a map: the name of a column, which is then no feature
         unless ``columns`` names it, or one value per row.
+    views : sequence of path-like or Table
+        Further tables of numbers, which show some of the things that ``data`` shows, for
+        :func:`run_views`.
+    correspondences : Correspondences, path-like or None
+        Which rows of the views show the same thing, or the file that says so.
 
     Examples
     --------
@@ -140,6 +145,8 @@ class Request:
     anchors: Any = None
     ignore: Sequence[str] = ()
     color: Any = None
+    views: Sequence[Any] = ()
+    correspondences: Any = None
 
     @property
     def path(self) -> Path | None:
@@ -150,6 +157,7 @@ class Request:
     def inputs(self) -> list[Path]:
         """The files that are read."""
         given = (self.data, self.constraints, self.must_link, self.cannot_link, self.anchors)
+        given = (*given, self.correspondences, *self.views)
         return [Path(one) for one in given if isinstance(one, str | os.PathLike)]
 
     @property
@@ -182,14 +190,16 @@ class Request:
             "--anchors": self.anchors,
             "--ignore": ",".join(self.ignore) or None,
             "--color": self.color,
+            "--correspondences": self.correspondences,
             "--scale": self.scale,
             "--seed": self.seed,
         }
         options = {name: value for name, value in given.items() if value is not None}
-        values = (self.data, *options.values(), *self.settings.values())
+        values = (self.data, *self.views, *options.values(), *self.settings.values())
         if not all(isinstance(value, str | int | float | os.PathLike | None) for value in values):
             return None
         words = [word for pair in options.items() for word in pair]
+        words += [word for view in self.views for word in ("--view", view)]
         words += [] if self.prepare else ["--raw"]
         repeated = {"--as": self.kinds, "--weight": self.weights, "--set": self.settings}
         for option, pairs in repeated.items():
@@ -271,6 +281,8 @@ def prepare(request: Request) -> Prepared:
             f"one number is wanted, got {worded('k=', '-k ')}{numbers_text(request.k)}; "
             "`sidelight compare` tells which of several suits."
         )
+    if request.views or request.correspondences is not None:
+        raise InvalidRequest("several views are mapped by run_views.")
     method = _named_method(request)
     if method is not None and request.map_options:
         check_map_options(request, method)

@@ -33,6 +33,7 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "labels": (),
     "features": (),
     "coordinates": (),
+    "predictions": (),
     "stream": (".csv", ".tsv", ".jsonl"),
     "report": (".html", ".htm"),
     "model": (".skops",),
@@ -46,6 +47,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "labels": check_labels_path,
     "features": check_table_path,
     "coordinates": check_table_path,
+    "predictions": check_table_path,
 }
 
 
