@@ -75,8 +75,8 @@ def objective_table(shapes: list[tuple[int, ...]], runs: int) -> Section:
         "also after 1,000 passes) until the median winner holds 80 % of its own. Printed / ours, "
         f"mean ± standard deviation of 50 and of {runs} sets, without the constant of the Gaussian "
         "density, which the printed figures leave out. F of Kohonen's map is that of its means "
-        f"with the variance that fits them best. Our means are {np.mean(away):.2f} printed standard "
-        f"deviations away on average, {max(away):.2f} at most."
+        f"with the variance that fits them best. Our means are {np.mean(away):.2f} printed "
+        f"standard deviations away on average, {max(away):.2f} at most."
     )
     header = (
         "nodes",

@@ -27,7 +27,9 @@ VERDICTS = {
         'made words; the source shows "win" between computers and sports',
     ),
     "Pixels of digits": Verdict(
-        "cannot be had", "a stand-in: pixels are found to be neighbors that are neighbors"
+        "cannot be had",
+        "a stand-in: pixels next to each other land at about half the mean distance, but the far "
+        "order is that of how often a pixel is dark",
     ),
 }
 
