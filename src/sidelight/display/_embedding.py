@@ -29,6 +29,9 @@ MANY_LINES = 500
 #: Colors of a column of numbers, from its smallest to its largest value.
 COLOR_MAP = "viridis"
 
+#: Title of an axis that means nothing.
+HEIGHT = "(random height)"
+
 
 @dataclass(frozen=True)
 class Coloring:
@@ -301,6 +304,9 @@ class EmbeddingDisplay(Display):
             )
             for place, name in self.row_names.items()
         ]
+        if self.axis_titles[1] != HEIGHT:
+            # Distances on a map mean something, whatever their direction.
+            self.ax_.set_aspect("equal", adjustable="datalim")
         set_titles(self.ax_, self.axis_titles, self.title, self.note)
         self.colorbar_ = None
         if legend:
@@ -394,7 +400,7 @@ def plane_of_coordinates(Z: Array, coordinates: Sequence[int]) -> tuple[Array, t
     """Two of the coordinates, or one and random heights, with the titles of their axes."""
     if Z.shape[1] == 1:
         heights = np.random.default_rng(0).uniform(size=len(Z))
-        return np.column_stack([Z[:, 0], heights]), ("1st coordinate", "(random height)")
+        return np.column_stack([Z[:, 0], heights]), ("1st coordinate", HEIGHT)
     chosen = list(coordinates)
     if len(chosen) != 2 or not all(0 <= one < Z.shape[1] for one in chosen):
         raise InvalidRequest(

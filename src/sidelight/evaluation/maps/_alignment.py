@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sidelight._typing import Array, FloatArray
+from sidelight._typing import FloatArray
 from sidelight.evaluation.maps._pair import check_finite, check_lengths, map_pair, matrix
 from sidelight.exceptions import SidelightError
 
@@ -183,10 +183,10 @@ def _same_points(A: Any, B: Any) -> tuple[FloatArray, FloatArray]:
     """Two checked maps of the same points, with as many coordinates; the first has some extent."""
     first, second = matrix(A, "the first map"), matrix(B, "the second map")
     check_lengths(first, second, "The first map", "the second")
-    keep: Array = ~np.isnan(np.hstack([first, second])).any(axis=1)
-    if not keep.all():
+    missing = np.asarray(np.isnan(np.hstack([first, second])).any(axis=1))
+    if missing.any():
         # Told, and left out, in the same words as everywhere.
-        pair = map_pair(first, np.where(keep[:, None], second, np.nan), name="The first map")
+        pair = map_pair(first, np.where(missing[:, None], np.nan, second), name="The first map")
         first, second = pair.data.values, pair.embedding.values
     for values, name in ((first, "The first map"), (second, "The second map")):
         check_finite(values, name)
