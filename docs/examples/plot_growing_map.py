@@ -2,10 +2,10 @@
 A map that grows with the data
 ==============================
 
-Rows of a Swiss roll come one by one, and the map unrolls as they come. With few rows the neighborhood
-graph jumps between the sheets of the roll and the map is crumpled; later rows crowd the jumps out, and
-the map opens. The geodesics behind it are exact at every moment, and the map turns as little as
-possible from one row to the next.
+Rows of a Swiss roll come one by one, and the map unrolls as they come. With few rows the
+neighborhood graph jumps between the sheets of the roll and the map is crumpled; later rows crowd
+the jumps out, and the map opens. The geodesics behind it are exact at every moment, and the map
+turns as little as possible from one row to the next.
 """
 
 import warnings
