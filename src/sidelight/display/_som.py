@@ -199,7 +199,9 @@ class MapDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax, (5.6, 4.8))
-        self.cells_ = self.points_ = self.lines_ = None
+        self.cells_: Any = None
+        self.points_: Any = None
+        self.lines_: Any = None
         if self.kind == "grid":
             self._draw_grid(inks, kwargs)
         else:

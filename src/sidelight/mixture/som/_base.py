@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sidelight._fit.parameters import Count, Interval, estimator
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.som._grid import Grid, Topology, make_grid
@@ -51,6 +54,18 @@ MAP_ATTRIBUTES = {
 }
 
 
+class Finished(Protocol):
+    """Where a search ended."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether nothing was to be gained any more."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+
+
 class FittedMap(Embedding):
     """The results of a map, and what can be asked of it."""
 
@@ -60,6 +75,7 @@ class FittedMap(Embedding):
     winners_: Array
     quantization_error_: float
     topographic_error_: float
+    max_iter: int
     _nodes: Grid
 
     def _set_map(self, nodes: Grid, dtype: np.dtype[Any]) -> None:
@@ -67,6 +83,16 @@ class FittedMap(Embedding):
         self._nodes = nodes
         self.node_positions_ = nodes.positions.astype(dtype)
         self.edges_ = nodes.edges
+
+    def _warn_unless_converged(self, found: Finished) -> None:
+        """Tell that the last stage was cut off."""
+        if not found.converged and not found.interrupted:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in "
+                f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _set_errors(self, best: Array, second: Array, distances: Array) -> None:
         """Set the errors from the two best nodes and the distance to the nearest of every row."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
@@ -10,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp, softmax
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.alternation import alternate
@@ -249,13 +247,7 @@ class GenerativeTopographicMap(MapBase):
         self.variance_ = self._sheet.variance
         self.objective_, self.history_ = found.objective, found.history
         self.n_iter_, self.converged_ = found.n_updates, found.converged
-        if not found.converged and not found.interrupted:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in "
-                f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._warn_unless_converged(found)
         best, second, distances = two_nearest(source, self.means_, origin)
         self.winners_ = best
         self._set_errors(best, second, distances)

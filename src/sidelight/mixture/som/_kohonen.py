@@ -61,8 +61,8 @@ class KohonenMap(MapBase):
     n_iter_ : int
         Number of passes over the rows.
     converged_ : bool
-        Whether winners no longer changed at the last neighborhood; False after a given number of
-        passes that ended before.
+        Whether all passes were made; without a given number, whether winners no longer changed at
+        the last neighborhood.
 
     Examples
     --------
@@ -100,9 +100,10 @@ class KohonenMap(MapBase):
         batch = BatchMap(rows, filled.mean(axis=0), nodes)
         if self.algorithm == "online":
             means, history = self._online(rows, start, nodes, rng)
-            converged = False
+            converged = len(history) == self.n_epochs
         elif self.n_epochs is not None:
-            means, history, converged = self._epochs(batch, start, nodes)
+            means, history = self._epochs(batch, start, nodes)
+            converged = len(history) == self.n_epochs
         else:
             found = anneal(
                 nodes.rates(self.winner_mass, self.eta),
@@ -125,19 +126,17 @@ class KohonenMap(MapBase):
         self._set_errors(best, second, distances)
         self.embedding_ = self.node_positions_[best]
 
-    def _epochs(self, batch: BatchMap, start: Array, nodes: Grid) -> tuple[Array, Array, bool]:
+    def _epochs(self, batch: BatchMap, start: Array, nodes: Grid) -> tuple[Array, Array]:
         """A given number of passes of the batch map."""
         assert self.n_epochs is not None
-        means, history, before = start, [], None
+        means, history = start, []
         with fit_progress(type(self).__name__, self.n_epochs, verbose=self.verbose) as progress:
             for rate in _growing(nodes, self.winner_mass, self.n_epochs):
-                now = batch.evaluate(rate, means, before)
+                now = batch.evaluate(rate, means, None)
                 means = batch.update(now)
                 history.append(now.objective)
-                same = before is not None and np.array_equal(before.winners, now.winners)
-                before = now
                 progress.step(now.objective)
-        return means, np.array(history), bool(same)
+        return means, np.array(history)
 
     def _online(
         self, rows: Array, start: Array, nodes: Grid, rng: np.random.RandomState

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
@@ -11,7 +10,6 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp, softmax
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.checks import check_weights
@@ -25,7 +23,6 @@ from sidelight._fit.parameters import (
     Whole,
     estimator,
 )
-from sidelight._fit.tiles import tiles
 from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.constraints import Constraints
@@ -37,17 +34,16 @@ from sidelight.mixture.som._blocks import Blocks, parts_of
 from sidelight.mixture.som._categories import CategoricalPart
 from sidelight.mixture.som._families import complete_nodes, has_exact_m_step
 from sidelight.mixture.som._grid import Grid, Neighborhood
+from sidelight.mixture.som._measure import distances_to_nodes, map_joint, temper, two_best
 from sidelight.mixture.som._parts import Part, Settings
 from sidelight.mixture.som._stages import Annealed, anneal
-from sidelight.mixture.som._start import StartName, start_winners
+from sidelight.mixture.som._start import StartName, most_frequent, start_winners
 from sidelight.mixture.som._steps import (
     ConstrainedEM,
     GroupMode,
     NodeParameters,
     Winners,
-    map_joint,
 )
-from sidelight.mixture.som._tempering import temper
 from sidelight.tags import MethodTags
 
 AnyFamily: TypeAlias = Literal[
@@ -266,7 +262,7 @@ class SelfOrganizingMixture(MapBase):
         init: StartName = self.init if number == 0 else "random"
         winners = start_winners(_numbers(self._parts, tables), weights, nodes, init, rng)
         if episodes is not None:
-            winners = _most_frequent(winners, weights, episodes)
+            winners = most_frequent(winners, weights, episodes)
         whole = NodeParameters(
             tuple(
                 part.whole(table, weights, nodes.n_nodes)
@@ -311,13 +307,7 @@ class SelfOrganizingMixture(MapBase):
             "penalty": np.array(penalties),
             "n_iter": best.n_iters,
         }
-        if not best.converged and not best.interrupted:
-            warnings.warn(
-                f"{type(self).__name__} did not converge at its last neighborhood in "
-                f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self._warn_unless_converged(best)
 
     def _set_places(self, rows: Any) -> None:
         """Set the parameters of the nodes as the user sees them, the places and the errors."""
@@ -338,8 +328,8 @@ class SelfOrganizingMixture(MapBase):
                 self.category_probabilities_ = part.probabilities(components)
         readers = self._readers(rows)
         self.embedding_ = self._place(readers, dtype)
-        best, second = _two_best(readers, self._components, self._log_weights)
-        self._set_errors(best, second, _distances(readers, self._components, best))
+        best, second = two_best(readers, self._components, self._log_weights)
+        self._set_errors(best, second, distances_to_nodes(readers, self._components, best))
 
     def _readers(self, rows: Any) -> list[tuple[Part, Any]]:
         return [(part, part.encode(rows)) for part in self._parts]
@@ -517,16 +507,6 @@ def _episodes(known: Constraints) -> tuple[Array, Array | None]:
     return order, component[order]
 
 
-def _most_frequent(winners: Array, weights: Array, episodes: Array) -> Array:
-    """For every row the winner of most rows of its episode, by weight."""
-    pairs, of_row = np.unique(np.column_stack([episodes, winners]), axis=0, return_inverse=True)
-    mass = np.bincount(of_row.ravel(), weights)
-    order = np.lexsort((-mass, pairs[:, 0]))  # the heaviest of every episode first
-    owners, first = np.unique(pairs[order, 0], return_index=True)
-    best = pairs[order[first], 1]
-    return best[np.searchsorted(owners, episodes)].astype(np.int32)
-
-
 def _stand_still(before: Winners, now: Winners) -> bool:
     """Whether the m-step would give the same parameters once more."""
     exact = all(has_exact_m_step(part) for part in now.parameters.parts)
@@ -539,31 +519,3 @@ def _numbers(parts: Sequence[Part], tables: Sequence[Any]) -> Any:
     if len(numbers) == 1:
         return numbers[0]
     return np.hstack([one.toarray() if sparse.issparse(one) else one for one in numbers])
-
-
-def _two_best(
-    readers: list[tuple[Part, Any]], components: list[Any], log_weights: Array
-) -> tuple[Array, Array]:
-    """The two nodes of largest joint density of every row."""
-    if len(log_weights) == 1:
-        zeros = np.zeros(readers[0][1].shape[0], dtype=np.int64)
-        return zeros, zeros
-
-    def finish(tables: list[Any], joint: Array) -> Array:
-        two = np.argpartition(joint, -2, axis=1)[:, -2:]
-        swap = np.take_along_axis(joint, two, axis=1)
-        return np.where((swap[:, :1] > swap[:, 1:]), two, two[:, ::-1])
-
-    two = map_joint(components, log_weights, readers, finish)
-    return two[:, 0], two[:, 1]
-
-
-def _distances(readers: list[tuple[Part, Any]], components: list[Any], nodes: Array) -> Array:
-    """Distance of every row to a node of its own, over the values that it has."""
-    squares = np.zeros(len(nodes))
-    for (part, table), own in zip(readers, components, strict=True):
-        points = part.points(own)
-        for rows in tiles(len(nodes)):
-            offsets = part.coordinates(table[rows]) - points[nodes[rows]]
-            squares[rows] += np.nansum(offsets**2, axis=1)
-    return np.sqrt(squares)

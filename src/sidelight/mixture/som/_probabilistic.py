@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,18 +19,17 @@ from sidelight._fit.parameters import (
     estimator,
 )
 from sidelight._typing import Array
-from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import Statistics, feature_tiles
 from sidelight.mixture.som._base import Growth, MapBase, Mass
 from sidelight.mixture.som._families import complete_nodes
 from sidelight.mixture.som._grid import Neighborhood
+from sidelight.mixture.som._measure import map_joint
 from sidelight.mixture.som._nearest import two_nearest
 from sidelight.mixture.som._parts import NumericPart, Settings
 from sidelight.mixture.som._stages import anneal
 from sidelight.mixture.som._start import StartName, start_winners
-from sidelight.mixture.som._steps import map_joint
 from sidelight.tags import own_tags
 
 
@@ -190,13 +187,7 @@ class ProbabilisticMap(MapBase):
             "objective": np.array([end.objective for end in found.ends]),
             "n_iter": found.n_iters,
         }
-        if not found.converged and not found.interrupted:
-            warnings.warn(
-                f"{type(self).__name__} did not converge at its last neighborhood in "
-                f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._warn_unless_converged(found)
         best, second, distances = two_nearest(source, self.means_, self._components.origin)
         self._set_errors(best, second, distances)
         self.embedding_ = self._transform(rows)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp, softmax
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +21,6 @@ from sidelight._fit.parameters import (
     estimator,
 )
 from sidelight._typing import Array
-from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import (
@@ -217,13 +214,7 @@ class SoftTopographicMap(MapBase):
             "objective": np.array([end.objective for end in found.ends]),
             "n_iter": found.n_iters,
         }
-        if not found.converged and not found.interrupted:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in "
-                f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._warn_unless_converged(found)
         self.winners_ = self._map_joint(rows, most_probable)
         best, second, distances = two_nearest(source, self.means_, origin)
         self._set_errors(best, second, distances)

@@ -44,7 +44,7 @@ class Annealed(Generic[State]):
     history : ndarray of float64
         Objective at every iteration of all stages.
     n_iters : ndarray of int
-        Number of iterations of every stage.
+        Number of iterations of every stage that were kept, as many as in ``history``.
     converged : bool
         Whether the last stage converged.
     interrupted : bool
@@ -114,11 +114,11 @@ def anneal(
             n_iter = 0
             while n_iter < max_iter and not converged:
                 now = evaluate(stage, parameters, last)
-                n_iter += 1
                 lost = before is not None and tol is not None and _has_lost(before, now)
                 if lost:
                     converged = not math.isnan(now.objective)
                     break
+                n_iter += 1
                 history.append(now.objective)
                 last = now
                 progress.step(now.objective)

@@ -94,5 +94,15 @@ def start_winners(
     return pairwise_distances_argmin(scores, grid.standard_positions).astype(np.int32)
 
 
+def most_frequent(winners: Array, weights: Array, episodes: Array) -> Array:
+    """For every row the winner of most rows of its episode, by weight."""
+    pairs, of_row = np.unique(np.column_stack([episodes, winners]), axis=0, return_inverse=True)
+    mass = np.bincount(of_row.ravel(), weights)
+    order = np.lexsort((-mass, pairs[:, 0]))  # the heaviest of every episode first
+    owners, first = np.unique(pairs[order, 0], return_index=True)
+    best = pairs[order[first], 1]
+    return best[np.searchsorted(owners, episodes)].astype(np.int32)
+
+
 def _random_rows(n: int, k: int, rng: np.random.RandomState) -> Array:
     return rng.choice(n, size=k, replace=n < k)

@@ -254,7 +254,7 @@ def _units(weights: Array, episodes: Any, shared_label: bool) -> tuple[_Units, A
     return _Units(starts, np.ones(len(starts)), weights), sums / sizes if shared_label else sums
 
 
-def _tiles(width: int, block: Any, episodes: Any) -> Iterator[slice]:
+def cache_tiles(width: int, block: Any, episodes: Any) -> Iterator[slice]:
     """Ranges of rows of a block that fit the cache, each of whole episodes."""
     n = block.shape[0]
     size = int(np.clip(TILE_BYTES // (8 * max(width, 1)), 128, 4000))
@@ -322,7 +322,7 @@ class _EStep:
         bound, mass, counts = 0.0, np.zeros(k), np.zeros(k)
         sums: _Sums | None = None
         winners = np.empty(block.shape[0], dtype=np.int32)
-        for tile in _tiles(self.width, block, episodes):
+        for tile in cache_tiles(self.width, block, episodes):
             units, constants = _units(weights[tile], episodes[tile], self.shared_label)
             features = [
                 part.features(table[tile]) for part, table in zip(self.parts, tables, strict=True)
@@ -431,7 +431,7 @@ class _Likelihood:
         tables = (block, *others)
         total = 0.0
         together = self.shared_label and not isinstance(episodes, range)
-        for tile in _tiles(self.width, block, episodes):
+        for tile in cache_tiles(self.width, block, episodes):
             features = [
                 part.features(table[tile]) for part, table in zip(self.parts, tables, strict=True)
             ]
@@ -444,25 +444,3 @@ class _Likelihood:
             else:
                 total += float(weights[tile] @ logsumexp(density + self.log_weights, axis=1))
         return (total,), ()
-
-
-def map_joint(parts: Sequence[Any], log_weights: Array, readers: Sequence[Any], finish: Any) -> Any:
-    """Map ``finish(tile, log_joint)`` over rows; ``readers`` are pairs of a part and its table.
-
-    Components are those that measure the rows of the tile, which may miss values.
-    """
-    tables = [table for _, table in readers]
-    width = sum(part.n_statistics for part in parts) + len(log_weights)
-
-    def work(block: Any, *others: Any) -> tuple[tuple[()], tuple[Array, ...]]:
-        own = (block, *others)
-        pieces = []
-        for tile in _tiles(width, block, range(block.shape[0])):
-            joint = log_weights
-            for part, (reader, _), table in zip(parts, readers, own, strict=True):
-                aware = reader.for_rows(part, table[tile])
-                joint = joint + aware.log_density(aware.features(table[tile]))
-            pieces.append(finish([table[tile] for table in own], joint))
-        return (), (np.concatenate(pieces),)
-
-    return as_rows(tables[0]).map_reduce(work, aligned=tables[1:])[1][0]
