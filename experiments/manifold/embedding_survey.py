@@ -88,7 +88,7 @@ def run(runs: int, quick: bool) -> list[Section]:
     n = 800 if quick else 2000
     runs = min(runs, 2 if quick else 5)
     sections = [survey(name, place, n, runs) for place, name in enumerate(SURFACES)]
-    return [*sections, *(repaired(800, k, runs) for k in (20, 30))]
+    return [*sections, *(repaired(800, k, runs) for k in (15, 20, 30))]
 
 
 def survey(name: str, place: int, n: int, runs: int) -> Section:
