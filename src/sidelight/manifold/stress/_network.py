@@ -40,8 +40,9 @@ MEMORY = 20
 #: next to nothing long before the end.
 WINDOW = 20
 
-#: A fall by more than this share over these iterations is worth a warning when there are no more.
-STILL_FALLING = 0.1
+#: A fall by more than this share of the variance over these iterations is worth a warning when no
+#: more are allowed.
+STILL_FALLING = 0.01
 
 
 @estimator
@@ -167,11 +168,11 @@ class AutoassociativeNetwork(Embedding):
             lambda block: ((layers.error(best.vector, block)[0],), ()),
         )
         self.reconstruction_error_ = float(error) * scale**2 / len(rows)
-        if best.fall > STILL_FALLING and not (best.converged or best.interrupted):
+        if best.drop > STILL_FALLING and not (best.converged or best.interrupted):
             warnings.warn(
-                f"The objective of AutoassociativeNetwork still falls, by {100 * best.fall:.0f} % "
-                f"in the last iterations of {setting('max_iter', self.max_iter)}; raise "
-                f"{setting('max_iter')}.",
+                f"The error of AutoassociativeNetwork still falls, by {100 * best.drop:.0f} % of "
+                f"the variance in the last iterations of {setting('max_iter', self.max_iter)}; "
+                f"raise {setting('max_iter')}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -202,7 +203,8 @@ class AutoassociativeNetwork(Embedding):
                 training.vector = np.array(intermediate_result.x)
                 training.history.append(float(intermediate_result.fun))
                 progress.step(training.objective)
-                if len(training.history) > WINDOW and training.fall <= self.tol:
+                enough = len(training.history) > WINDOW
+                if enough and training.drop <= self.tol * training.objective:
                     raise StopIteration
 
             end = minimize(
@@ -266,10 +268,9 @@ class _Training:
         return self.history[-1]
 
     @property
-    def fall(self) -> float:
-        """Share by which the objective fell in the iterations that are watched."""
-        before = self.history[-1 - WINDOW :][0]
-        return (before - self.objective) / before if before > 0 else 0.0
+    def drop(self) -> float:
+        """Fall of the objective in the iterations that are watched."""
+        return self.history[-1 - WINDOW :][0] - self.objective
 
 
 def _is_weight(layers: Layers) -> FloatArray:
