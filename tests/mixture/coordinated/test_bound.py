@@ -19,6 +19,7 @@ from tests.mixture.coordinated.charted import (
 
 from sidelight.mixture.coordinated._bound import Estimates, State
 from sidelight.mixture.coordinated._charts import Charts
+from sidelight.mixture.coordinated._tile import Tile
 
 RULES: dict[str, dict[str, Any]] = {
     "one view": {"widths": (4,), "masked": False},
@@ -56,6 +57,17 @@ def test_no_single_step_lowers_the_bound(rules: dict[str, Any], free: bool) -> N
         steps = np.diff([before, *values])
         assert (steps > -1e-9 * abs(values[-1])).all()
         before = values[-1]
+
+
+def test_a_tile_in_which_nobody_has_a_view_adds_nothing_to_it() -> None:
+    case = make_case(2)
+    charts, (means, covariances) = case.state
+    rows = case.steps.source.to_memory()[:5]
+    tile = Tile(charts, rows, np.array([[True, False]] * 5))
+    resp, _ = tile.responsibilities(means[:5], covariances[:5])
+    _, *of_views = tile.sums(resp, means[:5], covariances[:5])
+    assert of_views[0][:, 0].sum() > 0
+    assert all(not total.any() for total in of_views[4:])
 
 
 def test_estimates_stay_in_the_first_phase_and_where_they_are_clamped() -> None:

@@ -152,8 +152,9 @@ class Tile:
             own = resp if whole else resp[chosen]
             found.append(found[0].copy() if whole else own.T @ features[chosen])
             found += [own.T @ rows, own.T @ rows**2]
-            cross = rows.T @ weighted[chosen].reshape(len(rows), -1)
-            found.append(cross.reshape(rows.shape[1], -1, d).transpose(1, 0, 2))
+            k = resp.shape[1]
+            cross = rows.T @ weighted[chosen].reshape(len(rows), k * d)
+            found.append(cross.reshape(rows.shape[1], k, d).transpose(1, 0, 2))
         return tuple(found)
 
 
