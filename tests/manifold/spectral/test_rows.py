@@ -108,6 +108,13 @@ def test_similarity_is_found_exactly() -> None:
 def test_input_that_no_map_can_be_made_of(method: Isomap) -> None:
     with pytest.raises(SidelightError, match="All rows are the same"):
         method.fit(np.ones((20, 3)))
+    if hasattr(method, "metric"):
+        same = type(method)(**{**method.get_params(), "metric": "precomputed"})
+        for distances in (np.zeros((20, 20)), sparse.csr_array((20, 20))):
+            with pytest.raises(SidelightError, match="All rows are the same"):
+                same.fit(distances)
+        with pytest.raises(SidelightError, match="square matrix"):
+            same.fit(np.ones((20, 3)))
     with pytest.raises(SidelightError, match="at least 2 rows"):
         method.fit(np.ones((1, 3)))
     with pytest.warns(EmbeddingWarning, match="are more than the other 5 rows"):
@@ -123,8 +130,11 @@ def test_two_rows_and_many_copies(method: Isomap) -> None:
         assert np.isfinite(two).all()
         copies = np.repeat(roll(12)[0], 30, axis=0)  # more copies than neighbors
         many = method.fit(copies)
+        largest = type(method)(**{**method.get_params(), "disconnected": "largest"}).fit(copies)
     assert np.isfinite(many.embedding_).all()
     assert np.isfinite(many.transform(copies + 0.1)).all()
+    assert np.isfinite(largest.embedding_[:30]).all()  # one row and its copies
+    assert np.isnan(largest.embedding_[30:]).all()
 
 
 def test_maps_of_the_roll_show_the_sheet() -> None:

@@ -155,7 +155,8 @@ class _NeighborhoodEmbedding(Embedding):
         self._columns: KeptColumns | None = keep_columns(rows, self.ignore, names)
         values = rows if self._columns is None else self._columns.of(rows)
         graph = self._distances(values)
-        if not self._is_precomputed and not np.ptp(_dense_range(values), axis=0).any():
+        extent = values if self._is_precomputed else np.ptp(_dense_range(values), axis=0)
+        if extent.max() == 0:
             raise all_the_same(n)
         graph, kept = join_parts(graph, values, self.disconnected, metric=self._metric)
         if len(kept) < n:

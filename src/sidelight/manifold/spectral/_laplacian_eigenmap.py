@@ -78,7 +78,8 @@ class LaplacianEigenmap(_NeighborhoodEmbedding):
 
     def _embed(self, near: Neighborhood) -> Array:
         edges, factors = self._constrained(near)
-        usual = np.median(near.graph.data[near.graph.data > 0])
+        apart = near.graph.data[near.graph.data > 0]
+        usual = float(np.median(apart)) if len(apart) else 1.0
         self._time = usual**2 / 4 if self.time == "auto" else float(self.time)
         data = self._weigh(edges.data * factors) if self.weights == "heat" else 1.0 / factors
         self.graph_ = sparse.csr_array((data, edges.indices, edges.indptr), edges.shape)
