@@ -127,13 +127,13 @@ def picked(rows: Any, columns: Array) -> Any:
 
 def filled_by_means(table: Array) -> Array:
     """Numbers in float64 with the mean of the column where a value is missing."""
-    numbers = np.array(table, dtype=np.float64)
+    numbers = np.asarray(table, dtype=np.float64)
     missing = np.isnan(numbers)
-    if missing.any():
-        known = np.maximum((~missing).sum(axis=0), 1)
-        means = np.where(missing, 0.0, numbers).sum(axis=0) / known
-        numbers = np.where(missing, means, numbers)
-    return numbers
+    if not missing.any():
+        return numbers
+    known = np.maximum((~missing).sum(axis=0), 1)
+    means = np.where(missing, 0.0, numbers).sum(axis=0) / known
+    return np.where(missing, means, numbers)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from scipy import linalg, sparse
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.extmath import randomized_svd
 
+from sidelight._fit.moments import moments
 from sidelight._typing import Array
+from sidelight.engine import as_rows
 from sidelight.mixture.som._grid import Grid
 
 StartName: TypeAlias = Literal["pca", "random"]
@@ -29,7 +31,7 @@ def principal_plane(numbers: Any, weights: Array, n_axes: int) -> tuple[Array, A
     mean = np.asarray(numbers.T @ weights, dtype=np.float64).ravel() / total
     n_found = min(n_axes, n, d)
     if d <= MOST_COLUMNS:
-        values, vectors = _of_covariance(numbers, weights, mean, total)
+        values, vectors = linalg.eigh(moments(as_rows(numbers), weights, full=True).covariance)
         values, axes = values[::-1][:n_found], vectors.T[::-1][:n_found]
     else:
         scaled = np.sqrt(weights / total)
@@ -47,18 +49,6 @@ def principal_plane(numbers: Any, weights: Array, n_axes: int) -> tuple[Array, A
     plane[:n_found], variances[:n_found] = axes, values
     plane[variances == 0] = 0.0
     return mean, plane, variances
-
-
-def _of_covariance(numbers: Any, weights: Array, mean: Array, total: float) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors of the weighted covariance."""
-    if sparse.issparse(numbers):
-        products = (numbers.T @ (sparse.diags_array(weights) @ numbers)).toarray()
-        covariance = products / total - np.outer(mean, mean)
-    else:
-        offsets = np.asarray(numbers, np.float64) - mean
-        covariance = offsets.T @ (offsets * weights[:, None]) / total
-    values, vectors = linalg.eigh(covariance)
-    return values, vectors
 
 
 def means_on_plane(numbers: Array, weights: Array, grid: Grid) -> tuple[Array, Array]:
