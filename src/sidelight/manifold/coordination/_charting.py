@@ -14,6 +14,7 @@ from sidelight._progress import shown
 from sidelight._typing import Array
 from sidelight._words import setting, worded
 from sidelight.constraints import Constraints
+from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import EmbeddingWarning
 from sidelight.manifold.coordination._alignment import Agreement, align_by_agreement
 from sidelight.manifold.coordination._charted import ChartedEmbedding, slots_of
@@ -119,8 +120,9 @@ def sum_agreement(charts: Charts, rows: Array) -> tuple[Agreement, float]:
     for _, resp, local in charts.blocks(gluing):
         design = design_of(resp, local)
         mean = mean + design.sum(axis=0)
-        gram = gram + design.T @ design
-        moments = moments + chart_moments(resp, local)
+        with one_thread_blas:
+            gram = gram + design.T @ design
+            moments = moments + chart_moments(resp, local)
         entropy += posterior_entropy(resp)
     n = len(gluing)
     return Agreement(n, np.asarray(mean) / n, gram, moments), entropy / n

@@ -151,9 +151,9 @@ class Coordinates:
 
 def e_step(rows: Array, charts: LinkedCharts, resp: Array) -> Coordinates:
     """Best ``q_i(g)`` for the responsibilities, then the best responsibilities for it."""
-    d = charts.offsets.shape[1]
+    k, d = charts.offsets.shape
     pull = charts.pull(rows)
-    precisions = np.einsum("nk,kij->nij", resp, charts.precisions)
+    precisions = (resp @ charts.precisions.reshape(k, d * d)).reshape(-1, d, d)
     covariances = np.linalg.inv(precisions)
     origins = np.einsum("kij,kj->ki", charts.precisions, charts.offsets)
     aims = resp @ origins + np.einsum("nk,nki->ni", resp, pull)
@@ -169,11 +169,16 @@ def energies(
     rows: Array, charts: LinkedCharts, places: Array, covariances: Array, pull: Array
 ) -> Array:
     """``-E_q log p(y, g, s)`` under ``q_i(g)``, of shape (n, k)."""
-    offsets = places[:, None, :] - charts.offsets
-    energy = np.einsum("nki,kij,nkj->nk", offsets, charts.precisions, offsets)
-    energy += np.einsum("nij,kij->nk", covariances, charts.precisions)
-    energy += charts.squares(rows) - 2 * np.einsum("nki,nki->nk", offsets, pull)
-    energy += charts.log_determinants + (rows.shape[1] + offsets.shape[2]) * LOG_2PI
+    k, d = charts.offsets.shape
+    # In products of matrices: (g - κ)'V⁻¹(g - κ) + tr(C V⁻¹), then the part that rows pull.
+    moments = covariances + places[:, :, None] * places[:, None, :]
+    origins = np.einsum("kij,kj->ki", charts.precisions, charts.offsets)
+    energy = moments.reshape(-1, d * d) @ charts.precisions.reshape(k, d * d).T
+    energy += np.sum(origins * charts.offsets, axis=1) - 2 * places @ origins.T
+    energy += charts.squares(rows)
+    for i in range(d):
+        energy -= 2 * pull[:, :, i] * (places[:, i, None] - charts.offsets[:, i])
+    energy += charts.log_determinants + (rows.shape[1] + d) * LOG_2PI
     return np.asarray(0.5 * energy)
 
 

@@ -26,6 +26,7 @@ from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints
+from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.manifold._reconstruction import connected_weights, usable_neighbors
 from sidelight.manifold.coordination._alignment import align_by_reconstruction
@@ -146,7 +147,8 @@ class GlobalCoordination(Embedding):
             charts = self._fit_charts(rows)
             start = self._start(rows, charts)
             scaled = charts.scaled(rows)
-            found = self._search(scaled, start)
+            with one_thread_blas:  # threads of BLAS wait for each other on tall thin matrices
+                found = self._search(scaled, start)
         self._units = Charts((), charts.center, charts.exponent)
         self._set_fitted(scaled, found, rows.dtype)
 
