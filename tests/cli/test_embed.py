@@ -219,3 +219,16 @@ def test_knowledge_about_pairs_arrives(data, put, run):
     assert ended.json["knowledge"]["must_link"] == 1
     page = Path("map.html").read_text(encoding="utf-8")
     assert "must-link" in page
+
+
+def test_distances_are_taken_as_they_are(data, run):
+    rows = data[["x", "y", "z"]].to_numpy()
+    distances = np.linalg.norm(rows[:, None] - rows, axis=2)
+    np.save("distances.npy", distances)
+    common = ("embed", "distances.npy", "-m", "isomap", "--set", "metric=precomputed")
+    refused = run(*common)
+    assert (refused.code, "distances are taken as they are: --raw." in refused.err) == (2, True)
+    facts = run(*common, "--raw", "--report", "map.html", "--json").json
+    same = run("embed", "roll.csv", "-m", "isomap", "--columns", "x,y,z", "--raw", "--json").json
+    np.testing.assert_allclose(np.abs(facts["rows"]), np.abs(same["rows"]), atol=1e-6)
+    assert facts["quality"] == pytest.approx(same["quality"], abs=1e-6)

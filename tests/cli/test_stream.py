@@ -202,7 +202,7 @@ def test_a_line_that_is_no_row_ends_the_stream(pipe, line, words):
     ended = pipe(text, "--start", 5, "--final", "final.csv")
     assert ended.code == 1
     assert words in ended.err
-    assert "The 12 rows are on the map that came before it." in ended.err
+    assert "The map has the 12 rows that came before." in ended.err
     assert len(read(ended.out)) == len(pd.read_csv("final.csv")) == 12
 
 

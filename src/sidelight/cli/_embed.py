@@ -106,7 +106,7 @@ def _place_new_rows(request: Request, screen: Screen, model_path: Path, **option
 
 def map_parts(found: Run) -> list[Any]:
     """What a person is told about a map: its size, and how far it can be trusted."""
-    from sidelight.runs._maps import MEASURES, NEIGHBORS
+    from sidelight.runs._maps import MEASURES
 
     n_rows, n_features = (
         counted(found.data.n_rows, "row"),
@@ -123,5 +123,5 @@ def map_parts(found: Run) -> list[Any]:
         parts.append(f"{counted(outside, 'row has', 'rows have')} no place on the map.")
     if found.quality:
         rows = [(MEASURES[name], f"{value:.3f}") for name, value in found.quality.items()]
-        parts.append(table(f"By the {NEIGHBORS} nearest rows", "", rows=rows))
+        parts.append(table("How far the map can be trusted", "", rows=rows))
     return parts

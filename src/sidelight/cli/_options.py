@@ -126,7 +126,8 @@ REQUEST: dict[str, tuple[Any, Any]] = {
                 "-m",
                 metavar="NAME",
                 help="See `sidelight methods`; for clusters by default pckmeans where something "
-                "is known about the rows, else kmeans.",
+                "is known about the rows, else kmeans, for maps isomap, or landmark-isomap for "
+                "many rows.",
             ),
         ],
         None,

@@ -132,8 +132,8 @@ def run_stream(
     paths |= found.write(safe_ids=safe_ids, **outputs)
     _tell(stream, found, lines, places, screen, paths)
     if problem is not None:
-        came = counted(stream.n_rows, "row is", "rows are")
-        raise SidelightError(f"{problem} The {came} on the map that came before it.")
+        came = counted(stream.n_rows, "row")
+        raise SidelightError(f"{problem} The map has the {came} that came before.")
 
 
 def _tell(

@@ -100,17 +100,20 @@ class Map(Mapped):
         rows = self.on_map[sample_rows(len(self.on_map), MOST_MEASURED, np.random.default_rng(3))]
         k = min(NEIGHBORS, (len(rows) - 1) // 2)
         data = self.given.source.take(rows)
-        if k < 1 or self._is_mostly_missing(rows):
+        metric = getattr(self.given.estimator, "metric", "euclidean")
+        is_graph = metric == "precomputed" and hasattr(data, "toarray")
+        if k < 1 or is_graph or self._is_mostly_missing(rows):
             return None
         from sidelight.evaluation import lost_and_found_neighbors, map_scores
 
         dense = data.toarray() if hasattr(data, "toarray") else data
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmbeddingWarning)
-            scores = map_scores(dense, self.places[rows], k)
+            dense = dense[:, rows] if metric == "precomputed" else dense
+            scores = map_scores(dense, self.places[rows], k, metric=metric)
             residual = residual_variance_of(self.given.estimator, scores["residual_variance"])
             scores["residual_variance"] = residual
-            changes = lost_and_found_neighbors(dense, self.places[rows], k)
+            changes = lost_and_found_neighbors(dense, self.places[rows], k, metric=metric)
         return Measured(rows, k, scores, changes)
 
 

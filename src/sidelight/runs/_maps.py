@@ -90,11 +90,13 @@ def map_quality(estimator: Any, X: Any, places: Array) -> dict[str, float]:
     if len(rows) > MOST_MEASURED:
         rows = np.sort(np.random.default_rng(0).choice(rows, MOST_MEASURED, replace=False))
     k = min(NEIGHBORS, (len(rows) - 1) // 2)
-    taken = X[rows]
+    metric = getattr(estimator, "metric", "euclidean")
+    taken = X[rows][:, rows] if metric == "precomputed" else X[rows]
+    is_graph = metric == "precomputed" and hasattr(taken, "toarray")
     dense = taken.toarray() if hasattr(taken, "toarray") else np.asarray(taken)
-    if k < 1 or not np.isfinite(dense).all():
+    if k < 1 or is_graph or not np.isfinite(dense).all():
         return {}
-    scores = map_scores(dense, np.asarray(places)[rows], k)
+    scores = map_scores(dense, np.asarray(places)[rows], k, metric=metric)
     scores["residual_variance"] = residual_variance_of(estimator, scores["residual_variance"])
     return {name: scores[name] for name in MEASURES if np.isfinite(scores[name])}
 

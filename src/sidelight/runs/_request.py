@@ -304,6 +304,10 @@ def prepare(request: Request) -> Prepared:
         )
     request = dataclasses.replace(request, command=method.kind.command)
     estimator = make_estimator(method, request, n_classes=len(knowledge.label_names))
+    if request.prepare and getattr(estimator, "metric", None) == "precomputed":
+        raise InvalidRequest(
+            f"distances are taken as they are: {worded('prepare=False', '--raw')}."
+        )
     preparer, X = make_features(data, request, method.tags)
     notes = (*data.notes, *told, *knowledge.notes)
     prepared = Prepared(request, method, estimator, data, X, preparer, knowledge, notes)
