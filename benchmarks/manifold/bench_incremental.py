@@ -5,8 +5,8 @@ against our own geodesics and eigenvectors of the same graph found anew. ``geode
 largest relative difference from a fresh computation with SciPy. The thesis' protocol (Law 2006,
 section 3.3.1): from 100 to 1,500 rows of a Swiss roll with 6 neighbors, seconds of all geodesic
 updates against geodesics computed anew after every row, on one thread as in the thesis (53.2
-against 1,618.5 seconds, a ratio of 0.0329) and on all. The growth table has milliseconds per row; landmarks are streamed in a process of
-their own, whose peak memory counts.
+against 1,618.5 seconds, a ratio of 0.0329) and on all. The growth table has milliseconds per row;
+landmarks are streamed in a process of their own, whose peak memory counts.
 """
 
 from __future__ import annotations

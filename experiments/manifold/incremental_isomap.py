@@ -47,7 +47,7 @@ VERDICTS = {
     ),
 }
 
-START = 100
+START, EVERY = 100, 20
 
 # Law 2006, tables 3.1 and 3.2: seconds of all updates, batch and incremental.
 SECONDS = {
@@ -78,7 +78,7 @@ def run(runs: int, quick: bool) -> list[Section]:
     warnings.simplefilter("ignore", EmbeddingWarning)
     n = 300 if quick else 1500
     streams = {
-        name: [follow(rows_of(name, n, seed), neighbors, 10) for seed in range(count)]
+        name: [follow(rows_of(name, n, seed), neighbors, EVERY) for seed in range(count)]
         for name, neighbors, count in (
             ("Swiss roll", 6, min(runs, 2 if quick else 5)),
             ("S-curve", 6, 1),
@@ -163,7 +163,7 @@ def accuracy(streams: dict[str, list[Stream]]) -> Section:
         )
     return Section(
         "Distance to the batch map",
-        "`E_n` in percent of the size of the map, one Ritz step per row, measured at every tenth "
+        "`E_n` in percent of the size of the map, one Ritz step per row, measured at every twentieth "
         "row from 100 on. The geodesics are exact throughout.",
         ("set", "rows", "published mean", "mean", "median", "mean of the second half", "largest"),
         rows,
@@ -203,7 +203,7 @@ def seconds(streams: dict[str, list[Stream]]) -> Section:
             )
     return Section(
         "Seconds of all updates",
-        "Batch: the step run again after every row (timed at every tenth). The published "
+        "Batch: the step run again after every row (timed at every twentieth). The published "
         "coordinates of the incremental side include the placing of the new row; digits stand for "
         "the images of the digit 2.",
         (

@@ -80,14 +80,14 @@ class DynamicShortestPaths:
 
     @property
     def distances(self) -> Array:
-        """Lengths of the shortest paths, infinite where there is none; a view, not to be written."""
+        """Lengths of the shortest paths, infinite where there is none; a read-only view."""
         return _read_only(self._paths[: self.n_vertices, : self.n_vertices])
 
     @property
     def predecessors(self) -> Array:
-        """Vertex before ``j`` on a shortest path from ``i``, at ``[i, j]``; -9999 where there is none.
+        """Vertex before ``j`` on a shortest path from ``i``, at ``[i, j]``; -9999 for none.
 
-        A view, not to be written. Over edges of length 0 predecessors may run in a circle;
+        A read-only view. Over edges of length 0 predecessors may run in a circle;
         :meth:`path` does not.
         """
         return _read_only(self._before[: self.n_vertices, : self.n_vertices])
@@ -217,10 +217,10 @@ class DynamicShortestPaths:
         return change + PathChange(vertex=self.n_vertices)
 
     def contract_vertex(self, vertex: int) -> tuple[Array, Array]:
-        """Take a vertex out and keep all paths over it, by edges that skip it; the last gets its number.
+        """Take a vertex out and keep all paths over it, by edges that skip it.
 
         Two neighbors whose shortest path leads over the vertex are joined by an edge as long. No
-        other distance changes.
+        other distance changes. The last vertex gets the number.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class DynamicShortestPaths:
         self._graph.remove_last_into(vertex)
 
     def _lengthen(self, pairs: Array, old: Array, new: Array, gone: int = -1) -> PathChange:
-        """Edges grow longer or vanish: their pairs are found over the old graph, searched over the new."""
+        """Edges grow longer or vanish: pairs over them are found first, then searched anew."""
         if len(pairs) == 0:
             return PathChange()
         invalid = invalid_pairs(self._paths, self.n_vertices, pairs, old, gone)

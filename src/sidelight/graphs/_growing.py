@@ -1,4 +1,4 @@
-"""A graph that vertices and edges are added to and taken from, beneath the dynamic shortest paths."""
+"""A graph that vertices and edges are added to and taken from."""
 
 from __future__ import annotations
 

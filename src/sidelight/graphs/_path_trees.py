@@ -64,9 +64,10 @@ class DynamicPathTrees:
             raise ValueError(f"Sources are some of the vertices 0 to {n - 1}.")
         if len(np.unique(self._sources)) < len(self._sources):
             raise ValueError("Every source can be given once.")
-        self._paths = np.empty((len(self._sources), n))
-        self._before = np.empty((len(self._sources), n), np.int32)
-        geodesics(self._graph.as_csr(), self._sources, out=self._paths, predecessors=self._before)
+        before = np.empty((len(self._sources), n), np.int32)
+        lengths = geodesics(self._graph.as_csr(), self._sources, predecessors=before)
+        # A vertex in every row: most changes concern the same vertices in all trees.
+        self._paths, self._before = lengths.T.copy(), before.T.copy()
 
     @property
     def n_vertices(self) -> int:
@@ -80,13 +81,13 @@ class DynamicPathTrees:
 
     @property
     def distances(self) -> Array:
-        """Lengths of the paths from the sources, a row each, infinite where there is none; a view."""
-        return _read_only(self._paths[:, : self.n_vertices])
+        """Lengths of the paths from the sources, a row each, infinite for none; a view."""
+        return _read_only(self._paths[: self.n_vertices].T)
 
     @property
     def predecessors(self) -> Array:
-        """Vertex before ``j`` on the path from source ``a``, at ``[a, j]``, -9999 for none; a view."""
-        return _read_only(self._before[:, : self.n_vertices])
+        """Vertex before ``j`` on the path from source ``a``, at ``[a, j]``; -9999 for none."""
+        return _read_only(self._before[: self.n_vertices].T)
 
     @property
     def graph(self) -> sparse.csr_array:
@@ -118,8 +119,8 @@ class DynamicPathTrees:
             self._graph.n -= 1
             raise
         self._make_room(n + 1)
-        self._paths[:, n] = np.inf
-        self._before[:, n] = NO_VERTEX
+        self._paths[n] = np.inf
+        self._before[n] = NO_VERTEX
         self._graph.set(pairs, lengths)
         return self._update(NO_EDGES, pairs, lengths) + PathChange(vertex=n)
 
@@ -188,32 +189,31 @@ class DynamicPathTrees:
         """
         self._check_vertex(vertex)
         self._sources[position] = vertex
-        rows = slice(position, position + 1)
         n = self.n_vertices
         before = np.empty((1, n), np.int32)
-        lengths = geodesics(self._graph.as_csr(), self._sources[rows], predecessors=before)
-        self._paths[rows, :n], self._before[rows, :n] = lengths, before
+        lengths = geodesics(self._graph.as_csr(), [vertex], predecessors=before)
+        self._paths[:n, position], self._before[:n, position] = lengths[0], before[0]
 
     def squares_times(self, vectors: Array) -> Array:
-        """Return products of vectors over the vertices with squared distances: ``Σ_j g_aj² v_j``."""
+        """Return products of vectors over the vertices with squares: ``Σ_j g_aj² v_j``."""
         m = len(self._sources)
         product = np.empty((len(vectors), m))
         right = np.ascontiguousarray(vectors, dtype=np.float64)
 
         def run(first: int, last: int) -> None:
-            squares_times(self._paths, self.n_vertices, first, last, right, product)
+            times_squares(self._paths, self.n_vertices, first, last, right, product)
 
         on_threads(run, m, self._workers)
         return product
 
     def times_squares(self, vectors: Array) -> Array:
-        """Return products of vectors over the sources with squared distances: ``Σ_a v_a g_aj²``."""
+        """Return products of vectors over the sources with squares: ``Σ_a v_a g_aj²``."""
         n = self.n_vertices
         product = np.empty((len(vectors), n))
         left = np.ascontiguousarray(vectors, dtype=np.float64)
 
         def run(first: int, last: int) -> None:
-            times_squares(self._paths, first, last, left, product)
+            squares_times(self._paths, len(self._sources), first, last, left, product)
 
         on_threads(run, n, self._workers)
         return product
@@ -258,18 +258,18 @@ class DynamicPathTrees:
         return PathChange(invalidated=invalid, shortened=shorter)
 
     def _make_room(self, needed: int) -> None:
-        if needed > self._paths.shape[1]:
-            size = larger(self._paths.shape[1], needed)
+        if needed > len(self._paths):
+            size = larger(len(self._paths), needed)
             for name in ("_paths", "_before"):
                 old = getattr(self, name)
-                new = np.empty((len(old), size), old.dtype)
-                new[:, : needed - 1] = old[:, : needed - 1]
+                new = np.empty((size, old.shape[1]), old.dtype)
+                new[: needed - 1] = old[: needed - 1]
                 setattr(self, name, new)
 
     def __getstate__(self) -> dict[str, Any]:
         return {
             "_graph": self._graph,
             "_sources": self._sources,
-            "_paths": self.distances.copy(),
-            "_before": self.predecessors.copy(),
+            "_paths": self._paths[: self.n_vertices].copy(),
+            "_before": self._before[: self.n_vertices].copy(),
         }

@@ -293,7 +293,7 @@ def test_ignored_columns_are_taken_out() -> None:
 
 def test_bridges_come_and_go() -> None:
     rng = np.random.default_rng(0)
-    one, other = rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + [40.0, 0.0]
+    one, other = rng.normal(size=(30, 2)), rng.normal(size=(30, 2), loc=(40.0, 0.0))
     between = np.column_stack([np.linspace(2, 38, 40), rng.normal(size=40) * 0.1])
     model = IncrementalIsomap(n_neighbors=4)
     with pytest.warns(EmbeddingWarning, match="2 parts of 30 and 30 rows"):

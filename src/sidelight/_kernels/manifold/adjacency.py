@@ -1,7 +1,7 @@
 """Neighbors of the vertices of a growing graph, in slots that are filled from the front.
 
-``neighbors`` and ``lengths`` are (capacity, width): the first ``degrees[v]`` slots of row ``v`` hold
-the neighbors of ``v`` and the lengths of the edges to them. Every edge is stored at both ends.
+``neighbors`` and ``lengths`` are (capacity, width): the first ``degrees[v]`` slots of row ``v``
+hold the neighbors of ``v`` and the lengths of the edges to them. Every edge is stored at both ends.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""All shortest paths of a graph whose edges change (Law 2006, section 3.2 and appendix A, repaired).
+"""All shortest paths of a graph whose edges change (Law 2006, section 3.2, appendix A, repaired).
 
-``paths`` holds the lengths of the shortest paths, ``before[i, j]`` the vertex before ``j`` on a path
-from ``i``; both are (capacity, capacity), of which the first ``n`` rows and columns count. Adjacency
-arrays are those of :mod:`sidelight._kernels.manifold.adjacency`.
+``paths`` holds the lengths of the shortest paths, ``before[i, j]`` the vertex before ``j`` on a
+path from ``i``; both are (capacity, capacity), of which the first ``n`` rows and columns count.
+Adjacency arrays are those of :mod:`sidelight._kernels.manifold.adjacency`.
 
 Pairs that an edge may concern are found by lengths, not by the stored trees: with ties and edges
 without length the trees of different sources do not fit together.
@@ -25,7 +25,7 @@ MUCH = 0.9
 
 @kernel
 def _sides(paths: Array, n: int, pairs: Array, lengths: Array) -> Array:
-    """For every edge and vertex: 1 on a shortest way to the second end through the first, 2 conversely.
+    """For every edge and vertex: 1 if the first end leads to the second best, 2 conversely.
 
     Both bits are set at edges without length.
     """
@@ -396,8 +396,8 @@ def shorten_rows(
 ) -> tuple[int, int]:
     """Shorten the paths from the vertices ``first`` to ``last`` that lead over the root of a tree.
 
-    ``reach[i]`` is the length of the way from ``i`` to the root, ``beyond[t]`` that from the root to
-    ``t``, ``last_before[t]`` the vertex before ``t`` on it. A vertex that gains nothing has no
+    ``reach[i]`` is the length of the way from ``i`` to the root, ``beyond[t]`` that from the root
+    to ``t``, ``last_before[t]`` the vertex before ``t`` on it. A vertex that gains nothing has no
     descendant in the tree that does. ``begin`` is 1 where the ways to the root itself are known.
     Returns the number of entries that were shortened, and of those that became much shorter.
     """
@@ -437,7 +437,7 @@ def bypass_vertex(
     """Let paths over a vertex skip it: its neighbors are joined by edges that are as long."""
     for vertex in old_neighbors:
         for i in range(n):
-            if i == gone or i == vertex or before[i, vertex] != gone:
+            if i in (gone, vertex) or before[i, vertex] != gone:
                 continue
             skipped = before[i, gone]
             if skipped != vertex:
@@ -454,7 +454,7 @@ def bypass_vertex(
 
 @kernel
 def move_paths(paths: Array, before: Array, n: int, old: int, new: int, ends: Array) -> None:
-    """Give the paths of vertex ``old``, the last of ``n``, to another number; ``ends`` are its neighbors."""
+    """Give the paths of vertex ``old``, the last of ``n``, with neighbors ``ends``, to another."""
     for i in range(n):
         paths[new, i] = paths[old, i]
         before[new, i] = before[old, i]

@@ -59,7 +59,7 @@ def _offer(
     j: int,
     apart: float,
 ) -> int:
-    """Offer row ``j`` to the list of row ``i``: -2 if it is no good, -1 or the row that it drives out."""
+    """Offer row ``j`` to the list of ``i``: -2 if it is too far, else -1 or the row driven out."""
     size = near.shape[1]
     count = counts[i]
     out = -1
@@ -119,7 +119,7 @@ def nearest_of(rows: Array, n: int, row: Array, serials: Array, size: int) -> tu
 @kernel
 def holds(near: Array, counts: Array, i: int, j: int) -> bool:
     """Whether row ``j`` is in the list of row ``i``."""
-    for at in range(counts[i]):
+    for at in range(counts[i]):  # noqa: SIM110 (Numba knows no generators)
         if near[i, at] == j:
             return True
     return False
@@ -167,7 +167,7 @@ def remove_from_lists(
     serials: Array,
     gone: int,
 ) -> Array:
-    """Take a row out of all lists and fill them up: pairs (row, row that its list now holds, or -1)."""
+    """Take a row out of all lists and fill them up: pairs (row, row that joins its list or -1)."""
     changed = np.empty((n, 2), np.int64)
     count = 0
     size = near.shape[1]
@@ -200,7 +200,7 @@ def remove_from_lists(
 def rename_in_lists(
     near: Array, near_distances: Array, counts: Array, n: int, old: int, new: int
 ) -> None:
-    """Give the list of row ``old``, the last of ``n``, to another number, and its places in others."""
+    """Give list and places of row ``old``, the last of ``n``, to another number."""
     for i in range(n):
         for at in range(counts[i]):
             if near[i, at] == old:

@@ -1,8 +1,9 @@
-"""Shortest-path trees of some sources over a graph whose edges change (Law 2006, algorithms 3.5-3.7).
+"""Shortest-path trees of some sources over a changing graph (Law 2006, algorithms 3.5 to 3.7).
 
 ``reach`` holds the lengths of the ways from each source, ``before`` the vertex before each vertex;
-both are (n_sources, capacity), of which the first ``n`` columns count. Trees of different sources do
-not share anything, so that blocks of them run on threads.
+both are (capacity, n_sources), of which the first ``n`` rows count: an edge concerns the same
+vertices in most trees, and these then lie together. Trees of different sources do not share
+anything, so that blocks of them run on threads.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def update_trees(
     invalid = 0
     shorter = 0
     for tree in range(first, last):
-        row, parents = reach[tree], before[tree]
+        row, parents = reach[:, tree], before[:, tree]
         count = _find_behind(parents, raised, neighbors, degrees, behind, is_behind)
         invalid += count
         size = 0
@@ -151,13 +152,14 @@ def _spread(
 @kernel
 def bypass_in_trees(before: Array, gone: int, ends: Array) -> Array:
     """Hang the children of a vertex under its parent in every tree; the pairs that this joins."""
-    found = np.empty((len(before) * len(ends), 2), np.int64)
+    n_trees = before.shape[1]
+    found = np.empty((n_trees * len(ends), 2), np.int64)
     count = 0
-    for tree in range(len(before)):
-        parent = before[tree, gone]
-        for end in ends:
-            if before[tree, end] == gone:
-                before[tree, end] = parent
+    for end in ends:
+        for tree in range(n_trees):
+            if before[end, tree] == gone:
+                parent = before[gone, tree]
+                before[end, tree] = parent
                 found[count, 0] = parent
                 found[count, 1] = end
                 count += 1
@@ -167,9 +169,9 @@ def bypass_in_trees(before: Array, gone: int, ends: Array) -> Array:
 @kernel
 def move_in_trees(reach: Array, before: Array, old: int, new: int, ends: Array) -> None:
     """Give the places of vertex ``old`` to another number; ``ends`` are its neighbors."""
-    for tree in range(len(reach)):
-        reach[tree, new] = reach[tree, old]
-        before[tree, new] = before[tree, old]
-        for end in ends:
-            if before[tree, end] == old:
-                before[tree, end] = new
+    reach[new] = reach[old]
+    before[new] = before[old]
+    for end in ends:
+        for tree in range(reach.shape[1]):
+            if before[end, tree] == old:
+                before[end, tree] = new

@@ -34,11 +34,13 @@ def squares_times(
 
 
 @kernel
-def times_squares(paths: Array, first: int, last: int, vectors: Array, product: Array) -> None:
-    """Fill in ``product[c, j] = Σ_i vectors[c, i] paths[i, j]²`` for columns ``first`` to ``last``."""
+def times_squares(
+    paths: Array, n: int, first: int, last: int, vectors: Array, product: Array
+) -> None:
+    """Fill in ``product[c, j] = Σ_i vectors[c, i] paths[i, j]²``, ``i < n``, for some columns."""
     squares = np.empty(last - first, np.float64)
     product[:, first:last] = 0.0
-    for i in range(len(paths)):
+    for i in range(n):
         for j in range(first, last):
             length = paths[i, j]
             squares[j - first] = length * length if length < np.inf else 0.0

@@ -80,7 +80,7 @@ class Coordinates:
         self.vectors[slot], self.means[slot] = self.vectors[-1], self.means[-1]
         self.vectors, self.means = self.vectors[:-1].copy(), self.means[:-1].copy()
 
-    def solve(self, paths: DynamicShortestPaths, inside: Array | None = None) -> None:
+    def solve(self, paths: Any, inside: Array | None = None) -> None:
         """Find the eigenvectors anew, to the last digits; of some rows only where asked."""
         lengths = paths.distances
         n = len(lengths)
@@ -95,7 +95,7 @@ class Coordinates:
             self.vectors[inside], self.means[inside] = frame.vectors, -2.0 * frame.means
         self.residual = 0.0
 
-    def improve(self, paths: DynamicShortestPaths, steps: int) -> None:
+    def improve(self, paths: Any, steps: int) -> None:
         """Make the vectors follow the geodesics by some steps."""
         if len(self.vectors) <= max(FEW_ROWS, 4 * self.n_components):
             self.solve(paths)

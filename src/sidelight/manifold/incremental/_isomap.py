@@ -453,9 +453,8 @@ class IncrementalIsomap(Embedding):
         places = np.unique(np.atleast_1d(np.asarray(positions, dtype=np.int64)))
         n = len(self.row_ids_)
         if len(places) and (places[0] < -n or places[-1] >= n):
-            raise SidelightError(
-                f"Positions of rows are 0 to {n - 1}, got {places[0] if places[0] < -n else places[-1]}."
-            )
+            wrong = places[0] if places[0] < -n else places[-1]
+            raise SidelightError(f"Positions of rows are 0 to {n - 1}, got {wrong}.")
         return np.unique(self.row_ids_[places])
 
     def _transform(self, rows: Any) -> Array:
