@@ -33,8 +33,8 @@ TITLE = "Survey of embeddings"
 VERDICTS = {
     "Parabolic surface, 2 wide": Verdict(
         "differs",
-        "Isomap and LLE recover it as published; but of a surface as flat as this so do all others, "
-        "in their first two coordinates; the source does not give its extent",
+        "Isomap and LLE recover it as published; but of a surface as flat as this so do all "
+        "others, in their first two coordinates; the source does not give its extent",
     ),
     "Parabolic surface, 4 wide": Verdict(
         "differs",
