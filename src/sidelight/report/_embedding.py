@@ -100,7 +100,7 @@ class Map(Mapped):
         rows = self.on_map[sample_rows(len(self.on_map), MOST_MEASURED, np.random.default_rng(3))]
         k = min(NEIGHBORS, (len(rows) - 1) // 2)
         data = self.given.source.take(rows)
-        metric = getattr(self.given.estimator, "metric", "euclidean")
+        metric: Any = getattr(self.given.estimator, "metric", "euclidean")
         is_graph = metric == "precomputed" and hasattr(data, "toarray")
         if k < 1 or is_graph or self._is_mostly_missing(rows):
             return None

@@ -90,7 +90,7 @@ def map_quality(estimator: Any, X: Any, places: Array) -> dict[str, float]:
     if len(rows) > MOST_MEASURED:
         rows = np.sort(np.random.default_rng(0).choice(rows, MOST_MEASURED, replace=False))
     k = min(NEIGHBORS, (len(rows) - 1) // 2)
-    metric = getattr(estimator, "metric", "euclidean")
+    metric: Any = getattr(estimator, "metric", "euclidean")
     taken = X[rows][:, rows] if metric == "precomputed" else X[rows]
     is_graph = metric == "precomputed" and hasattr(taken, "toarray")
     dense = taken.toarray() if hasattr(taken, "toarray") else np.asarray(taken)
