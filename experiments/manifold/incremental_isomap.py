@@ -163,8 +163,8 @@ def accuracy(streams: dict[str, list[Stream]]) -> Section:
         )
     return Section(
         "Distance to the batch map",
-        "`E_n` in percent of the size of the map, one Ritz step per row, measured at every twentieth "
-        "row from 100 on. The geodesics are exact throughout.",
+        "`E_n` in percent of the size of the map, one Ritz step per row, measured at every "
+        "twentieth row from 100 on. The geodesics are exact throughout.",
         ("set", "rows", "published mean", "mean", "median", "mean of the second half", "largest"),
         rows,
         lambda path: draw_errors(streams, path),

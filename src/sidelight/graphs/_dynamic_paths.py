@@ -23,7 +23,14 @@ from sidelight._kernels.manifold.squared_products import squares_times
 from sidelight._typing import Array
 from sidelight.engine import get_threads
 from sidelight.graphs._geodesics import geodesics
-from sidelight.graphs._growing import GrowingGraph, PathChange, as_edges, larger, on_threads
+from sidelight.graphs._growing import (
+    GrowingGraph,
+    PathChange,
+    as_edges,
+    larger,
+    on_threads,
+    read_only,
+)
 
 #: Rows from which on threads gain more than they cost: searches, products.
 ROWS_FOR_THREADS = 3000
@@ -81,7 +88,7 @@ class DynamicShortestPaths:
     @property
     def distances(self) -> Array:
         """Lengths of the shortest paths, infinite where there is none; a read-only view."""
-        return _read_only(self._paths[: self.n_vertices, : self.n_vertices])
+        return read_only(self._paths[: self.n_vertices, : self.n_vertices])
 
     @property
     def predecessors(self) -> Array:
@@ -90,7 +97,7 @@ class DynamicShortestPaths:
         A read-only view. Over edges of length 0 predecessors may run in a circle;
         :meth:`path` does not.
         """
-        return _read_only(self._before[: self.n_vertices, : self.n_vertices])
+        return read_only(self._before[: self.n_vertices, : self.n_vertices])
 
     @property
     def graph(self) -> sparse.csr_array:
@@ -350,12 +357,6 @@ class DynamicShortestPaths:
             "_paths": self.distances.copy(),
             "_before": self.predecessors.copy(),
         }
-
-
-def _read_only(array: Array) -> Array:
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _walk(tree: Array, first: int, second: int) -> list[int] | None:

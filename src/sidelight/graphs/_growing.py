@@ -182,6 +182,13 @@ class GrowingGraph:
         vars(self).update(state)
 
 
+def read_only(array: Array) -> Array:
+    """A view that cannot be written."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def larger(capacity: int, needed: int) -> int:
     """Capacity to grow to."""
     return max(needed, int(GROWTH * capacity) + 8)

@@ -13,7 +13,6 @@ from sidelight._kernels.manifold.path_trees import bypass_in_trees, move_in_tree
 from sidelight._kernels.manifold.squared_products import squares_times, times_squares
 from sidelight._typing import Array
 from sidelight.engine import get_threads
-from sidelight.graphs._dynamic_paths import _read_only
 from sidelight.graphs._geodesics import geodesics
 from sidelight.graphs._growing import (
     NO_EDGES,
@@ -23,6 +22,7 @@ from sidelight.graphs._growing import (
     as_edges,
     larger,
     on_threads,
+    read_only,
 )
 
 #: Sources times vertices from which on threads gain more than they cost.
@@ -77,17 +77,17 @@ class DynamicPathTrees:
     @property
     def sources(self) -> Array:
         """Vertices at which the trees start."""
-        return _read_only(self._sources)
+        return read_only(self._sources)
 
     @property
     def distances(self) -> Array:
         """Lengths of the paths from the sources, a row each, infinite for none; a view."""
-        return _read_only(self._paths[: self.n_vertices].T)
+        return read_only(self._paths[: self.n_vertices].T)
 
     @property
     def predecessors(self) -> Array:
         """Vertex before ``j`` on the path from source ``a``, at ``[a, j]``; -9999 for none."""
-        return _read_only(self._before[: self.n_vertices].T)
+        return read_only(self._before[: self.n_vertices].T)
 
     @property
     def graph(self) -> sparse.csr_array:

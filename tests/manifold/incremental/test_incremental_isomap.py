@@ -309,7 +309,6 @@ def test_bridges_come_and_go() -> None:
         wanted = batch(np.vstack(rows), n_neighbors=4)
         np.testing.assert_allclose(model.geodesics(), wanted.geodesics_, rtol=1e-10)
     assert model.updates_[-1].n_parts == 1
-    assert not model._map.graph.rules.bridged
 
 
 def test_largest_part_or_none() -> None:

@@ -105,18 +105,6 @@ def fill_lists(
 
 
 @kernel
-def nearest_of(rows: Array, n: int, row: Array, serials: Array, size: int) -> tuple[Array, Array]:
-    """The nearest rows of a row that is none of them, and their distances, in order."""
-    near = np.empty((1, size), np.int64)
-    near_distances = np.empty((1, size), np.float64)
-    counts = np.zeros(1, np.int64)
-    for j in range(n):
-        apart = distance(rows, j, row)
-        _offer(near, near_distances, counts, serials, 0, j, apart)
-    return near[0, : counts[0]].copy(), near_distances[0, : counts[0]].copy()
-
-
-@kernel
 def holds(near: Array, counts: Array, i: int, j: int) -> bool:
     """Whether row ``j`` is in the list of row ``i``."""
     for at in range(counts[i]):  # noqa: SIM110 (Numba knows no generators)
@@ -133,15 +121,16 @@ def add_to_lists(
     serials: Array,
     new: int,
     apart: Array,
-) -> tuple[Array, Array]:
-    """Enter row ``new``, the last one: (rows that list it or that it lists, pairs it drove apart).
+) -> tuple[Array, Array, Array]:
+    """Enter row ``new``, the last one: (its neighbors, rows that list it, pairs it drove apart).
 
     A pair (i, j) is driven apart if ``j`` left the list of ``i``; ``i`` may still be in that of
     ``j``.
     """
     joined = np.empty(new, np.int64)
+    listing = np.empty(new, np.int64)
     driven = np.empty((new, 2), np.int64)
-    n_joined = n_driven = 0
+    n_joined = n_listing = n_driven = 0
     counts[new] = 0
     for i in range(new):
         _offer(near, near_distances, counts, serials, new, i, apart[i])
@@ -150,11 +139,14 @@ def add_to_lists(
         if out > -2 or holds(near, counts, new, i):
             joined[n_joined] = i
             n_joined += 1
+        if out > -2:
+            listing[n_listing] = i
+            n_listing += 1
         if out >= 0:
             driven[n_driven, 0] = i
             driven[n_driven, 1] = out
             n_driven += 1
-    return joined[:n_joined].copy(), driven[:n_driven].copy()
+    return joined[:n_joined].copy(), listing[:n_listing].copy(), driven[:n_driven].copy()
 
 
 @kernel

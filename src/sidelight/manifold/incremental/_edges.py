@@ -36,8 +36,6 @@ class EdgeRules:
         Parts that the graph was in when it was last built; bridges join none.
     part : ndarray of int or None
         Part of every row, by slot, if there are several and no bridges.
-    bridged : bool
-        Whether there are bridges.
     cut : csr_array of bool or None
         Edges between slots that cannot-links have cut or made longer, if there are any.
     said : list of str
@@ -50,7 +48,6 @@ class EdgeRules:
     shortcuts: dict[int, dict[int, float]] = field(default_factory=dict)
     n_parts: int = 1
     part: Array | None = None
-    bridged: bool = False
     cut: sparse.csr_array | None = None
     said: list[str] = field(default_factory=list)
 
@@ -162,7 +159,7 @@ class EdgeRules:
             )
         before = self.n_parts
         n_parts, part = connected_components(whole, directed=False)
-        self.n_parts, self.part, self.bridged = int(n_parts), None, False
+        self.n_parts, self.part = int(n_parts), None
         if n_parts <= 1:
             return graph
         if self.disconnected != "bridge":
@@ -176,7 +173,6 @@ class EdgeRules:
             self.said += [str(one.message) for one in said]
         if self.disconnected == "largest":
             return graph
-        self.bridged = True
         ends = np.repeat(np.arange(near.n), np.diff(joined.indptr))
         across = part[ends] != part[joined.indices]
         old = sparse.coo_array(graph)

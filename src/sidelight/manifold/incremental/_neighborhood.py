@@ -12,7 +12,6 @@ from sidelight._kernels.manifold.neighbor_lists import (
     distances_to,
     fill_lists,
     listed_pairs,
-    nearest_of,
     pair_distances,
     remove_from_lists,
     rename_in_lists,
@@ -92,18 +91,12 @@ class Neighborhood:
         self.rows[new] = row
         self.serials[new] = serial
         apart = distances_to(self.rows, new, self.rows[new])
-        joined, driven = add_to_lists(*self.lists, self.serials, new, apart)
+        joined, listing, driven = add_to_lists(*self.lists, self.serials, new, apart)
         self.n = new + 1
         if self.radius is not None:
             return Touched(np.flatnonzero(apart < self.radius), driven[:0], driven[:0, 0])
         pairs = np.unique(np.sort(driven, axis=1), axis=0) if len(driven) else driven
-        own = self.near[new, : self.counts[new]]
-        moved = np.setdiff1d(joined, own, assume_unique=True)
-        both = own[[self._holds(i, new) for i in own.tolist()]] if len(own) else own
-        return Touched(joined, pairs, np.union1d(moved, both))
-
-    def _holds(self, i: int, j: int) -> bool:
-        return bool(np.any(self.near[i, : self.counts[i]] == j))
+        return Touched(joined, pairs, listing)
 
     def remove(self, slot: int) -> Touched:
         """Take the row of a slot out; the last row gets the slot."""
@@ -131,20 +124,6 @@ class Neighborhood:
         if self.radius is not None:
             return np.asarray(self.distances(pairs) < self.radius)
         return listed_pairs(self.near, self.counts, np.ascontiguousarray(pairs))
-
-    def nearest_to(self, row: Array) -> tuple[Array, Array]:
-        """Neighbors that a row would have, and their distances, the nearest first.
-
-        At least one: with no row within the radius it is the nearest.
-        """
-        if self.radius is None:
-            return nearest_of(self.rows, self.n, row, self.serials, self.near.shape[1])
-        apart = distances_to(self.rows, self.n, row)
-        within = np.flatnonzero(apart < self.radius)
-        if len(within) == 0:
-            within = np.array([np.lexsort((self.serials[: self.n], apart))[0]])
-        order = np.lexsort((self.serials[within], apart[within]))
-        return within[order], apart[within[order]]
 
     def graph(self) -> sparse.csr_array:
         """Distances of all neighbors, slots as positions."""
