@@ -72,9 +72,9 @@ class SammonMapping(Embedding):
     magic_factor : float > 0, finite, default=0.35
         Part of a Newton step that the first step is; Sammon's magic factor. It grows up to 1 while
         steps pay.
-    max_iter : int >= 1, default=500
+    max_iter : int >= 1, default=1000
         Largest number of steps.
-    tol : float >= 0, finite, default=1e-07
+    tol : float >= 0, finite, default=1e-06
         The fit has converged when two steps in a row lower the stress by less than this share.
 
     Attributes
@@ -108,8 +108,8 @@ class SammonMapping(Embedding):
     metric: Literal["euclidean", "precomputed"] = "euclidean"
     init: Literal["pca"] | ArrayLike = "pca"
     magic_factor: FinitePositive = 0.35
-    max_iter: Count = 500
-    tol: FiniteNonNegative = 1e-7
+    max_iter: Count = 1000
+    tol: FiniteNonNegative = 1e-6
     verbose: Verbosity = 0
 
     _own_tags = own_tags(
