@@ -232,3 +232,21 @@ def test_distances_are_taken_as_they_are(data, run):
     same = run("embed", "roll.csv", "-m", "isomap", "--columns", "x,y,z", "--raw", "--json").json
     np.testing.assert_allclose(np.abs(facts["rows"]), np.abs(same["rows"]), atol=1e-6)
     assert facts["quality"] == pytest.approx(same["quality"], abs=1e-6)
+
+
+@pytest.mark.filterwarnings("default::sidelight.exceptions.EmbeddingWarning")
+def test_parts_that_had_to_be_joined_are_told_in_the_report(data, run):
+    data.loc[:19, ["x", "y", "z"]] += 500
+    data.to_csv("roll.csv", index=False)
+    common = ("embed", "roll.csv", "--columns", "x,y,z", "--set", "n_neighbors=4")
+    ended = run(*common, "--report", "map.html")
+    assert ended.code == 0, ended.err
+    (told,) = [line for line in ended.err.splitlines() if line.startswith("Warning: ")]
+    assert told.removeprefix("Warning: ") in Path("map.html").read_text(encoding="utf-8")
+    ended = run(*common, "--set", "disconnected=largest", "-o", "map.csv", "--json")
+    assert ended.code == 0, ended.out
+    assert pd.read_csv("map.csv").iloc[:, 1].isna().sum() == 20
+    told = run(*common, "--set", "disconnected=largest").out
+    assert "20 rows have no place on the map." in told
+    facts = run(*common, "--set", "disconnected=largest", "--json").json
+    assert facts["rows"][0] == [None, None]

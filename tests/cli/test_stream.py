@@ -310,6 +310,17 @@ def test_the_same_from_python(shifted):
         list(MapStream(Request([*LINES[:2], "x,,1,2", *LINES[2:]], method="shifted"), start=5))
 
 
+def test_ids_that_come_again_and_ids_that_are_no_text(pipe):
+    ended = pipe([*LINES, LINES[3], LINES[3]], "--start", 5, "--final", "final.csv")
+    assert ended.code == 0, ended.err
+    assert ended.err.count("The id 'p2' came again in line 14: it is another row.") == 1
+    assert pd.read_csv("final.csv")["id"].tolist()[-3:] == ["p11", "p2", "p2"]
+    lines = [json.dumps({"id": [i], "a": a, "b": b}) for i, (a, b, _) in enumerate(ROWS)]
+    ended = pipe(lines, "--start", 5, "--final", "final.csv", "--force")
+    assert ended.code == 0, ended.err
+    assert read(ended.out).index.tolist() == [f"[{i}]" for i in range(12)]
+
+
 # --- a process of its own -------------------------------------------------------------------------
 
 COMMAND = [sys.executable, "-m", "sidelight", "embed", "--stream", "--start", "30"]

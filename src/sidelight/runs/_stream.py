@@ -153,6 +153,7 @@ class MapStream:
         self._id_column: str | None = None
         self._rows: list[Array] = []
         self._ids: list[Any] = []
+        self._id_set: set[Any] | None = set()
         self._colors: list[Any] = []
         self._said: set[str] = set()
         self._remarks: list[str] = []
@@ -299,14 +300,23 @@ class MapStream:
                     stacklevel=2,
                 )
             return None
-        row_id = self._n_read if self._id_column is None else by_name[self._id_column]
+        row_id = self._n_read if self._id_column is None else _plain_id(by_name[self._id_column])
         if self.keep:
+            self._tell_of_repetition(row_id, line)
             self._rows.append(row)
             self._ids.append(row_id)
             if self.request.color is not None:
                 self._colors.append(by_name[self.request.color])
         self._n_read += 1
         return row_id, row
+
+    def _tell_of_repetition(self, row_id: Any, line: int) -> None:
+        """Say once that an id came again."""
+        if self._id_set is not None and row_id in self._id_set:
+            self.notes.append(f"The id {row_id!r} came again in line {line:,}: it is another row.")
+            self._id_set = None
+        elif self._id_set is not None:
+            self._id_set.add(row_id)
 
     # --- columns ------------------------------------------------------------------------------
 
@@ -439,6 +449,11 @@ class MapStream:
                 if warning.category is EmbeddingWarning:
                     self._remarks.append(str(warning.message))
                 warnings.warn(warning.message, warning.category, stacklevel=3)
+
+
+def _plain_id(value: Any) -> Any:
+    """An id as text or number; JSON may hold anything."""
+    return value if isinstance(value, str | int | float) else str(value)
 
 
 def open_lines(path: Path) -> Any:
