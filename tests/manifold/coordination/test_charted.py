@@ -8,6 +8,7 @@ from scipy import linalg
 from sklearn.frozen import FrozenEstimator
 from tests.manifold.coordination.cases import explained, s_curve
 
+from sidelight.cluster import KMeans
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.manifold import Charting, LocallyLinearCoordination
 from sidelight.manifold._reconstruction import reconstruction_weights
@@ -96,6 +97,8 @@ def test_wrong_mixture_is_told(model):
     try:
         with pytest.raises(SidelightError, match="2 features, but the rows have 3"):
             model.set_params(mixture=mixture).fit(X)
+        with pytest.raises(SidelightError, match=r"must be a GaussianMixture.*KMeans"):
+            model.set_params(mixture=KMeans(3)).fit(X)
     finally:
         model.set_params(mixture=None)
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from sidelight._typing import Array
 from sidelight.base import Embedding
-from sidelight.manifold.coordination._alignment import Alignment, constant_slots
+from sidelight.manifold.coordination._alignment import Alignment
 from sidelight.manifold.coordination._charts import (
     Charts,
     check_dimensions,
@@ -22,7 +22,8 @@ COMMON_PARAMETERS: dict[str, str] = {
     "n_charts": 'Number of charts (components of a mixture). "auto" is one for 30 rows, but at '
     "most 50.",
     "chart": "Charts are probabilistic principal components (the same noise for all features) or "
-    "factor analyzers (noise of each feature).",
+    "factor analyzers (noise of each feature); a map of as many coordinates as features has "
+    "Gaussians with full covariances for charts.",
     "mixture": "A :class:`~sidelight.mixture.GaussianMixture` whose components are the charts, in "
     "place of ``n_charts`` and ``chart``. One that is fitted is used as it is.",
 }
@@ -80,8 +81,3 @@ def place(charts: Charts, coefficients: Array, rows: Array) -> Array:
         own = by_chart[:, 0] + np.einsum("nkh,khd->nkd", local, by_chart[:, 1:])
         places[block] = np.einsum("nk,nkd->nd", resp, own)
     return places
-
-
-def slots_of(charts: Charts, size: int) -> Array:
-    """Entries of ``u`` that are responsibilities, as a mask."""
-    return constant_slots(charts.n_charts, size)

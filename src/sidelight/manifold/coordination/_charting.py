@@ -16,8 +16,8 @@ from sidelight._words import setting, worded
 from sidelight.constraints import Constraints
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import EmbeddingWarning
-from sidelight.manifold.coordination._alignment import Agreement, align_by_agreement
-from sidelight.manifold.coordination._charted import ChartedEmbedding, slots_of
+from sidelight.manifold.coordination._alignment import Agreement, align_by_agreement, constant_slots
+from sidelight.manifold.coordination._charted import ChartedEmbedding
 from sidelight.manifold.coordination._charts import (
     Charts,
     chart_moments,
@@ -106,7 +106,9 @@ class Charting(ChartedEmbedding):
             sums, self.entropy_ = sum_agreement(charts, rows)
             size = len(sums.mean) // charts.n_charts
             warn_of_low_entropy(self.entropy_, charts.n_charts)
-            alignment = align_by_agreement(sums, self.n_components, slots_of(charts, size))
+            alignment = align_by_agreement(
+                sums, self.n_components, constant_slots(charts.n_charts, size)
+            )
         self._set_map(charts, alignment, size, rows)
 
 

@@ -71,15 +71,10 @@ class Charts:
 
     def blocks(self, rows: Array) -> Iterator[tuple[slice, Array, Array]]:
         """Responsibilities and local coordinates block by block."""
-        per_row = max(self.width(rows.shape[1]), 1)
-        step = max(BLOCK_NUMBERS // per_row, 1)
+        step = max(BLOCK_NUMBERS // (self.n_charts * rows.shape[1]), 1)
         for first in range(0, len(rows), step):
             block = slice(first, first + step)
             yield block, *self.coordinates(rows[block])
-
-    def width(self, n_features: int) -> int:
-        """Numbers per row while the local coordinates are computed."""
-        return self.n_charts * n_features
 
     @property
     def n_charts(self) -> int:
@@ -197,6 +192,8 @@ def _given_charts(
     rows: Array, mixture: BaseEstimator, random_state: Any, n_mixtures: int
 ) -> Charts:
     """Charts of a mixture of the user, in the units of the rows."""
+    if not hasattr(mixture, "predict_proba"):
+        raise _no_mixture(mixture)
     as_given = np.zeros(rows.shape[1])
     try:
         check_is_fitted(mixture)
@@ -204,17 +201,21 @@ def _given_charts(
     except NotFittedError:
         mixtures = _fitted(mixture, rows, check_random_state(random_state), n_mixtures)
     for one in mixtures:
-        if not hasattr(one, "loadings_") and not hasattr(one, "means_"):
-            raise SidelightError(
-                "mixture must be a GaussianMixture, whose components are the charts, not "
-                f"{type(one).__name__}."
-            )
+        if not hasattr(one, "means_"):
+            raise _no_mixture(one)
         if one.n_features_in_ != rows.shape[1]:
             raise SidelightError(
                 f"The mixture was fitted to {one.n_features_in_} features, but the rows have "
                 f"{rows.shape[1]}."
             )
     return Charts(mixtures, as_given, 0)
+
+
+def _no_mixture(given: Any) -> SidelightError:
+    return SidelightError(
+        "mixture must be a GaussianMixture, whose components are the charts, not "
+        f"{type(given).__name__}."
+    )
 
 
 def _fitted(

@@ -20,8 +20,8 @@ from sidelight._fit.parameters import (
 )
 from sidelight._progress import shown
 from sidelight._typing import Array
-from sidelight.manifold.coordination._alignment import Agreement, align_by_agreement
-from sidelight.manifold.coordination._charted import COMMON_PARAMETERS, place, slots_of
+from sidelight.manifold.coordination._alignment import Agreement, align_by_agreement, constant_slots
+from sidelight.manifold.coordination._charted import COMMON_PARAMETERS, place
 from sidelight.manifold.coordination._charting import sum_agreement, warn_of_low_entropy
 from sidelight.manifold.coordination._charts import (
     Charts,
@@ -125,7 +125,7 @@ class CorrespondenceCharting(ViewsEmbedding):
             widths = [len(one.mean) for one in sums]
             constant = np.concatenate(
                 [
-                    slots_of(own, width // own.n_charts)
+                    constant_slots(own.n_charts, width // own.n_charts)
                     for own, width in zip(charts, widths, strict=True)
                 ]
             )

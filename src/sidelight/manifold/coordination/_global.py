@@ -29,8 +29,8 @@ from sidelight.constraints import Constraints
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.manifold._reconstruction import connected_weights, usable_neighbors
-from sidelight.manifold.coordination._alignment import align_by_reconstruction
-from sidelight.manifold.coordination._charted import COMMON_PARAMETERS, place, slots_of
+from sidelight.manifold.coordination._alignment import align_by_reconstruction, constant_slots
+from sidelight.manifold.coordination._charted import COMMON_PARAMETERS, place
 from sidelight.manifold.coordination._charts import (
     Charts,
     check_dimensions,
@@ -181,7 +181,7 @@ class GlobalCoordination(Embedding):
         near = usable_neighbors(self.n_neighbors, len(rows), self.n_components)
         weights = connected_weights(rows, near)
         design = charts.design(rows)
-        constant = slots_of(charts, design.shape[1] // charts.n_charts)
+        constant = constant_slots(charts.n_charts, design.shape[1] // charts.n_charts)
         alignment = align_by_reconstruction(design, weights, self.n_components, constant)
         return place(charts, alignment.coefficients, rows)
 

@@ -11,8 +11,8 @@ from sidelight._fit.parameters import Auto, Count, FinitePositive, Seed, Verbosi
 from sidelight._progress import shown
 from sidelight.constraints import Constraints
 from sidelight.manifold._reconstruction import connected_weights, usable_neighbors
-from sidelight.manifold.coordination._alignment import align_by_reconstruction
-from sidelight.manifold.coordination._charted import ChartedEmbedding, slots_of
+from sidelight.manifold.coordination._alignment import align_by_reconstruction, constant_slots
+from sidelight.manifold.coordination._charted import ChartedEmbedding
 from sidelight.manifold.coordination._charts import check_dimensions
 from sidelight.tags import own_tags
 
@@ -97,6 +97,6 @@ class LocallyLinearCoordination(ChartedEmbedding):
             weights = connected_weights(rows, near, self.reg, self.disconnected)
             design = charts.design(rows)
             size = design.shape[1] // charts.n_charts
-            constant = slots_of(charts, size)
+            constant = constant_slots(charts.n_charts, size)
             alignment = align_by_reconstruction(design, weights, self.n_components, constant)
         self._set_map(charts, alignment, size, rows)
