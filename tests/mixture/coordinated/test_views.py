@@ -250,7 +250,10 @@ def test_rows_far_beyond_the_links_are_told() -> None:
     model = CoordinatedViews(1, n_charts=6, n_init=1, random_state=0)
     known = Correspondences(links, [300, 300])
     words = told(model, [one, two], correspondences=known)
-    assert re.search(r"extend \d+\.\dx beyond those of the linked", words)
+    assert re.search(r"unlinked rows extend \d+\.\d times as far", words)
+    model = CoordinatedViews(1, n_charts=6, init="pca", n_init=1, random_state=0)
+    words = told(model, [one, two], correspondences=known)
+    assert re.search(r"unlinked rows extend \d+\.\d times as far", words)
 
 
 def test_too_few_links_are_refused() -> None:

@@ -192,7 +192,8 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
             The fitted estimator.
         """
         self.__dict__.pop("_columns", None)
-        if is_list_of_tables(X):
+        listed = is_list_of_tables(X)
+        if listed:
             table, columns, objects = self._stacked(X, correspondences)
             self._columns = columns
             rows, _ = self._validate_fit_in_memory(table, y, constraints)
@@ -208,15 +209,16 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
             self._columns = columns
             check_one_index(anchors, X, "anchors")
         seen = views_seen(rows, columns)
-        if not is_list_of_tables(X):
+        if not listed:
             objects = tuple(np.flatnonzero(there) for there in seen.T)
         if isinstance(self.init, str):
             check_joined(seen, self.n_components)
-        weights = check_weights(sample_weight, as_rows(rows), X if rows is X else rows)
+        weights = check_weights(sample_weight, as_rows(rows), rows if listed else X)
         self._fit_table(rows, columns, seen, anchors, weights)
         self.view_columns_, self.objects_ = columns, objects
         self.embeddings_ = tuple(self.embedding_[own] for own in objects)
-        self._tell_of_far_rows(seen)
+        if not isinstance(self.init, str) or self.init == "pca":  # else the start has told
+            self._tell_of_far_rows(seen)
         return self
 
     def _stacked(
@@ -301,7 +303,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         factor = float((offsets[~linked].max(axis=0) / reach).max())
         if factor > FAR:
             warnings.warn(
-                f"Coordinates of unlinked rows extend {factor:.1f}x beyond those of the linked "
+                f"Coordinates of unlinked rows extend {factor:.1f} times as far as those of linked "
                 "ones; predictions there are extrapolations. Links near the ends of the views "
                 "help.",
                 EmbeddingWarning,
