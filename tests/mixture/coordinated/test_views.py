@@ -14,6 +14,7 @@ from scipy.stats import chi2
 from sidelight.constraints import Correspondences
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.mixture import CoordinatedFactorAnalysis, CoordinatedViews
+from sidelight.mixture.coordinated import _cfa
 
 
 def curves(n: int, seed: int = 0, noise: float = 0.02) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -196,6 +197,16 @@ def test_three_views_are_joined_by_a_chain_of_links() -> None:
     assert model.view_counts_.shape == (model.n_charts_, 3)
     found = model.predict(one, source=0, target=2)
     assert np.mean((found - three) ** 2) < 0.1 * three.var()
+
+
+def test_large_tables_start_from_a_sample_with_the_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two, _ = curves(300)
+    monkeypatch.setattr(_cfa, "SPECTRAL_ROWS", 200)
+    model = CoordinatedViews(1, n_charts=5, random_state=0)
+    model.fit([one, two], correspondences=every(300, 10))
+    assert model.n_start_rows_ == 200
+    assert len(model.embedding_) == 570
+    assert np.mean((model.predict(one) - two) ** 2) < 0.1 * two.var()
 
 
 @pytest.mark.parametrize("init", ["lle", "charting", "pca"])

@@ -334,7 +334,11 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         self, table: Array, seen: Array, units: Units, rng: np.random.RandomState
     ) -> Array:
         """Coordinates of all rows by a model of some of them."""
-        chosen = np.sort(rng.choice(len(table), SPECTRAL_ROWS, replace=False))
+        order = rng.permutation(len(table))
+        linked = seen[order].sum(axis=1) > 1  # what joins views comes first, up to half of them
+        kept = order[linked][: SPECTRAL_ROWS // 2]
+        others = order[~np.isin(order, kept)][: SPECTRAL_ROWS - len(kept)]
+        chosen = np.sort(np.concatenate([kept, others]))
         params = self.get_params() | {
             "random_state": rng.randint(np.iinfo(np.int32).max),
             "n_charts": self._n_charts(len(table)),
