@@ -113,8 +113,12 @@ def test_fit_gives_the_batch_map_itself() -> None:
 
 
 def test_rows_of_the_map_keep_their_places() -> None:
-    model = stream(IncrementalIsomap(n_neighbors=6).fit(ROLL[:150]), ROLL[150:160])
-    np.testing.assert_array_equal(model.transform(ROLL[:160]), model.embedding_)
+    for n_landmarks in (20, None):
+        model = IncrementalIsomap(n_neighbors=6, n_landmarks=n_landmarks, random_state=0)
+        stream(model.fit(ROLL[:150]), ROLL[150:160])
+        np.testing.assert_array_equal(model.transform(ROLL[:160]), model.embedding_)
+        near = model.transform(ROLL[:160] + 1e-6)
+        np.testing.assert_allclose(near, model.embedding_, atol=0.05 * np.ptp(model.embedding_))
     np.testing.assert_array_equal(model.last_embedding_, model.embedding_[-1:])
     state = pickle.dumps(vars(model))
     model.transform(ROLL[200:210])
@@ -216,6 +220,8 @@ def test_map_keeps_no_more_rows_than_asked_for(contraction: str) -> None:
     ).fit(ROLL[:130])
     assert model.embedding_.shape == (100, 2)
     assert model.last_embedding_.shape == (130, 2)
+    assert np.isfinite(model.last_embedding_).all()
+    np.testing.assert_array_equal(model.last_embedding_[model.row_ids_], model.embedding_)
     model.partial_fit(ROLL[130:133])
     assert model.updates_[-1].n_contracted == 3
     assert model.last_embedding_.shape == (3, 2)
@@ -286,6 +292,8 @@ def test_ignored_columns_are_taken_out() -> None:
     wanted = Isomap(n_neighbors=7, ignore=["batch"]).fit(table[:150])
     fitted = IncrementalIsomap(n_neighbors=7, ignore=["batch"]).fit(table[:150])
     np.testing.assert_allclose(fitted.embedding_, wanted.embedding_, atol=1e-7)
+    with pytest.raises(SidelightError, match="begin the map with more"):
+        IncrementalIsomap(ignore=["batch"]).partial_fit(table[:2])
 
 
 # --- graphs in parts --------------------------------------------------------------------------

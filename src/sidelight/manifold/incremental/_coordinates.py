@@ -67,13 +67,10 @@ class Coordinates:
         with one_thread_blas:
             return np.asarray((self.means - lengths**2) @ self.vectors * inverse)
 
-    def add(self, lengths: Array) -> Array:
-        """Take one more row, from its geodesics to all others; its vector."""
-        vector = self.place(lengths)
-        self.vectors = np.vstack([self.vectors, vector])
-        mean = np.sum(lengths**2) / max(len(lengths), 1)
-        self.means = np.append(self.means, mean)
-        return vector
+    def add(self, lengths: Array) -> None:
+        """Take one more row, from its geodesics to all others."""
+        self.vectors = np.vstack([self.vectors, self.place(lengths)])
+        self.means = np.append(self.means, np.sum(lengths**2) / max(len(lengths), 1))
 
     def drop(self, slot: int) -> None:
         """Take the row of a slot out; the last row gets the slot."""
@@ -170,11 +167,9 @@ class LandmarkCoordinates(Coordinates):
         with one_thread_blas:
             return np.asarray((self.means - lengths**2) @ self.left * inverse)
 
-    def add(self, lengths: Array) -> Array:
-        """Take one more row, from its geodesics to the landmarks; its vector."""
-        vector = self.place(lengths)
-        self.vectors = np.vstack([self.vectors, vector])
-        return vector
+    def add(self, lengths: Array) -> None:
+        """Take one more row, from its geodesics to the landmarks."""
+        self.vectors = np.vstack([self.vectors, self.place(lengths)])
 
     def drop(self, slot: int) -> None:
         """Take the row of a slot out; the last row gets the slot."""

@@ -111,13 +111,13 @@ class GrowingMap:
             self.coordinates = LandmarkCoordinates(self.coordinates.n_components)
         self.solve(update)
 
-    def add(self, row: Array, update: MapUpdate) -> Array:
-        """Take one more row, giving up another where there is no room; its vector."""
+    def add(self, row: Array, update: MapUpdate) -> None:
+        """Take one more row, giving up another where there is no room."""
         if self.landmarks is None:
             self._check_size(self.n + 1)
         self.graph.add(row, self.n_seen, update)
         self.n_seen += 1
-        vector = self.coordinates.add(self._lengths_of_last())
+        self.coordinates.add(self._lengths_of_last())
         self.shown = np.vstack([self.shown, np.full((1, self.shown.shape[1]), np.nan)])
         limits = self.limits
         if limits.window is not None and self.n > limits.window:
@@ -126,7 +126,6 @@ class GrowingMap:
             self._contract(update)
         if limits.n_landmarks is not None and self.landmarks is None:
             self._choose_landmarks(limits.n_landmarks)
-        return vector
 
     def remove(self, slot: int, update: MapUpdate) -> None:
         """Take the row of a slot out; the last row gets the slot."""

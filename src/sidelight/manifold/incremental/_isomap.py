@@ -300,6 +300,12 @@ class IncrementalIsomap(Embedding):
         """Make an empty map for rows like these."""
         self._check_limits()
         names = getattr(self, "feature_names_in_", None)
+        if self.ignore is not None and len(rows) < len(self.ignore) + 2:
+            raise SidelightError(
+                f"The effect of {counted(len(self.ignore), 'column')} to {setting('ignore')} "
+                f"cannot be learned from {counted(len(rows), 'row')}; begin the map with more rows "
+                "at once."
+            )
         self._columns: KeptColumns | None = keep_columns(rows, self.ignore, names)
         self._dtype = rows.dtype
         # Rows in units of a power of two near their extent: squares stay in range.
@@ -337,7 +343,6 @@ class IncrementalIsomap(Embedding):
         """Take rows, and pairs that are about the rows from ``first`` on."""
         update = MapUpdate()
         came = self._map.n_seen
-        vectors = []
         begin = 0
         if self._map.n == 0:
             begin = self._start(values, pairs, update)
@@ -345,7 +350,7 @@ class IncrementalIsomap(Embedding):
                 pairs = NO_PAIRS
         with stage_progress("Rows", len(values) - begin, verbose=self.verbose) as progress:
             for row in values[begin:]:
-                vectors.append(self._map.add(row, update))
+                self._map.add(row, update)
                 progress.step()
         if pairs.n_together or pairs.n_apart:
             self._know(pairs, first, update)
@@ -357,7 +362,7 @@ class IncrementalIsomap(Embedding):
         self._refuse_parts(came)
         self._tell(update)
         self._publish(update)
-        self._show_last(came, len(values), np.array(vectors))
+        self._show_last(came, values)
 
     def _start(self, values: Array, pairs: Pairs, update: MapUpdate) -> int:
         """Begin with as many rows as there is room for; how many that uses up."""
@@ -435,14 +440,15 @@ class IncrementalIsomap(Embedding):
         self.n_seen_ = self._map.n_seen
         self.updates_.append(update)
 
-    def _show_last(self, came: int, number: int, vectors: Array) -> None:
-        """Set the coordinates of the rows of this call, also of those that were given up."""
-        last = np.full((number, self.n_components), np.nan)
-        if len(vectors):
-            last[number - len(vectors) :] = self._map.places_of(vectors)
-        self.last_embedding_ = self._units(last)
+    def _show_last(self, came: int, values: Array) -> None:
+        """Set the coordinates of the rows of this call; those given up are placed as new rows."""
         here = self.row_ids_ >= came
-        self.last_embedding_[self.row_ids_[here] - came] = self.embedding_[here]
+        given_up = np.ones(len(values), dtype=bool)
+        given_up[self.row_ids_[here] - came] = False
+        self.last_embedding_ = np.empty((len(values), self.n_components), dtype=self._dtype)
+        self.last_embedding_[~given_up] = self.embedding_[here]
+        if given_up.any():
+            self.last_embedding_[given_up] = self._units(place_rows(self._map, values[given_up]))
 
     def _units(self, places: Array) -> Array:
         """Places in the units and the element type of the rows."""
