@@ -214,6 +214,8 @@ def test_a_line_that_is_no_row_ends_the_stream(pipe, line, words):
         (["1,2,3", "4,5,6"], "Line 1 of standard input should name the columns, but holds numbers"),
         (["a,a", "1,2"], "names 'a' twice"),
         (["id,a", "x,red", "y,blue"], "has no column of numbers"),
+        (["id,a", "x,1", "y,1"], "The first 2 rows are all the same; a map begins with rows"),
+        (["id,a", "x,1"], "A map needs at least 2 rows; only 1 came from standard input."),
         (["a,b", "1,2", "x"], "Line 3 of standard input has 1 value, but"),
         (['{"a": 1}', "[1]"], "Line 2 of standard input is no JSON object"),
         (['{"a": 1, "b": 2}', '{"a": 1}'], "has no 'b', which the first row has"),

@@ -267,6 +267,11 @@ class MapStream:
         if len(raw) == 1:
             raise SidelightError(f"A map needs at least 2 rows; only 1 came from {records.name}.")
         block = np.array(raw)
+        if (block == block[0]).all():
+            raise SidelightError(
+                f"The first {len(block):,} rows are all the same; a map begins with rows that "
+                f"differ: {worded('start=', '--start')} takes more of them."
+            )
         self._fit_scale(block)
         places = self._feed(block)
         self.growth.n_start = len(block)
