@@ -7,7 +7,7 @@ import re
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from sidelight.io._columns import close_names, quoted
 from sidelight.io._id_column import sounds_like_ids
 from sidelight.preparation._preparer import check_scale
 from sidelight.runs._features import IN_MEMORY
+from sidelight.runs._growth import Growth
 from sidelight.runs._maps import numbers_or_texts
 from sidelight.runs._records import Records
 from sidelight.runs._request import Request, make_estimator
@@ -44,54 +45,6 @@ MOST_TOLD = 5
 NUMBERS = 0.5
 #: Endings of files that hold a row in each line.
 LINES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A map at some time.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows that had come.
-    rows : ndarray of int
-        Numbers of the rows that were on the map.
-    places : ndarray of shape (n, 2)
-        Their first two coordinates.
-    """
-
-    n_rows: int
-    rows: Array
-    places: Array
-
-
-@dataclass
-class Growth:
-    """How a map grew.
-
-    Attributes
-    ----------
-    n_start : int
-        Number of rows with which the map began.
-    seconds : list of float
-        Time that each later row took.
-    stages : list of Stage
-        The map, whenever it had doubled, and at the end.
-    """
-
-    n_start: int = 0
-    seconds: list[float] = field(default_factory=list)
-    stages: list[Stage] = field(default_factory=list)
-
-    def record(self, n_rows: int, estimator: Any, *, last: bool = False) -> None:
-        """Keep the coordinates where the map has doubled since the stage before."""
-        before = self.stages[-1].n_rows if self.stages else 0
-        if last and n_rows == before:
-            self.stages.pop()
-        if last or n_rows >= 2 * before:
-            places = np.array(estimator.embedding_[:, :2])
-            rows = getattr(estimator, "row_ids_", np.arange(n_rows - len(places), n_rows))
-            self.stages.append(Stage(n_rows, np.array(rows), places))
 
 
 class MapStream:
