@@ -260,6 +260,39 @@ def test_cuts_never_split_a_graph() -> None:
     assert found[0, 1] == 1.0
 
 
+@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(0, 12), st.integers(0, 6))
+@settings(max_examples=40, deadline=None)
+def test_any_links_leave_a_symmetric_graph_of_the_same_parts(
+    seed: int, k: int, n_apart: int, n_together: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 9, (30, 2)).astype(float)
+    graph = distance_graph(X, n_neighbors=k)
+    drawn = rng.permutation(30)
+    weights = rng.uniform(0.1, 5.0, n_apart)
+    apart = Constraints(
+        cannot_link=np.sort(rng.permutation(30)[: 2 * n_apart].reshape(-1, 2), axis=1),
+        cannot_link_weight=weights,
+        n_samples=30,
+    )
+    cut = constrain_graph(graph, X, known_pairs(apart))
+    assert edges(cut) <= edges(graph)
+    np.testing.assert_array_equal(cut.toarray(), cut.T.toarray())
+    assert edges(cut) == {(j, i) for i, j in edges(cut)}
+    before, after = (connected_components(one, directed=False) for one in (graph, cut))
+    assert before[0] == after[0]
+    np.testing.assert_array_equal(before[1], after[1])
+    # What is left of the graph has its length, or was cut and holds it together, longer.
+    ratio = {cut[i, j] / graph[i, j] for i, j in edges(cut) if graph[i, j] > 0}
+    assert all(one == 1 or np.isclose(one, 1 + 9 * weights).any() for one in ratio)
+    pairs = drawn[: 2 * n_together].reshape(-1, 2)
+    both = apart | Constraints(must_link=pairs, n_samples=30)
+    joined = constrain_graph(graph, X, known_pairs(both))
+    assert {(int(i), int(j)) for i, j in pairs} <= edges(joined)
+    for i, j in pairs:
+        assert joined[i, j] == pytest.approx(np.linalg.norm(X[i] - X[j]) / 10)
+
+
 def test_cannot_links_between_sheets_repair_a_roll_also_for_other_rows() -> None:
     """Rows on a spiral with too many neighbors: the short-circuits go, also far from the links."""
     rng = np.random.default_rng(0)

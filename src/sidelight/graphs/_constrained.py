@@ -68,7 +68,27 @@ def constrained_edges(
 ) -> tuple[sparse.csr_array, Array]:
     """Edges that constraints leave and add, with their distances, and by how much each is longer.
 
-    As :func:`constrain_graph`, whose lengths are the product of both.
+    Parameters
+    ----------
+    graph, X, pairs, metric
+        As in :func:`constrain_graph`.
+
+    Returns
+    -------
+    edges : csr_array of shape (n_samples, n_samples)
+        Distances of joined rows.
+    factors : ndarray of shape (edges.nnz,)
+        Factor of every stored distance; :func:`constrain_graph` returns the product of both.
+
+    Examples
+    --------
+    >>> from sidelight import Constraints
+    >>> from sidelight.constraints import known_pairs
+    >>> from sidelight.graphs import constrained_edges, distance_graph
+    >>> X = [[0.0], [1.0], [3.0]]
+    >>> pairs = known_pairs(Constraints(must_link=[(0, 1)], n_samples=3))
+    >>> constrained_edges(distance_graph(X, n_neighbors=1), X, pairs)[1]
+    array([0.1, 0.1, 1. , 1. ])
     """
     graph = sparse.csr_array(graph)
     factors = np.ones(graph.nnz)

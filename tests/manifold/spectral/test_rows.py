@@ -137,6 +137,14 @@ def test_two_rows_and_many_copies(method: Isomap) -> None:
     assert np.isnan(largest.embedding_[30:]).all()
 
 
+@pytest.mark.parametrize("method", [LocallyLinearEmbedding, LaplacianEigenmap])
+def test_few_rows_have_few_coordinates(method: type) -> None:
+    with pytest.warns(EmbeddingWarning, match="A map of 4 rows has 3 coordinates.*last 2 are 0"):
+        places = method(5, n_neighbors=3).fit(roll(4)[0]).embedding_
+    assert np.all(places[:, 3:] == 0)
+    assert np.linalg.matrix_rank(places) == 3
+
+
 def test_maps_of_the_roll_show_the_sheet() -> None:
     X, flat = roll(600)
     for method, least in ((Isomap(), 0.98), (LocallyLinearEmbedding(), 0.8)):

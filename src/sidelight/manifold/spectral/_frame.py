@@ -25,6 +25,7 @@ from sidelight._words import counted, setting
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs._geodesics import run_blocks
+from sidelight.manifold._rows import Anchors
 
 #: Up to this many rows all eigenvectors by a dense solver are fast and exact.
 DENSE_ROWS = 400
@@ -336,3 +337,34 @@ def factorized(matrix: Any) -> Callable[[Array], Array]:
     )
     solve: Callable[[Array], Array] = factor.solve
     return solve
+
+
+def smallest(
+    matrix: sparse.csr_array, null: Array, n_components: int, *, largest: float | None = None
+) -> tuple[Array, Array]:
+    """Trailing eigenvectors beside a known one, and zeros where there are not enough of them."""
+    n = matrix.shape[0]
+    k = min(n_components, n - 1)
+    if k < n_components:
+        warnings.warn(
+            f"A map of {counted(n, 'row')} has {counted(k, 'coordinate')}: of "
+            f"{setting('n_components', n_components)} the last {n_components - k} are 0.",
+            EmbeddingWarning,
+            stacklevel=5,
+        )
+    values, vectors = trailing(matrix, null, k, largest=largest)
+    missing = n_components - k
+    return np.pad(values, (0, missing)), np.pad(vectors, ((0, 0), (0, missing)))
+
+
+def held_in_place(matrix: sparse.csr_array, anchors: Anchors) -> Array:
+    """Minimize ``tr(ZᵀMZ)`` with some rows of ``Z`` held: ``M_uu Z_u = -M_ua Z_a``."""
+    n = matrix.shape[0]
+    places = np.empty((n, anchors.places.shape[1]))
+    places[anchors.rows] = anchors.places
+    free = np.delete(np.arange(n), anchors.rows)
+    if len(free):
+        beside = sparse.csr_array(matrix[free])
+        solve = factorized(beside[:, free])
+        places[free] = solve(-np.asarray(beside[:, anchors.rows] @ anchors.places))
+    return places

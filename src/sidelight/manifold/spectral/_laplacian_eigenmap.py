@@ -12,7 +12,7 @@ from sidelight._fit.parameters import Auto, FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.graphs import degrees
 from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding, rows_like
-from sidelight.manifold.spectral._lle import held_in_place, smallest
+from sidelight.manifold.spectral._frame import held_in_place, smallest
 from sidelight.tags import own_tags
 
 #: Heat that reaches two joined rows at least: less would split the graph.

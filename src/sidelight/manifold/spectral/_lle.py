@@ -18,9 +18,8 @@ from sidelight.manifold._reconstruction import (
     weights_of_lists,
     weights_of_neighbors,
 )
-from sidelight.manifold._rows import Anchors
 from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding, rows_like
-from sidelight.manifold.spectral._frame import factorized, trailing
+from sidelight.manifold.spectral._frame import held_in_place, smallest
 from sidelight.tags import own_tags
 
 
@@ -166,26 +165,3 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
             found = weights_of_neighbors(rows, near.indices[places], self.reg, new=targets[own])
             data[places] = found.data.reshape(places.shape)
         return sparse.csr_array((data, near.indices, near.indptr), near.shape)
-
-
-def smallest(
-    matrix: sparse.csr_array, null: Array, n_components: int, *, largest: float | None = None
-) -> tuple[Array, Array]:
-    """Trailing eigenvectors beside a known one, and zeros where there are not enough of them."""
-    k = min(n_components, matrix.shape[0] - 1)
-    values, vectors = trailing(matrix, null, k, largest=largest)
-    missing = n_components - k
-    return np.pad(values, (0, missing)), np.pad(vectors, ((0, 0), (0, missing)))
-
-
-def held_in_place(matrix: sparse.csr_array, anchors: Anchors) -> Array:
-    """Minimize ``tr(ZᵀMZ)`` with some rows of ``Z`` held: ``M_uu Z_u = -M_ua Z_a``."""
-    n = matrix.shape[0]
-    places = np.empty((n, anchors.places.shape[1]))
-    places[anchors.rows] = anchors.places
-    free = np.delete(np.arange(n), anchors.rows)
-    if len(free):
-        beside = sparse.csr_array(matrix[free])
-        solve = factorized(beside[:, free])
-        places[free] = solve(-np.asarray(beside[:, anchors.rows] @ anchors.places))
-    return places
