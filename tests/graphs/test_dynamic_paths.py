@@ -173,6 +173,23 @@ def test_order_of_elimination_does_not_matter(seed: int) -> None:
     np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-13)
 
 
+def test_many_changes_at_once_are_the_same_as_one_by_one() -> None:
+    graph = distance_graph(make_swiss_roll(90, random_state=5)[0], n_neighbors=6)
+    at_once, one_by_one = DynamicShortestPaths(graph), DynamicShortestPaths(graph)
+    ends = np.repeat(np.arange(90), np.diff(graph.indptr))
+    pairs = np.column_stack([ends, graph.indices])[ends < graph.indices][:150]
+    lengths = at_once.lengths(pairs) * np.random.default_rng(0).uniform(0.5, 2, len(pairs))
+    lengths[::9] = np.inf
+    old = at_once.distances.copy()
+    change = at_once.change_edges(pairs, lengths)
+    for pair, length in zip(pairs, lengths, strict=True):
+        one_by_one.change_edges([pair], [length])
+    assert_exact(at_once)
+    np.testing.assert_allclose(at_once.distances, one_by_one.distances, rtol=1e-12)
+    assert change.lengthened == np.count_nonzero(np.triu(at_once.distances > old * (1 + 1e-9)))
+    assert change.shortened == np.count_nonzero(np.triu(at_once.distances * (1 + 1e-9) < old))
+
+
 def test_adding_shortens_and_removing_lengthens_only() -> None:
     X = make_swiss_roll(80, random_state=0)[0]
     paths = DynamicShortestPaths(distance_graph(X, n_neighbors=5))

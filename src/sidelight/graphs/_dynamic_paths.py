@@ -10,6 +10,7 @@ from scipy import sparse
 
 from sidelight._kernels.manifold.dijkstra import NO_VERTEX, shortest_paths
 from sidelight._kernels.manifold.dynamic_paths import (
+    MUCH,
     TIE,
     add_paths,
     bypass_vertex,
@@ -35,6 +36,13 @@ from sidelight.graphs._growing import (
 #: Rows from which on threads gain more than they cost: searches, products.
 ROWS_FOR_THREADS = 3000
 ROWS_FOR_PRODUCTS = 1000
+
+
+#: So many edges that change at once, and a tenth of the vertices: all paths are computed anew.
+MANY_EDGES = 100
+
+#: Rows of a block when all paths are computed anew.
+BLOCK_ROWS = 512
 
 
 class DynamicShortestPaths:
@@ -199,6 +207,9 @@ class DynamicShortestPaths:
         ends, wanted = self._graph.checked(pairs, lengths)
         old = self._graph.length(ends)
         up, down = wanted > old, wanted < old
+        if np.count_nonzero(up | down) > max(MANY_EDGES, self.n_vertices // 10):
+            self._graph.set(ends, wanted)
+            return self._compute_anew()
         change = self._lengthen(ends[up], old[up], wanted[up])
         for pair, length in zip(ends[down], wanted[down], strict=True):
             change += self._lower(pair, float(length))
@@ -294,6 +305,26 @@ class DynamicShortestPaths:
         self._graph.set(pairs, new)
         longer = self._recompute(invalid)
         return PathChange(invalidated=len(invalid), lengthened=longer)
+
+    def _compute_anew(self) -> PathChange:
+        """All paths by Dijkstra's search, blocks of rows after each other, and how many changed."""
+        n = self.n_vertices
+        graph = self._graph.as_csr()
+        change = PathChange()
+        before = np.empty((min(BLOCK_ROWS, n), n), np.int32)
+        for first in range(0, n, BLOCK_ROWS):
+            rows = np.arange(first, min(first + BLOCK_ROWS, n))
+            found = geodesics(graph, rows, predecessors=before[: len(rows)])
+            old = self._paths[rows, :n]
+            above = np.arange(n) > rows[:, None]  # every pair once
+            change += PathChange(
+                invalidated=int(np.count_nonzero(above)),
+                lengthened=int(np.count_nonzero((found > old * (1 + TIE)) & above)),
+                shortened=int(np.count_nonzero((found * (1 + TIE) < old) & above)),
+                much_shortened=int(np.count_nonzero((found < MUCH * old) & above)),
+            )
+            self._paths[rows, :n], self._before[rows, :n] = found, before[: len(rows)]
+        return change
 
     def _recompute(self, invalid: Array, by_degree: bool = True) -> int:
         return recompute_pairs(
