@@ -281,6 +281,17 @@ def test_pairs_of_a_block_are_about_its_rows() -> None:
     np.testing.assert_allclose(model.geodesics(), plain.geodesics_, rtol=1e-10)
 
 
+def test_labels_count_from_the_first_call_on() -> None:
+    y = (ROLL[:60, 1] > 10).astype(int)
+    alike = np.flatnonzero(y == y[0])
+    known = Constraints([(alike[0], alike[1])], n_samples=60)
+    wanted = Isomap(n_neighbors=7).fit(ROLL[:60], y, constraints=known)
+    model = IncrementalIsomap(n_neighbors=7).partial_fit(ROLL[:60], y, constraints=known)
+    np.testing.assert_allclose(model.geodesics(), wanted.geodesics_, rtol=1e-10)
+    with pytest.raises(SidelightError, match="put the labels into the constraints"):
+        model.partial_fit(ROLL[60:70], y[:10], constraints=Constraints([(0, 1)], n_samples=70))
+
+
 def test_ignored_columns_are_taken_out() -> None:
     rng = np.random.default_rng(0)
     noise = rng.normal(size=200)

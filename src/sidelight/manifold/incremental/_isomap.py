@@ -211,12 +211,18 @@ class IncrementalIsomap(Embedding):
         check_parameters(self)
         rows: Any = self._check_rows(X, reset=begins)
         first = 0 if begins else self._map.n_seen
-        about = len(rows)
-        if isinstance(constraints, Constraints) and constraints.n_samples == first + about:
-            about, first = first + about, 0
-            known = self._validate_knowledge(constraints, None, about, np.empty((about, 0)))
+        total = first + len(rows)
+        if first and isinstance(constraints, Constraints) and constraints.n_samples == total:
+            if y is not None:
+                raise SidelightError(
+                    f"The constraints are about all {total:,} rows of the stream, y about the "
+                    f"{counted(len(rows), 'new row')}; put the labels into the constraints, or "
+                    "give constraints about the new rows only."
+                )
+            first = 0
+            known = self._validate_knowledge(constraints, None, total, np.empty((total, 0)))
         else:
-            known = self._validate_knowledge(constraints, y, about, X)
+            known = self._validate_knowledge(constraints, y, len(rows), X)
         if begins:
             self._begin(rows)
         self._grow(self._values(rows), known_pairs(known), first)
