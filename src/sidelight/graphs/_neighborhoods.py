@@ -215,7 +215,7 @@ def join_parts(
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, EmbeddingWarning, stacklevel=6)
+    warnings.warn(message, EmbeddingWarning, stacklevel=5)
 
 
 def _named_sizes(sizes: Array) -> str:

@@ -48,6 +48,11 @@ def test_radius_is_that_of_scikit_learn() -> None:
     assert np.isfinite(far).all()
 
 
+def test_too_many_rows_are_refused_at_once() -> None:
+    with pytest.raises(SidelightError, match="LandmarkIsomap keeps"):
+        Isomap().fit(np.arange(20_000.0)[:, None])
+
+
 def test_complete_graph_is_classical_scaling_is_pca() -> None:
     X = RNG.normal(size=(60, 4)) * [4, 3, 2, 1]
     with warnings.catch_warnings():

@@ -122,6 +122,7 @@ class _NeighborhoodEmbedding(Embedding):
         """
         rows, known = self._validate_fit_in_memory(X, y, constraints)
         n = rows.shape[0]
+        self._check_size(n)
         fixed = check_anchors(anchors, n, self.n_components)
         near = self._neighborhood(rows, known, fixed)
         self._kept, self._n_rows = near.kept, n
@@ -131,6 +132,9 @@ class _NeighborhoodEmbedding(Embedding):
         self.embedding_ = np.full((n, self.n_components), np.nan, dtype=rows.dtype)
         self.embedding_[near.kept] = places
         return self
+
+    def _check_size(self, n: int) -> None:
+        """Refuse more rows than the method has memory for, before anything is computed."""
 
     def _embed(self, near: Neighborhood) -> Array:
         """Coordinates of the rows."""
@@ -176,7 +180,7 @@ class _NeighborhoodEmbedding(Embedding):
                 f"{setting('n_neighbors', self.n_neighbors)} are more than the other "
                 f"{counted(values.shape[0] - 1, 'row')}: every row is joined with all others.",
                 EmbeddingWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
         return distance_graph(values, n_neighbors=self.n_neighbors, metric=self._metric)
 

@@ -223,7 +223,7 @@ def tell_of_missing(values: Array, n_components: int) -> None:
             f"tell: of {setting('n_components', n_components)} coordinates the last "
             f"{n_components - shown} are 0.",
             EmbeddingWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
@@ -350,7 +350,7 @@ def smallest(
             f"A map of {counted(n, 'row')} has {counted(k, 'coordinate')}: of "
             f"{setting('n_components', n_components)} the last {n_components - k} are 0.",
             EmbeddingWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
     values, vectors = trailing(matrix, null, k, largest=largest)
     missing = n_components - k

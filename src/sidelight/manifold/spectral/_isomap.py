@@ -146,12 +146,11 @@ class Isomap(_GeodesicEmbedding):
         sparse=True,
     )
 
+    def _check_size(self, n: int) -> None:
+        instead = "LandmarkIsomap keeps those of some rows to all others only."
+        check_pairs_fit(n, type(self).__name__, instead)
+
     def _embed(self, near: Neighborhood) -> Array:
-        check_pairs_fit(
-            len(near.kept),
-            type(self).__name__,
-            "LandmarkIsomap keeps those of some rows to all others only.",
-        )
         self.graph_ = self._lengths(near)
         self.geodesics_ = geodesics(self.graph_)
         self._frame = squared_distance_frame(self.geodesics_, self.n_components)
