@@ -61,3 +61,14 @@ def test_a_request_of_a_map_is_a_command(tmp_path):
         runs.run(Request(X, method="isomap", color=[1, 2]))
     with pytest.raises(runs._request.InvalidRequest, match="is for maps"):
         runs.run(Request(X, k=2, method="kmeans", color=X[:, 0]))
+
+
+def test_a_saved_map_does_not_keep_how_it_grew(tmp_path):
+    found = runs.run(Request(X, method="incremental-isomap"))
+    assert len(found.estimator.updates_) == 1
+    model = runs.load_model(found.save(tmp_path / "map.skops"))
+    assert model.estimator.updates_ == []
+    assert len(found.estimator.updates_) == 1
+    np.testing.assert_allclose(model.estimator.transform(NEW), found.estimator.transform(NEW))
+    further = model.estimator.partial_fit(NEW)
+    assert further.embedding_.shape == (80, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import time
 import warnings
@@ -347,9 +348,15 @@ class Run(Outcome, Prepared):
 
     def _fill_model(self, path: Path) -> None:
         data = self.data
+        estimator = self.estimator
+        if hasattr(
+            estimator, "updates_"
+        ):  # a record of every row that came, of no use for new ones
+            estimator = copy.copy(estimator)
+            estimator.updates_ = []
         fill_model(
             Model(
-                estimator=self.estimator,
+                estimator=estimator,
                 preparer=self.preparer,
                 method=self.method.name,
                 feature_names=used_columns(self.preparer, data.feature_names),
