@@ -2,7 +2,7 @@
 
 The first table fits :class:`CoordinatedFactorAnalysis` with its defaults, spectral start included,
 to a curved sheet in 50 columns: seconds of the fit, of one iteration alone, and the exponent of the
-growth from the row before. Beyond 20,000 rows the start is that of a sample.
+growth from the row before. Beyond 5,000 rows the start is that of a sample.
 
 The second compares one iteration of EM for factor analyzers with one for full covariances, ours and
 scikit-learn's, on the same rows: the difference between a fit of six iterations and one of two,

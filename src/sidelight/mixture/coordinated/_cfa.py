@@ -44,8 +44,11 @@ from sidelight.tags import own_tags
 
 Start: TypeAlias = Literal["auto", "llc", "charting", "lle", "pca"]
 
-#: Rows beyond this number get their first coordinates from a model of this many of them.
-SPECTRAL_ROWS = 20_000
+#: Of more rows than the first number, so many as the second have a spectral start, and a model of
+#: them places the rest. It is faster, and better where there is noise: neighbors in a dense sample
+#: are nearer than the noise, and say little about the manifold.
+MOST_SPECTRAL_ROWS = 5_000
+SAMPLE_ROWS = 3_000
 
 #: Noise variances at their floor are told when they are more than this share of all.
 FLOORED_SHARE = 0.9
@@ -97,7 +100,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     init : {"auto", "llc", "charting", "lle", "pca"} or array, default="auto"
         Coordinates to start from: locally linear coordination ("auto", "llc"), charting, locally
         linear embedding, principal components, or an array of shape (n_samples, n_components). Of
-        more than 20,000 rows a sample of that size is embedded and fitted, which places the rest.
+        more than 5,000 rows a sample of 3,000 is embedded and fitted, which places the rest.
 
     Attributes
     ----------
@@ -320,7 +323,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
             return [FirstPlaces(checked_init(self.init, n, self.n_components))]
         if clamped.all():
             return [FirstPlaces(known)]
-        if n > SPECTRAL_ROWS and self.init != "pca":
+        if n > MOST_SPECTRAL_ROWS and self.init != "pca":
             first = [overheard(lambda: self._places_by_sample(table, seen, units, rng))]
         else:
             first = self._spectral_places(rows, seen, units, rng)
@@ -336,8 +339,8 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         """Coordinates of all rows by a model of some of them."""
         order = rng.permutation(len(table))
         linked = seen[order].sum(axis=1) > 1  # what joins views comes first, up to half of them
-        kept = order[linked][: SPECTRAL_ROWS // 2]
-        others = order[~np.isin(order, kept)][: SPECTRAL_ROWS - len(kept)]
+        kept = order[linked][: SAMPLE_ROWS // 2]
+        others = order[~np.isin(order, kept)][: SAMPLE_ROWS - len(kept)]
         chosen = np.sort(np.concatenate([kept, others]))
         params = self.get_params() | {
             "random_state": rng.randint(np.iinfo(np.int32).max),
@@ -347,7 +350,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         small = type(self)(**params)
         small.n_features_in_ = self.n_features_in_
         small._fit_table(table[chosen], units.columns, seen[chosen], None, None)
-        self.n_start_rows_ = SPECTRAL_ROWS
+        self.n_start_rows_ = SAMPLE_ROWS
         return small._places(table, seen).astype(np.float64)
 
     def _spectral_places(
