@@ -24,9 +24,7 @@ VERDICTS = {
     "Two curves": Verdict(
         "agrees",
         "with few correspondences and several charts coordinated charts predict where the mixture "
-        "of factor analyzers fails, and with many the difference vanishes; the curves are our own. "
-        "A single chart is another matter: it ends at the linear factor nearest to its start, "
-        "which on these curves is not the best one",
+        "of factor analyzers fails, and with many the difference vanishes; the curves are our own",
     ),
     "Two surfaces": Verdict("agrees", "as for the curves; the surfaces are our own"),
     "Correspondences per chart": Verdict(

@@ -98,9 +98,10 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     Parameters
     ----------
     init : {"auto", "llc", "charting", "lle", "pca"} or array, default="auto"
-        Coordinates to start from: locally linear coordination ("auto", "llc"), charting, locally
-        linear embedding, principal components, or an array of shape (n_samples, n_components). Of
-        more than 5,000 rows a sample of 3,000 is embedded and fitted, which places the rest.
+        Coordinates to start from: locally linear coordination ("llc"), charting, locally linear
+        embedding, principal components, or an array of shape (n_samples, n_components). "auto" is
+        "llc", and "pca" for a single chart. Of more than 5,000 rows a sample of 3,000 is embedded
+        and fitted, which places the rest.
 
     Attributes
     ----------
@@ -323,10 +324,11 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
             return [FirstPlaces(checked_init(self.init, n, self.n_components))]
         if clamped.all():
             return [FirstPlaces(known)]
-        if n > MOST_SPECTRAL_ROWS and self.init != "pca":
+        how = self._start(n)
+        if n > MOST_SPECTRAL_ROWS and how != "pca":
             first = [overheard(lambda: self._places_by_sample(table, seen, units, rng))]
         else:
-            first = self._spectral_places(rows, seen, units, rng)
+            first = self._spectral_places(how, rows, seen, units, rng)
         if not clamped.any():
             return first
         return [
@@ -353,12 +355,18 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         self.n_start_rows_ = SAMPLE_ROWS
         return small._places(table, seen).astype(np.float64)
 
+    def _start(self, n: int) -> str:
+        """Method of the start; a single chart is linear, and so begins with a linear map."""
+        if self.init == "auto" and self._n_charts(n) == 1:
+            return "pca"
+        return str(self.init)
+
     def _spectral_places(
-        self, rows: Array, seen: Array, units: Units, rng: np.random.RandomState
+        self, how: str, rows: Array, seen: Array, units: Units, rng: np.random.RandomState
     ) -> list[FirstPlaces]:
-        """Coordinates by the method that ``init`` names."""
+        """Coordinates by a method that ``init`` names."""
         d, near = self.n_components, self.n_neighbors
-        return [overheard(lambda: spectral_places(str(self.init), rows, d, near, rng))]
+        return [overheard(lambda: spectral_places(how, rows, d, near, rng))]
 
     def _set_fitted_attributes(
         self, best: Search, dtype: np.dtype[Any], rules: Rules, per_row: float

@@ -89,9 +89,10 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         is missing is NaN in all its columns. By default the table is one view, and views are given
         to ``fit`` as a list of tables.
     init : {"auto", "llc", "charting", "lle", "pca"} or array, default="auto"
-        Coordinates to start from: correspondence LLE ("auto", "lle"), correspondence charting, a
-        single chart ("pca"), or an array of shape (n_samples, n_components). Of one view: as in
-        :class:`CoordinatedFactorAnalysis`, where "auto" and "llc" are locally linear coordination.
+        Coordinates to start from: correspondence LLE ("lle"), correspondence charting, a single
+        chart ("pca"), or an array of shape (n_samples, n_components). "auto" is "lle", and "pca"
+        for a single chart. Of one view: as in :class:`CoordinatedFactorAnalysis`, where "auto" is
+        "llc", locally linear coordination.
 
     Attributes
     ----------
@@ -217,7 +218,8 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         self._fit_table(rows, columns, seen, anchors, weights)
         self.view_columns_, self.objects_ = columns, objects
         self.embeddings_ = tuple(self.embedding_[own] for own in objects)
-        if not isinstance(self.init, str) or self.init == "pca":  # else the start has told
+        if not isinstance(self.init, str) or self._start(len(rows)) == "pca":
+            # Otherwise the spectral start has told.
             self._tell_of_far_rows(seen)
         return self
 
@@ -247,11 +249,11 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         return views_seen(table, self._columns)
 
     def _spectral_places(
-        self, rows: Array, seen: Array, units: Units, rng: np.random.RandomState
+        self, how: str, rows: Array, seen: Array, units: Units, rng: np.random.RandomState
     ) -> list[FirstPlaces]:
         if seen.shape[1] == 1:
-            return super()._spectral_places(rows, seen, units, rng)
-        how, d = str(self.init), self.n_components
+            return super()._spectral_places(how, rows, seen, units, rng)
+        d = self.n_components
         if how == "pca":
             rules = self._rules(units, rows, seen)
             return [FirstPlaces(one_chart_places(rows, seen, d, rules))]
