@@ -8,17 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from sklearn.neighbors import NearestNeighbors
 
 from sidelight import graphs
-from sidelight._progress import stage_progress
 from sidelight._typing import Array, IntArray
-from sidelight._words import counted, setting
-from sidelight.engine import get_threads
+from sidelight._words import counted, setting, worded
 from sidelight.exceptions import EmbeddingWarning, SidelightError
-
-#: Rows whose neighbors are searched for at a time, between which Ctrl-C is heard.
-QUERY_ROWS = 10_000
+from sidelight.graphs._nearest import RowSearch
 
 #: Numbers in the differences and Gram matrices that are held at a time.
 BLOCK_NUMBERS = 2**22
@@ -79,17 +74,12 @@ def nearest_rows(rows: Array, n_neighbors: int, new: Array | None = None) -> Int
     if n_neighbors > most:
         raise SidelightError(
             f"{setting('n_neighbors', n_neighbors)} needs at least {n_neighbors + 1} rows, but "
-            f"there are {n} (n_samples = {n}); use {max(most, 0)} or fewer neighbors."
+            f"there are {worded(f'n_samples = {n}', str(n))}; use {max(most, 0)} or fewer "
+            "neighbors."
         )
     if new is None:
         return graphs.nearest_rows(rows, n_neighbors)[1].astype(np.int64, copy=False)
-    search = NearestNeighbors(n_neighbors=n_neighbors, n_jobs=get_threads()).fit(rows)
-    found = []
-    with stage_progress("Nearest neighbors", -(-len(new) // QUERY_ROWS)) as progress:
-        for first in range(0, len(new), QUERY_ROWS):
-            found.append(search.kneighbors(new[first : first + QUERY_ROWS], return_distance=False))
-            progress.step()
-    return np.concatenate(found).astype(np.int64, copy=False)
+    return RowSearch(rows).nearest(new, n_neighbors)[1].astype(np.int64, copy=False)
 
 
 def connected_weights(
@@ -128,15 +118,19 @@ def connected_weights(
 
 
 def weights_of_lists(
-    rows: Array, lists: sparse.csr_array, reg: float = REGULARIZATION
+    rows: Array, lists: sparse.csr_array, reg: float = REGULARIZATION, *, new: Array | None = None
 ) -> sparse.csr_array:
-    """Weights of neighbors that are the stored entries of a matrix, any number of them per row."""
+    """Weights of neighbors that are the stored entries of a matrix, any number of them per row.
+
+    ``new`` are the rows that are rebuilt, the rows themselves by default.
+    """
+    targets = rows if new is None else new
     counts = np.diff(lists.indptr)
     data = np.empty(lists.nnz)
     for count in np.unique(counts[counts > 0]).tolist():
         own = np.flatnonzero(counts == count)
         places = lists.indptr[own][:, None] + np.arange(count)
-        found = weights_of_neighbors(rows, lists.indices[places], reg, new=rows[own])
+        found = weights_of_neighbors(rows, lists.indices[places], reg, new=targets[own])
         data[places] = found.data.reshape(places.shape)
     return sparse.csr_array((data, lists.indices, lists.indptr), shape=lists.shape)
 
@@ -186,7 +180,8 @@ def usable_neighbors(n_neighbors: int, n_samples: int, n_components: int) -> int
     if usable <= n_components:
         raise SidelightError(
             f"{counted(usable, 'neighbor')} of a row cannot tell "
-            f"{counted(n_components, 'dimension')} (n_samples = {n_samples}); more than "
+            f"{counted(n_components, 'dimension')}"
+            f"{worded(f' (n_samples = {n_samples})', '')}; more than "
             f"{n_components} are needed."
         )
     if usable < n_neighbors:

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from sidelight._typing import Array
-from sidelight._words import counted, setting
+from sidelight._words import counted, setting, worded
 from sidelight.exceptions import SidelightError
 from sidelight.mixture import GaussianMixture
 
@@ -133,11 +133,12 @@ def check_dimensions(rows: Array, n_components: int) -> None:
     if n < n_components + 2:
         raise SidelightError(
             f"A map of {counted(n_components, 'dimension')} needs at least {n_components + 2} "
-            f"rows, but there are {n} (n_samples = {n})."
+            f"rows, but there are {worded(f'n_samples = {n}', str(n))}."
         )
     if n_components > n_features:
         raise SidelightError(
-            f"{setting('n_components', n_components)} is more than n_features = {n_features}; use "
+            f"{setting('n_components', n_components)} is more than "
+            f"{worded(f'n_features = {n_features}', counted(n_features, 'feature'))}; use "
             f"{n_features} or fewer."
         )
 

@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 
 from sidelight._fit.parameters import Count, FinitePositive, estimator
 from sidelight._typing import Array
-from sidelight._words import counted, setting
+from sidelight._words import counted, setting, worded
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import EmbeddingWarning, SidelightError
@@ -70,7 +70,7 @@ class _NeighborhoodEmbedding(Embedding):
     """A map that is made from the neighborhood graph of the rows.
 
     Subclasses define ``_embed(near)``, which returns the coordinates of the rows of a
-    :class:`Neighborhood`, and ``_place(near)``, which places new rows by their neighbors.
+    :class:`Neighborhood`, and ``_place(near, rows)``, which places new rows by their neighbors.
     """
 
     _common_parameters: ClassVar[dict[str, str]] = PARAMETERS
@@ -129,6 +129,8 @@ class _NeighborhoodEmbedding(Embedding):
         self._uncut: sparse.csr_array | None = None
         self._rows: Any = None if self._is_precomputed else near.rows
         places = self._embed(near)
+        if not self._is_precomputed and near.anchors is None:
+            _share_places(places, near)
         self.embedding_ = np.full((n, self.n_components), np.nan, dtype=rows.dtype)
         self.embedding_[near.kept] = places
         return self
@@ -140,12 +142,15 @@ class _NeighborhoodEmbedding(Embedding):
         """Coordinates of the rows."""
         raise NotImplementedError
 
-    def _place(self, near: sparse.csr_array) -> Array:
+    def _place(self, near: sparse.csr_array, rows: Any) -> Array:
         """Coordinates of new rows, from their distances to neighbors among the mapped rows."""
         raise NotImplementedError
 
     def _transform(self, rows: Any) -> Array:
-        places = self._place(self._neighbors_of(rows))
+        near = self._neighbors_of(rows)
+        same = rows_like(near)
+        mapped = self.embedding_[self._kept[same]]
+        places = np.where(same[:, None] >= 0, mapped, self._place(near, rows))
         return places.astype(rows.dtype, copy=False)
 
     def _neighborhood(self, rows: Any, known: Constraints, anchors: Anchors | None) -> Neighborhood:
@@ -236,7 +241,8 @@ class _NeighborhoodEmbedding(Embedding):
 def check_several(n: int) -> None:
     """Refuse a single row."""
     if n < 2:
-        raise SidelightError(f"A map needs at least 2 rows; there is 1 sample (n_samples = {n}).")
+        given = worded("1 sample", "one")
+        raise SidelightError(f"A map needs at least 2 rows; there is {given}.")
 
 
 def _dense_range(values: Any) -> Array:
@@ -249,8 +255,8 @@ def _dense_range(values: Any) -> Array:
 def all_the_same(n: int) -> SidelightError:
     """The error that no map can tell the rows apart."""
     return SidelightError(
-        f"All rows are the same (n_samples={n}), so they have one place and no map; give rows that "
-        "differ."
+        f"All rows are the same ({worded('n_samples=', '')}{n}), so they have one place and no "
+        "map; give rows that differ."
     )
 
 
@@ -261,6 +267,26 @@ def rows_like(near: sparse.csr_array) -> Array:
     ends = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
     same[ends[at]] = near.indices[at]
     return same
+
+
+def _share_places(places: Array, near: Neighborhood) -> None:
+    """Put rows that are the same in one place, the mean of theirs, in place.
+
+    Rows that constraints tell apart from others like them stay where they are.
+    """
+    if sparse.issparse(near.rows):
+        return
+    _, group, sizes = np.unique(
+        near.rows + 0.0, axis=0, return_inverse=True, return_counts=True
+    )  # -0.0 becomes 0.0
+    group = group.ravel()
+    several = sizes[group] > 1
+    several[near.known.mentioned] = False
+    group = np.unique(group[several], return_inverse=True)[1]
+    counts = np.bincount(group)
+    for coordinate in places.T:
+        sums = np.bincount(group, weights=coordinate[several], minlength=len(counts))
+        coordinate[several] = (sums / np.maximum(counts, 1))[group]
 
 
 def _still_enough(anchors: Anchors, model: _NeighborhoodEmbedding) -> Anchors:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -54,7 +54,7 @@ class _GeodesicEmbedding(_NeighborhoodEmbedding):
             self._move = move_onto(places[near.anchors.rows], near.anchors.places)
         return places if self._move is None else self._move.of(places)
 
-    def _place(self, near: sparse.csr_array) -> Array:
+    def _place(self, near: sparse.csr_array, rows: Any) -> Array:
         lengths = near.data
         if self.conformal:
             own = _mean_distances(near, self._n_near)

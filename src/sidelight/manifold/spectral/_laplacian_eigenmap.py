@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +11,7 @@ from scipy import sparse
 from sidelight._fit.parameters import Auto, FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.graphs import degrees
-from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding, rows_like
+from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding
 from sidelight.manifold.spectral._frame import held_in_place, smallest
 from sidelight.tags import own_tags
 
@@ -98,12 +98,10 @@ class LaplacianEigenmap(_NeighborhoodEmbedding):
         """Heat that passes over edges of these lengths."""
         return np.maximum(np.exp(-(lengths**2) / (4 * self._time)), LEAST_HEAT)
 
-    def _place(self, near: sparse.csr_array) -> Array:
+    def _place(self, near: sparse.csr_array, rows: Any) -> Array:
         mapped = self.embedding_[self._kept].astype(np.float64)
         data = self._weigh(near.data) if self.weights == "heat" else np.ones(near.nnz)
         similar = sparse.csr_array((data, near.indices, near.indptr), near.shape)
         places = np.asarray(similar @ mapped) / degrees(similar)[:, None]
         factor = 1.0 - np.nan_to_num(self.eigenvalues_)
-        factor = np.where(np.abs(factor) < LEAST_FACTOR, 1.0, factor)
-        same = rows_like(near)
-        return np.where(same[:, None] >= 0, mapped[same], places / factor)
+        return places / np.where(np.abs(factor) < LEAST_FACTOR, 1.0, factor)

@@ -16,7 +16,6 @@ from sidelight.graphs._nearest import RowSearch, first_of_each
 from sidelight.manifold._reconstruction import (
     centered_rows,
     weights_of_lists,
-    weights_of_neighbors,
 )
 from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding, rows_like
 from sidelight.manifold.spectral._frame import held_in_place, smallest
@@ -113,14 +112,10 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
         indptr = np.searchsorted(listed, np.arange(n + 1) * n)
         return sparse.csr_array((np.ones(len(listed)), listed % n, indptr), shape=(n, n))
 
-    def _transform(self, rows: Any) -> Array:
-        near = self._neighbors_of(rows)
+    def _place(self, near: sparse.csr_array, rows: Any) -> Array:
         values = rows if self._columns is None else self._columns.of(rows)
         mapped = self.embedding_[self._kept].astype(np.float64)
-        weights = self._weights_of(near, self._rows, values)
-        same = rows_like(near)
-        places = np.where(same[:, None] >= 0, mapped[same], weights @ mapped)
-        return places.astype(rows.dtype, copy=False)
+        return np.asarray(self._weights_of(near, self._rows, values) @ mapped)
 
     def inverse_transform(self, Z: Any) -> Array:
         """Rows rebuilt from the neighbors of places on the map, by their weights there.
@@ -156,12 +151,4 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
     def _weights_of(self, near: sparse.csr_array, rows: Array, new: Array) -> sparse.csr_array:
         """Weights of the neighbors of new rows, any number of them per row."""
         rows, targets = centered_rows(rows, new)
-        assert targets is not None
-        counts = np.diff(near.indptr)
-        data = np.empty(near.nnz)
-        for count in np.unique(counts).tolist():
-            own = np.flatnonzero(counts == count)
-            places = near.indptr[own][:, None] + np.arange(count)
-            found = weights_of_neighbors(rows, near.indices[places], self.reg, new=targets[own])
-            data[places] = found.data.reshape(places.shape)
-        return sparse.csr_array((data, near.indices, near.indptr), near.shape)
+        return weights_of_lists(rows, near, self.reg, new=targets)
