@@ -32,7 +32,11 @@ VERDICTS = {
         "nominal columns above single ones, own variances far above one; the figures themselves "
         "depend on a least variance and on a last neighborhood that the source does not tell",
     ),
-    "A table of known make": Verdict("no published figure", "for where the file cannot be had"),
+    "A table of known make": Verdict(
+        "no published figure",
+        "for where the file cannot be had; here Kohonen's map, followed by one m-step, ends above "
+        "SOMM-ii",
+    ),
 }
 
 N_ROWS, GRID = 620, (5, 5)
