@@ -30,7 +30,7 @@ from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.mixture.coordinated._bound import Coordination, Estimates
 from sidelight.mixture.coordinated._model import Atlas, Units
-from sidelight.mixture.coordinated._places import FirstPlaces, overheard, spectral_places
+from sidelight.mixture.coordinated._places import FirstPlaces, spectral_places, with_messages
 from sidelight.mixture.coordinated._queries import AtlasEmbedding
 from sidelight.mixture.coordinated._search import Restart, Search, best_search
 from sidelight.mixture.coordinated._start import (
@@ -255,8 +255,8 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         per_row = float(weights @ (seen @ units.log_scales)) / float(weights.sum())
         self._set_fitted_attributes(best, table.dtype, steps.rules, per_row)
         self.embedding_ = self._places(table, seen)
-        for told in first[best.start].told:
-            warnings.warn(told, stacklevel=3)
+        for message in first[best.start].messages:
+            warnings.warn(message, stacklevel=3)
         self._tell(best)
         return self
 
@@ -326,7 +326,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
             return [FirstPlaces(known)]
         how = self._start(n)
         if n > MOST_SPECTRAL_ROWS and how != "pca":
-            first = [overheard(lambda: self._places_by_sample(table, seen, units, rng))]
+            first = [with_messages(lambda: self._places_by_sample(table, seen, units, rng))]
         else:
             first = self._spectral_places(how, rows, seen, units, rng)
         if not clamped.any():
@@ -366,7 +366,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     ) -> list[FirstPlaces]:
         """Coordinates by a method that ``init`` names."""
         d, near = self.n_components, self.n_neighbors
-        return [overheard(lambda: spectral_places(how, rows, d, near, rng))]
+        return [with_messages(lambda: spectral_places(how, rows, d, near, rng))]
 
     def _set_fitted_attributes(
         self, best: Search, dtype: np.dtype[Any], rules: Rules, per_row: float

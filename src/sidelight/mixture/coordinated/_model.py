@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -151,18 +150,21 @@ class Atlas:
         own = slice(0, len(self.units.center)) if view is None else self.units.views[view]
         return own, self.units.center[own], self.units.scale[own]
 
-    def predicted(
-        self, found: Posterior, view: int | None, allowed: Array | None, finish: str
-    ) -> Any:
-        """Mean or covariance of the columns of a view given rows; all columns for None."""
+    def predicted_rows(self, found: Posterior, view: int, allowed: Array) -> Array:
+        """Expected columns of a view, by the ``allowed`` charts."""
         own, center, scale = self.view_units(view)
         resp = found.responsibilities(allowed)
-        if finish == "mean":
-            return center + scale * inference.expected_rows(self.charts, own, resp, found.means)
+        rows = inference.expected_rows(self.charts, own, resp, found.means)
+        return np.asarray(center + scale * rows)
+
+    def predicted_covariances(self, found: Posterior, view: int, allowed: Array) -> Array:
+        """Covariances of the columns of a view, by the ``allowed`` charts."""
+        own, _, scale = self.view_units(view)
+        resp = found.responsibilities(allowed)
         means = inference.chart_rows(self.charts, own, found.means)
         within = inference.chart_covariances(self.charts, own, found.covariances)
         covariances = inference.mixture_covariances(resp, means, within)
-        return covariances * np.multiply.outer(scale, scale)
+        return np.asarray(covariances * np.multiply.outer(scale, scale))
 
     def rows_of(self, places: Array, *, covariance: bool) -> Array:
         """``E[x | g]``, or the covariances of ``x`` given ``g``, columns as in the search."""

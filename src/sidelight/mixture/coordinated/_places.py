@@ -30,21 +30,21 @@ class FirstPlaces(NamedTuple):
     """Coordinates to start from, and the warnings of the method that found them."""
 
     places: Array
-    told: tuple[Warning, ...] = ()
+    messages: tuple[Warning, ...] = ()
 
 
-def overheard(find: Callable[[], Array]) -> FirstPlaces:
+def with_messages(find: Callable[[], Array]) -> FirstPlaces:
     """Coordinates with the warnings: they concern the user if this start is the best."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", EmbeddingWarning)
         places = find()
-    told = []
+    messages = []
     for one in said:
         if isinstance(one.message, EmbeddingWarning):
-            told.append(one.message)
+            messages.append(one.message)
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    return FirstPlaces(places, tuple(told))
+    return FirstPlaces(places, tuple(messages))
 
 
 def spectral_places(

@@ -24,8 +24,8 @@ from sidelight.mixture.coordinated._model import Units
 from sidelight.mixture.coordinated._places import (
     FirstPlaces,
     one_chart_places,
-    overheard,
     view_places,
+    with_messages,
 )
 from sidelight.mixture.coordinated._posterior import chart_covariances, chart_rows, posterior
 from sidelight.mixture.coordinated._queries import check_covariances
@@ -271,7 +271,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         def places(near: int) -> Array:
             return view_places(how, rows, seen, units.views, d, near, rng)
 
-        return [overheard(partial(places, near)) for near in numbers[: self.n_init]]
+        return [with_messages(partial(places, near)) for near in numbers[: self.n_init]]
 
     def _set_fitted_attributes(self, best: Search, *others: Any) -> None:
         super()._set_fitted_attributes(best, *others)
@@ -364,15 +364,17 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         seen = self._seen(table)
         view = self._target(source, target)
         allowed = self._supported(view)
-
-        def finish(what: str) -> Any:
-            return lambda found, seen: self._atlas.predicted(found, view, allowed, what)
-
-        rows = self._atlas.by_rows(table, seen, finish("mean")).astype(table.dtype)
+        atlas = self._atlas
+        rows = atlas.by_rows(
+            table, seen, lambda found, _: atlas.predicted_rows(found, view, allowed)
+        )
         if not return_cov:
-            return rows
+            return rows.astype(table.dtype)
         check_covariances(*rows.shape)
-        return rows, self._atlas.by_rows(table, seen, finish("covariance")).astype(table.dtype)
+        cov = atlas.by_rows(
+            table, seen, lambda found, _: atlas.predicted_covariances(found, view, allowed)
+        )
+        return rows.astype(table.dtype), cov.astype(table.dtype)
 
     def predictive_mixture(
         self, X: Any, source: int | None = 0, target: int | None = None
