@@ -9,6 +9,7 @@ turns as little as possible from one row to the next.
 """
 
 import warnings
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -54,7 +55,7 @@ plt.show()
 
 plt.rcParams["animation.html"] = "jshtml"
 figure, ax = plt.subplots(figsize=(5, 5), layout="constrained", dpi=72)
-growth = FuncAnimation(figure, lambda frame: draw(ax, frame), frames=frames, interval=200)
+growth = FuncAnimation(figure, partial(draw, ax), frames=frames, interval=200)
 plt.close(figure)
 growth
 
