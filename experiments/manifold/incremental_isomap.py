@@ -20,6 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from experiments.harness import Section, Verdict, main, mean_and_error
 from sidelight.datasets import render_faces
+from sidelight.engine import threads
 from sidelight.evaluation import embedding_error
 from sidelight.exceptions import EmbeddingWarning
 from sidelight.graphs import distance_graph, geodesics
@@ -36,8 +37,8 @@ VERDICTS = {
     ),
     "Seconds of all updates": Verdict(
         "agrees",
-        "the ratio of the geodesics is of the published size although our batch side is itself "
-        "compiled and threaded; the other batch steps are so fast that less can be gained",
+        "the ratio of the geodesics is of the published size, from a batch side that is eight "
+        "times as fast as published; the other batch steps are so fast that less can be gained",
     ),
     "Seconds of one more row": Verdict("agrees"),
     "Nearest neighbor classification": Verdict(
@@ -136,7 +137,8 @@ def batch(X: np.ndarray, n_neighbors: int) -> tuple[dict[str, float], np.ndarray
     times = [time.perf_counter()]
     graph = distance_graph(X, n_neighbors=n_neighbors)
     times.append(time.perf_counter())
-    lengths = geodesics(graph)
+    with threads(1):  # one processor, as in the source; an update of ours runs on one as well
+        lengths = geodesics(graph)
     times.append(time.perf_counter())
     if np.isinf(lengths).any():  # in parts, which bridges join
         lengths = Isomap(n_neighbors=n_neighbors).fit(X).geodesics_
@@ -203,7 +205,8 @@ def seconds(streams: dict[str, list[Stream]]) -> Section:
             )
     return Section(
         "Seconds of all updates",
-        "Batch: the step run again after every row (timed at every twentieth). The published "
+        "Batch: the step run again after every row (timed at every twentieth), geodesics on one "
+        "thread as in the source. The published "
         "coordinates of the incremental side include the placing of the new row; digits stand for "
         "the images of the digit 2.",
         (
