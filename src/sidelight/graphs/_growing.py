@@ -68,7 +68,7 @@ class GrowingGraph:
 
     def __init__(self, graph: Any = None) -> None:
         self.n = 0
-        self.neighbors = np.empty((0, 8), np.int64)
+        self.neighbors = np.empty((0, 8), np.uint32)  # unsigned: no check for negative indices
         self.lengths = np.empty((0, 8))
         self.degrees = np.zeros(0, np.int64)
         if graph is not None:
@@ -144,7 +144,8 @@ class GrowingGraph:
     def of(self, vertex: int) -> tuple[Array, Array]:
         """Neighbors of a vertex, and the lengths of the edges to them."""
         degree = self.degrees[vertex]
-        return self.neighbors[vertex, :degree].copy(), self.lengths[vertex, :degree].copy()
+        ends = self.neighbors[vertex, :degree].astype(np.int64)
+        return ends, self.lengths[vertex, :degree].copy()
 
     def edges_of(self, vertex: int) -> tuple[Array, Array]:
         """Edges of a vertex as pairs, and their lengths."""

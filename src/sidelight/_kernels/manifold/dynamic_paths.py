@@ -53,7 +53,7 @@ def _members(sides: Array, bit: int) -> tuple[Array, Array]:
         for i in range(sides.shape[1]):
             total += (sides[e, i] & bit) > 0
         start[e + 1] = start[e] + total
-    found = np.empty(start[len(sides)], np.int64)
+    found = np.empty(start[len(sides)], np.uint32)
     for e in range(len(sides)):
         at = start[e]
         for i in range(sides.shape[1]):
@@ -128,12 +128,12 @@ def recompute_pairs(
     done = np.zeros(n, np.bool_)
     invalid = np.zeros(n, np.bool_)
     best = np.empty(n, np.float64)
-    via = np.empty(n, np.int64)
+    via = np.empty(n, np.uint32)
     back = np.full(n, -1, np.int64)
     position = np.full(n, -1, np.int64)
     keys = np.empty(n, np.float64)
-    vertices = np.empty(n, np.int64)
-    targets = np.empty(n, np.int64)
+    vertices = np.empty(n, np.uint32)
+    targets = np.empty(n, np.uint32)
     longer = 0
     lowest = 1
     for turn in range(n):
@@ -190,7 +190,7 @@ def _both_ways(n: int, pairs: Array) -> tuple[Array, Array]:
     for v in range(n):
         start[v + 1] += start[v]
     free = start[:n].copy()
-    others = np.empty(start[n], np.int64)
+    others = np.empty(start[n], np.uint32)
     for p in range(len(pairs)):
         for end in range(2):
             v = pairs[p, end]
@@ -256,18 +256,19 @@ def _paths_to(
     for target in targets:
         invalid[target] = True
     size = 0
+    row = paths[source]
     for target in targets:
-        best[target] = np.inf
-        via[target] = NO_VERTEX
+        least = np.inf
         for slot in range(degrees[target]):
             other = neighbors[target, slot]
             if not invalid[other]:
-                through = paths[source, other] + lengths[target, slot]
-                if through < best[target]:
-                    best[target] = through
+                through = row[other] + lengths[target, slot]
+                if through < least:
+                    least = through
                     via[target] = other
-        if best[target] < np.inf:
-            _raise_up(best[target], target, size, keys, vertices, position)
+        best[target] = least
+        if least < np.inf:
+            _raise_up(least, target, size, keys, vertices, position)
             size += 1
     longer = 0
     while size > 0:
@@ -277,8 +278,9 @@ def _paths_to(
         if size > 0:
             _fill_root(size, keys, vertices, position)
         invalid[vertex] = False
-        longer += best[vertex] > paths[source, vertex] * (1 + TIE)
-        paths[source, vertex] = best[vertex]
+        reached = best[vertex]
+        longer += reached > row[vertex] * (1 + TIE)
+        row[vertex] = reached
         last = via[vertex]
         before[source, vertex] = last
         if last == source:
@@ -288,7 +290,7 @@ def _paths_to(
         for slot in range(degrees[vertex]):
             other = neighbors[vertex, slot]
             if invalid[other]:
-                through = best[vertex] + lengths[vertex, slot]
+                through = reached + lengths[vertex, slot]
                 if through < best[other]:
                     at = position[other]
                     if at < 0:
@@ -300,11 +302,11 @@ def _paths_to(
     for target in targets:
         if invalid[target]:  # no way is left
             invalid[target] = False
-            longer += paths[source, target] < np.inf
-            paths[source, target] = np.inf
+            longer += row[target] < np.inf
+            row[target] = np.inf
             before[source, target] = NO_VERTEX
     for target in targets:
-        paths[target, source] = paths[source, target]
+        paths[target, source] = row[target]
         before[target, source] = back[target] if back[target] >= 0 else NO_VERTEX
         back[target] = -1
     return longer
@@ -354,7 +356,7 @@ def preorder(tree: Array, root: int) -> tuple[Array, Array]:
         if tree[v] >= 0 and v != root:
             children[free[tree[v]]] = v
             free[tree[v]] += 1
-    order = np.empty(n, np.int64)
+    order = np.empty(n, np.uint32)
     end = np.empty(n, np.int64)
     place = np.full(n, -1, np.int64)
     stack = np.empty(n + 1, np.int64)

@@ -38,8 +38,8 @@ def update_trees(
     """
     position = np.full(n, -1, np.int64)
     keys = np.empty(n, np.float64)
-    vertices = np.empty(n, np.int64)
-    behind = np.empty(n, np.int64)
+    vertices = np.empty(n, np.uint32)
+    behind = np.empty(n, np.uint32)
     is_behind = np.zeros(n, np.bool_)
     invalid = 0
     shorter = 0
