@@ -11,13 +11,13 @@ landmarks are streamed in a process of their own, whose peak memory counts.
 
 from __future__ import annotations
 
-import resource
 import statistics
 import time
 import warnings
 
 import numpy as np
 from benchmarks.harness import Row, apart, clock
+from benchmarks.preparation.bench_preparation import _most_memory
 from scipy.sparse.csgraph import dijkstra
 from sklearn.datasets import make_swiss_roll
 from sklearn.manifold import Isomap as Peer
@@ -150,7 +150,7 @@ def stream_landmarks(n: int, m: int) -> list[tuple[int, dict[str, float]]]:
         model.partial_fit(X[first : first + 100])
         done = first + 100
         if done % (n // 5) == 0:
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+            peak = _most_memory() / 1024
             seconds = time.perf_counter() - started
             update = model.updates_[-1]
             found.append(
