@@ -159,16 +159,35 @@ class LowRankComponents(WithMeans):
             n_features * math.log(2 * math.pi) + self.lemma.log_determinants + self.noise * traces
         )
 
+    @cached_property
+    def _projection(self) -> tuple[Array, Array]:
+        """``R`` of all components side by side, of shape (D, k d), and their ``R μ``."""
+        halves = np.ascontiguousarray(np.concatenate(list(self.lemma.half)).T)
+        shifts = np.einsum("kdj,kj->kd", self.lemma.half, self.means - self.origin)
+        return halves, shifts.ravel()
+
+    @cached_property
+    def _diagonal_part(self) -> tuple[Array, Array]:
+        """Coefficients of rows and squares, of shape (2 D, k), and the constant of the density."""
+        mu = self.means - self.origin
+        precisions = 1.0 / self.noise_variances
+        eta = np.ascontiguousarray(np.hstack((precisions * mu, -0.5 * precisions)).T)
+        return eta, self.log_normalizers - 0.5 * np.sum(precisions * mu**2, axis=1)
+
     def features(self, block: Any) -> Array:
         """Rows about the origin, their squares and, for every component, ``R (x - μ)``."""
         if self.by_matrices:
             return self.as_full.features(block)
-        centered: Array = np.asarray(block, dtype=np.float64) - self.origin
         if self.is_local:
-            return centered
-        halves = np.concatenate(list(self.lemma.half))  # of shape (k d, D)
-        shifts = np.einsum("kdj,kj->kd", self.lemma.half, self.means - self.origin)
-        return np.hstack((centered, centered**2, centered @ halves.T - shifts.ravel()))
+            return np.asarray(block, dtype=np.float64) - self.origin
+        halves, shifts = self._projection
+        n_features = halves.shape[0]
+        features = np.empty((len(block), 2 * n_features + len(shifts)))
+        centered = features[:, :n_features]
+        np.subtract(block, self.origin, out=centered)
+        np.multiply(centered, centered, out=features[:, n_features : 2 * n_features])
+        np.subtract(centered @ halves, shifts, out=features[:, 2 * n_features :])
+        return features
 
     def log_density(self, features: Array) -> Array:
         """``log p(x_n | s)`` of every row and component."""
@@ -177,11 +196,9 @@ class LowRankComponents(WithMeans):
         if self.is_local:
             return self._local_log_density(features)
         k, n_features = self.means.shape
-        mu = self.means - self.origin
-        precisions = 1.0 / self.noise_variances
-        eta = np.hstack((precisions * mu, -0.5 * precisions)).T
+        eta, constant = self._diagonal_part
         log_density: Array = features[:, : 2 * n_features] @ eta
-        log_density += self.log_normalizers - 0.5 * np.sum(precisions * mu**2, axis=1)
+        log_density += constant
         halves = features[:, 2 * n_features :].reshape(len(features), k, self.n_factors)
         log_density += 0.5 * np.einsum("nkd,nkd->nk", halves, halves)
         return log_density
