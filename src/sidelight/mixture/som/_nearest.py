@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sidelight._fit.tiles import tiles
+from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, nearest
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture.som._families import add_by_winner
@@ -46,6 +47,24 @@ def squares_of(rows: Array) -> Array:
     return np.asarray(np.einsum("nd,nd->n", rows, rows))
 
 
+class NearestCenters:
+    """Search for the nearest center of rows without missing values, in one product and one pass."""
+
+    def __init__(self, centers: Array) -> None:
+        k, d = centers.shape
+        n_padded = -(-k // CENTERS_AT_ONCE) * CENTERS_AT_ONCE
+        self._centers = np.zeros((n_padded, d))
+        self._centers[:k] = centers
+        self._half_norms = np.full(n_padded, np.inf)
+        self._half_norms[:k] = 0.5 * squares_of(centers)
+
+    def __call__(self, rows: Array) -> tuple[Array, Array]:
+        """Nearest center of every row, and ``½|x - c|² - ½|x|²`` of it."""
+        best, nearest_of = np.empty(len(rows)), np.empty(len(rows), dtype=np.int32)
+        nearest(self._centers @ rows.T, self._half_norms, best, nearest_of)
+        return nearest_of, best
+
+
 class Pass(NamedTuple):
     """Winners of all rows, the sum of their squared distances, and sums by winner.
 
@@ -61,8 +80,9 @@ class Pass(NamedTuple):
 
 def winners_of(source: RowSource, means: Array, origin: Array, *, missing: bool) -> Pass:
     """Find the nearest mean of every row, and add up the rows of every winner."""
-    centers = means - origin
+    centers = np.asarray(means - origin, dtype=np.float64)
     k = len(centers)
+    search = NearestCenters(centers)
 
     def work(block: Any) -> tuple[tuple[Any, ...], tuple[Array]]:
         winners = np.empty(block.shape[0], dtype=np.int32)
@@ -70,9 +90,13 @@ def winners_of(source: RowSource, means: Array, origin: Array, *, missing: bool)
         mass = np.zeros((k, centers.shape[1] if missing else 1))
         for rows in tiles(block.shape[0], TILE_ROWS):
             tile = centered(block[rows], origin)
-            scores = half_squares(tile, centers)
-            winners[rows] = own = np.argmin(scores, axis=1)
-            best = scores[np.arange(len(own)), own]
+            if tile.known is None:
+                own, best = search(tile.rows)
+            else:
+                scores = half_squares(tile, centers)
+                own = np.argmin(scores, axis=1)
+                best = scores[np.arange(len(own)), own]
+            winners[rows] = own
             squares += float(np.maximum(2 * best + squares_of(tile.rows), 0.0).sum())
             ones = np.ones(len(own))
             sums += add_by_winner(tile.rows, own, ones, k)
