@@ -5,19 +5,16 @@ against our own geodesics and eigenvectors of the same graph found anew. ``geode
 largest relative difference from a fresh computation with SciPy. The thesis' protocol (Law 2006,
 section 3.3.1): from 100 to 1,500 rows of a Swiss roll with 6 neighbors, seconds of all geodesic
 updates against geodesics computed anew after every row, on one thread as in the thesis (53.2
-against 1,618.5 seconds, a ratio of 0.0329) and on all. The growth table has milliseconds per row;
-landmarks are streamed in a process of their own, whose peak memory counts.
+against 1,618.5 seconds, a ratio of 0.0329) and on all. The growth table has milliseconds per row.
 """
 
 from __future__ import annotations
 
 import statistics
-import time
 import warnings
 
 import numpy as np
-from benchmarks.harness import Row, apart, clock
-from benchmarks.preparation.bench_preparation import _most_memory
+from benchmarks.harness import Row, clock
 from scipy.sparse.csgraph import dijkstra
 from sklearn.datasets import make_swiss_roll
 from sklearn.manifold import Isomap as Peer
@@ -36,7 +33,7 @@ def run(quick: bool) -> list[Row]:
     rows += protocol(300 if quick else 1_500, 20 if quick else 50, limited=not quick)
     for n in (500, 1_000) if quick else (1_000, 2_000, 5_000, 10_000):
         rows.append(growth(n, 10 if n < 10_000 else 5))
-    return [*rows, *landmarks(1_000 if quick else 20_000, 50 if quick else 500)]
+    return rows
 
 
 def roll(n: int, seed: int = 0) -> np.ndarray:
@@ -132,36 +129,3 @@ def growth(n: int, steps: int) -> Row:
         "pairs changed": statistics.mean(u.pairs_invalidated + u.pairs_shortened for u in last),
         "all pairs": n * (n - 1) // 2,
     }
-
-
-def landmarks(n: int, m: int) -> list[Row]:
-    found = apart(stream_landmarks, n, m)
-    return [{"rows": done, "landmarks": m, **facts} for done, facts in found]
-
-
-def stream_landmarks(n: int, m: int) -> list[tuple[int, dict[str, float]]]:
-    """Stream rows in blocks of 100; seconds and peak memory of this process as it goes on."""
-    warnings.simplefilter("ignore", EmbeddingWarning)
-    X = roll(n)
-    model = IncrementalIsomap(n_neighbors=7, n_landmarks=m, random_state=0)
-    started = time.perf_counter()
-    found = []
-    for first in range(0, n, 100):
-        model.partial_fit(X[first : first + 100])
-        done = first + 100
-        if done % (n // 5) == 0:
-            peak = _most_memory() / 1024
-            seconds = time.perf_counter() - started
-            update = model.updates_[-1]
-            found.append(
-                (
-                    done,
-                    {
-                        "stream (s)": seconds,
-                        "one row more (ms)": 10 * update.seconds,
-                        "peak memory (GB)": peak,
-                        "limit (GB)": 2.0,
-                    },
-                )
-            )
-    return found
