@@ -131,6 +131,11 @@ class LowRankComponents(WithMeans):
         return lemma(self.model)
 
     @cached_property
+    def mean_map(self) -> Array:
+        """Maps from rows to the means of their latent coordinates, of shape (k, d, D)."""
+        return self.lemma.mean_map
+
+    @cached_property
     def as_full(self) -> GaussianComponents:
         """The same components with their covariances as matrices."""
         return GaussianComponents(
@@ -208,7 +213,7 @@ class LowRankComponents(WithMeans):
         squares = np.empty((len(rows), self.n_components))
         for s, mean in enumerate(self.means - self.origin):
             offsets = rows - mean
-            latent = offsets @ self.lemma.mean_map[s].T
+            latent = offsets @ self.mean_map[s].T
             offsets -= latent @ self.loadings[s].T
             squares[:, s] = offsets**2 @ (1.0 / self.noise_variances[s])
             squares[:, s] += np.einsum("nd,nd->n", latent, latent)
@@ -277,13 +282,13 @@ class LowRankComponents(WithMeans):
         root_transposed = np.swapaxes(self.lemma.root, 1, 2)
         to_latent = np.linalg.solve(root_transposed, np.swapaxes(cross, 1, 2))
         cross = np.swapaxes(to_latent, 1, 2)
-        model = em_step(self.model, self.lemma.mean_map, cross, diagonal, self.kind, self.least)
+        model = em_step(self.model, self.mean_map, cross, diagonal, self.kind, self.least)
         return fed, means, model
 
     def latent(self, rows: Array) -> Array:
         """Posterior means of the latent coordinates, of shape (n, k, d)."""
         offsets = rows[:, None, :] - self.means
-        return np.asarray(np.einsum("kdj,nkj->nkd", self.lemma.mean_map, offsets))
+        return np.asarray(np.einsum("kdj,nkj->nkd", self.mean_map, offsets))
 
     def with_parameters(self, **changes: Any) -> Self:
         """The same components with other means."""
