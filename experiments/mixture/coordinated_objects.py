@@ -49,7 +49,7 @@ def run(runs: int, quick: bool) -> list[Section]:
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", EmbeddingWarning)
     runs = min(runs, 1 if quick else 2)
-    numbers = (1, 10, 20) if quick else (1, 10, 30, 50)
+    numbers = (1, 10, 30) if quick else (1, 10, 30, 50)
     shares = (5, 20) if quick else SHARES
     found: dict[tuple[int, int], list[tuple[float, float]]] = {}
     started = time.perf_counter()
@@ -82,14 +82,14 @@ def run(runs: int, quick: bool) -> list[Section]:
 
 def draw(seed: int, quick: bool) -> tuple[list[np.ndarray], list[np.ndarray], str]:
     """Principal components of the images: training and test rows of both objects."""
-    grid = (36, 12) if quick else (100, 25)
+    grid = (72, 18) if quick else (100, 25)
     sample = render_objects(*grid, random_state=seed)
     order = np.random.default_rng(seed).permutation(sample.n_samples)
     n_train = sample.n_samples * 4 // 5
     train, test = [], []
     explained = []
     for images in sample.views:
-        pca = PCA(40 if quick else 100, random_state=0).fit(images[order[:n_train]])
+        pca = PCA(60 if quick else 100, random_state=0).fit(images[order[:n_train]])
         rows = pca.transform(images[order])
         rows /= np.sqrt(rows.var(axis=0).mean())
         train.append(rows[:n_train])
