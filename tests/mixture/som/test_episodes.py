@@ -8,7 +8,7 @@ from scipy.special import logsumexp, xlogy
 from tests.mixture.som.nodes import make_nodes, rows_of
 
 from sidelight import Constraints, engine
-from sidelight.exceptions import InconsistentConstraints
+from sidelight.exceptions import UnusedKnowledge
 from sidelight.mixture import SelfOrganizingMixture
 from sidelight.mixture.som._steps import EpisodeRows
 
@@ -75,18 +75,16 @@ def test_splitting_an_episode_does_not_lower_the_bound() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_must_links_groups_and_classes_share_their_winner(mode: str) -> None:
+def test_must_links_and_groups_share_their_winner(mode: str) -> None:
     rows = rows_of("spherical", 90)
     rng = np.random.default_rng(2)
     order = rng.permutation(90)
-    labels, groups = np.full(90, -1), np.full(90, -1)
-    labels[order[:10]] = np.arange(10) % 2
+    groups = np.full(90, -1)
     groups[order[10:40]] = np.arange(30) % 8
-    known = Constraints([order[40:42], order[41:43]], labels=labels, groups=groups, n_samples=90)
+    known = Constraints([order[40:42], order[41:43]], groups=groups, n_samples=90)
     model = SelfOrganizingMixture((3, 3), group_mode=mode).fit(rows, constraints=known)  # type: ignore[arg-type]
-    for codes in (labels, groups):
-        for code in np.unique(codes[codes >= 0]):
-            assert len(set(model.winners_[codes == code])) == 1
+    for group in range(8):
+        assert len(set(model.winners_[groups == group])) == 1
     assert len(set(model.winners_[order[40:43]])) == 1
     assert len(set(model.winners_)) >= 3
 
@@ -103,11 +101,12 @@ def test_modes_differ_in_how_much_a_group_counts() -> None:
     assert one.objective_ != two.objective_
 
 
-def test_contradicting_classes_are_refused() -> None:
-    rows = rows_of("spherical", 10)
-    known = Constraints([(0, 1)], labels=[0, 1] + [-1] * 8, n_samples=10)
-    with pytest.raises(InconsistentConstraints):
-        SelfOrganizingMixture((2,)).fit(rows, constraints=known)
+def test_classes_do_not_collapse_the_map() -> None:
+    rows = rows_of("spherical", 40)
+    plain = SelfOrganizingMixture((3, 3)).fit(rows)
+    with pytest.warns(UnusedKnowledge, match="labels"):
+        told = SelfOrganizingMixture((3, 3)).fit(rows, np.arange(40) % 2)
+    np.testing.assert_array_equal(told.winners_, plain.winners_)
 
 
 def test_nodes_learn_the_frequencies_of_shifted_windows() -> None:

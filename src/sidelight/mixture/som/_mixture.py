@@ -179,7 +179,7 @@ class SelfOrganizingMixture(MapBase):
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
             summary="self-organizing map as a mixture of any family, with groups of rows",
-            knowledge=("must-link", "labels", "groups"),
+            knowledge=("must-link", "groups"),
             enforcement="hard",
             source="Verbeek 2004, chapter 4",
             complexity="O(n k d) per iteration, O(n d + k²) memory",
@@ -493,14 +493,8 @@ class SelfOrganizingMixture(MapBase):
 
 def _episodes(known: Constraints) -> tuple[Array, Array | None]:
     """Order of the rows by episode, and their episodes in this order; None if all are single."""
-    joined = Constraints(
-        known.must_link,
-        labels=known.labels,
-        groups=known.groups,
-        n_samples=known.n_samples,
-        ids=known.ids,
-    )
-    component = joined.closure().component
+    joined = Constraints(known.must_link, groups=known.groups, n_samples=known.n_samples)
+    component = joined.components()
     if len(np.unique(component)) == len(component):
         return np.arange(len(component)), None
     order = np.argsort(component, kind="stable")
