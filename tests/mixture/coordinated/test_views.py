@@ -90,6 +90,18 @@ def linear_views(n: int = 150) -> tuple[np.ndarray, np.ndarray]:
     return rows, rng.normal(size=(5, 4))
 
 
+def test_rows_of_data_frames_are_found_by_their_index() -> None:
+    one, two, _ = curves(150)
+    names = [f"object {i}" for i in range(150)]
+    known = Correspondences([(name, name) for name in names[::5]], ids=[names, names])
+    model = CoordinatedViews(1, n_charts=5, random_state=0)
+    plain = model.fit([one, two], correspondences=known).predict(one)
+    order = np.random.default_rng(1).permutation(150)
+    left = pd.DataFrame(one[order], index=[names[i] for i in order])
+    model.fit([left, pd.DataFrame(two, index=names)], correspondences=known)
+    assert np.mean((model.predict(one) - plain) ** 2) < 0.01
+
+
 def test_prediction_with_one_chart_is_the_conditional_gaussian() -> None:
     rows, new = linear_views()
     model = CoordinatedViews(

@@ -242,8 +242,9 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
             )
         if not isinstance(correspondences, Correspondences):
             correspondences = Correspondences(correspondences, [len(table) for table in tables])
-        table, columns = correspondences.stack(tables)
-        return table, columns, correspondences.objects
+        aligned = correspondences.align(X)  # by the index of data frames, which the arrays lost
+        table, columns = aligned.stack(tables)
+        return table, columns, aligned.objects
 
     def _seen(self, table: Array) -> Array:
         return views_seen(table, self._columns)
