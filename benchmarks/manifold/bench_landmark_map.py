@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 
-from benchmarks.harness import Row, apart
-from benchmarks.preparation.bench_preparation import _most_memory
+from benchmarks.harness import Row, apart, most_memory
 from sklearn.datasets import make_swiss_roll
 
 from sidelight.exceptions import EmbeddingWarning
@@ -37,7 +36,7 @@ def stream_landmarks(n: int, m: int) -> list[tuple[int, dict[str, float]]]:
         model.partial_fit(X[first : first + 100])
         done = first + 100
         if done % (n // 5) == 0:
-            peak = _most_memory() / 1024
+            peak = most_memory() / 1024
             seconds = time.perf_counter() - started
             update = model.updates_[-1]
             found.append(

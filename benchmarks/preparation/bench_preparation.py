@@ -9,8 +9,6 @@ line is timed in processes of its own against the seconds that we allow it.
 from __future__ import annotations
 
 import os
-import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
-from benchmarks.harness import Row, compare
+from benchmarks.harness import Row, compare, most_memory
 
 from sidelight.datasets import example_paths
 from sidelight.preparation import TablePreparer
@@ -138,22 +136,9 @@ def peak(work: Any, path: Path) -> float:
 
 
 def _added(work: Any, path: Path) -> float:
-    before = _most_memory()
+    before = most_memory()
     work(path)
-    return _most_memory() - before
-
-
-def _most_memory() -> float:
-    """Megabytes that this process had at most.
-
-    Linux lets a new process begin with what its parent had in ``ru_maxrss``, but not in ``VmHWM``.
-    """
-    status = Path("/proc/self/status")
-    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
-    if found is not None:
-        return int(found[1]) / 1024
-    unit = MEGABYTE if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    return most_memory() - before
 
 
 # ------------------------------------------------------------------ the command line

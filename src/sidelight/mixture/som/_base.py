@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Protocol, TypeAlias
@@ -99,6 +100,26 @@ class FittedMap(Embedding):
         self.quantization_error_ = float(np.mean(distances))
         adjacent = self._nodes.are_adjacent[best, second]
         self.topographic_error_ = float(np.mean(~adjacent)) if self._nodes.n_nodes > 1 else 0.0
+
+    def predict(self, X: Any) -> Array:
+        """Return the node of every row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Rows, independent of each other.
+
+        Returns
+        -------
+        nodes : ndarray of int32, shape (n_samples,)
+            Numbers of the nodes that win the rows, the last axis of the grid fastest.
+        """
+        check_is_fitted(self)
+        return self._nodes_of(self._check_rows(X, reset=False))
+
+    @abstractmethod
+    def _nodes_of(self, rows: Any) -> Array:
+        """Nodes that win checked rows."""
 
     def inverse_transform(self, Z: Any) -> Array:
         """Return the mean of the node that is nearest to every place of the map.

@@ -292,21 +292,9 @@ class GenerativeTopographicMap(MapBase):
         points = self._basis(places) @ self._sheet.weights + self._origin
         return points.astype(self.means_.dtype)
 
-    def predict(self, X: Any) -> Array:
-        """Return the most probable node of every row.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        nodes : ndarray of int32, shape (n_samples,)
-            Numbers of the nodes, the last axis of the grid fastest.
-        """
-        check_is_fitted(self)
-        return self._map_joint(self._check_rows(X, reset=False), most_probable)
+    def _nodes_of(self, rows: Any) -> Array:
+        """Most probable nodes."""
+        return self._map_joint(rows, most_probable)
 
     def score_samples(self, X: Any) -> Array:
         """Return the log-density ``log p(x)`` of every row.

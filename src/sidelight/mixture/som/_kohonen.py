@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, Interval, Seed, Verbosity, estimator
 from sidelight._fit.restarts import fit_progress
@@ -171,21 +170,8 @@ class KohonenMap(MapBase):
                 progress.step(history[-1])
         return means, np.array(history)
 
-    def predict(self, X: Any) -> Array:
-        """Return the node whose center is nearest to every row.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        nodes : ndarray of int32, shape (n_samples,)
-            Numbers of the nodes, the last axis of the grid fastest.
-        """
-        check_is_fitted(self)
-        rows: Any = self._check_rows(X, reset=False)
+    def _nodes_of(self, rows: Any) -> Array:
+        """Nodes whose centers are nearest."""
         return two_nearest(as_rows(rows), self.means_, self._origin)[0]
 
     def _transform(self, rows: Any) -> Array:

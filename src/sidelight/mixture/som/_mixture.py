@@ -383,23 +383,11 @@ class SelfOrganizingMixture(MapBase):
         rows: Any = self._check_rows(X, reset=False)
         return self._place(self._readers(rows), rows.dtype, float(entropy_bits))
 
-    def predict(self, X: Any) -> Array:
-        """Return the winning node of every row, that of the largest ``F_n(r)``.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Rows, independent of each other.
-
-        Returns
-        -------
-        nodes : ndarray of int32, shape (n_samples,)
-            Numbers of the nodes, the last axis of the grid fastest.
-        """
-        check_is_fitted(self)
+    def _nodes_of(self, rows: Any) -> Array:
+        """Winning nodes, those of the largest ``F_n(r)``."""
         shares, entropy = self._neighborhood.shares, self._neighborhood.entropy
         return self._map_joint(
-            self._check_rows(X, reset=False),
+            rows,
             lambda joint: np.argmax(joint @ shares.T + entropy, axis=1).astype(np.int32),
         )
 

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
     Count,
@@ -207,23 +206,9 @@ class ProbabilisticMap(MapBase):
             rows, lambda winners, density, resp: self._nodes.place(resp).astype(rows.dtype)
         )
 
-    def predict(self, X: Any) -> Array:
-        """Return the winning node of every row.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        nodes : ndarray of int32, shape (n_samples,)
-            Numbers of the nodes, the last axis of the grid fastest.
-        """
-        check_is_fitted(self)
-        return self._map_density(
-            self._check_rows(X, reset=False), lambda winners, density, resp: winners
-        )
+    def _nodes_of(self, rows: Any) -> Array:
+        """Winning nodes."""
+        return self._map_density(rows, lambda winners, density, resp: winners)
 
 
 def _first_components(source: RowSource, whole: Any, shares: Array, winners: Array) -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp, softmax
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
     Auto,
@@ -230,18 +229,6 @@ class SoftTopographicMap(MapBase):
             rows, lambda joint: self._nodes.place(softmax(joint, axis=1)).astype(rows.dtype)
         )
 
-    def predict(self, X: Any) -> Array:
-        """Return the node of the largest assignment ``q`` of every row.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        nodes : ndarray of int32, shape (n_samples,)
-            Numbers of the nodes, the last axis of the grid fastest.
-        """
-        check_is_fitted(self)
-        return self._map_joint(self._check_rows(X, reset=False), most_probable)
+    def _nodes_of(self, rows: Any) -> Array:
+        """Nodes of the largest assignment ``q``."""
+        return self._map_joint(rows, most_probable)

@@ -5,30 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
+from sidelight._fit.alternation import Evaluation, State
 from sidelight._fit.restarts import fit_progress
 from sidelight._typing import Array
 
 Parameters = TypeVar("Parameters")
 Stage = TypeVar("Stage")
-
-
-class Evaluation(Protocol):
-    """Parameters with the result of their e-step."""
-
-    @property
-    def parameters(self) -> Any:
-        """The parameters that were evaluated."""
-
-    @property
-    def objective(self) -> float:
-        """The value that is minimized at a stage."""
-
-
-State = TypeVar("State", bound=Evaluation)
 
 
 @dataclass(frozen=True)
