@@ -16,6 +16,7 @@ from sidelight import Constraints, engine
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.manifold import IncrementalIsomap, Isomap
 from sidelight.manifold.incremental import MapUpdate
+from sidelight.manifold.spectral import _frame
 from sidelight.manifold.spectral._frame import squared_distance_frame
 
 VARIANTS: list[dict[str, Any]] = [
@@ -440,3 +441,17 @@ def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SidelightError, match="n_landmarks"):
         model.partial_fit(ROLL[110:111])
     IncrementalIsomap(n_neighbors=6, n_landmarks=20, random_state=0).fit(ROLL[:200])
+
+
+def test_more_rows_than_geodesics_have_room_for_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_frame, "MOST_ROWS", 60)
+    X = np.random.default_rng(0).normal(size=(61, 3))
+    model = IncrementalIsomap().fit(X[:60])
+    before = model.embedding_.copy()
+    with pytest.raises(SidelightError, match="n_landmarks keeps geodesics from some rows only"):
+        model.partial_fit(X[60:])
+    np.testing.assert_array_equal(model.embedding_, before)
+    assert len(IncrementalIsomap(window=50).fit(X).embedding_) == 50
+    assert len(IncrementalIsomap(n_landmarks=20, random_state=0).fit(X).embedding_) == 61

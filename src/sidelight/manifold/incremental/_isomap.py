@@ -36,7 +36,7 @@ from sidelight.manifold.incremental._neighborhood import Neighborhood
 from sidelight.manifold.incremental._placing import place_rows
 from sidelight.manifold.incremental._updates import MapUpdate
 from sidelight.manifold.spectral._base import PARAMETERS, all_the_same, check_several
-from sidelight.manifold.spectral._frame import tell_of_missing
+from sidelight.manifold.spectral._frame import check_pairs_fit, tell_of_missing
 from sidelight.tags import SOFT_TAGS, own_tags
 
 #: A call that brings more than this share of the rows finds the coordinates anew.
@@ -340,6 +340,16 @@ class IncrementalIsomap(Embedding):
                     f"rows, for {setting('n_neighbors')} and {setting('n_landmarks')}."
                 )
 
+    def _check_size(self, n: int) -> None:
+        """Refuse more rows than there is memory for the geodesics of, before they are taken."""
+        if self.n_landmarks is None:
+            check_pairs_fit(
+                min(n, self.window or n, self.max_points or n),
+                "IncrementalIsomap",
+                f"{setting('n_landmarks')} keeps geodesics from some rows only; "
+                f"{setting('window')} and {setting('max_points')} keep fewer rows.",
+            )
+
     def _values(self, rows: Array) -> Array:
         """The columns that count, in units near 1."""
         values = rows if self._columns is None else self._columns.of(rows)
@@ -347,6 +357,7 @@ class IncrementalIsomap(Embedding):
 
     def _grow(self, values: Array, pairs: Pairs, first: int = 0) -> None:
         """Take rows, and pairs that are about the rows from ``first`` on."""
+        self._check_size(self._map.n + len(values))
         update = MapUpdate()
         came = self._map.n_seen
         begin = 0
