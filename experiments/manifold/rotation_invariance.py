@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from pathlib import Path
 
 import numpy as np
 from scipy.ndimage import rotate, zoom
@@ -62,9 +64,10 @@ def run(runs: int, quick: bool) -> list[Section]:
 def one_stream(stops: tuple[int, ...], kept: int, seed: int) -> dict[int, list[float]]:
     """Residuals of principal components and of the map at every stop, by number of coordinates."""
     rng = np.random.default_rng(seed)
-    digits = load_digits()
-    images = digits.images[digits.target == DIGIT][rng.permutation((digits.target == DIGIT).sum())]
-    train, test = images[:100], images[100:]
+    images = digits()
+    images = images[rng.permutation(len(images))]
+    train, test = np.split(images, [min(500, len(images) // 2)])
+    test = test[:200]
     turned = np.array(
         [
             turn(train[rng.integers(len(train))], rng.uniform(-LARGEST, LARGEST))
@@ -89,9 +92,25 @@ def one_stream(stops: tuple[int, ...], kept: int, seed: int) -> dict[int, list[f
     return found
 
 
+def digits() -> np.ndarray:
+    """Images of the digit 2: of MNIST where the user has them, else scikit-learn's small ones."""
+    path = mnist_file()
+    if path is None:
+        small = load_digits()
+        return small.images[small.target == DIGIT]
+    with np.load(path) as found:
+        return found["X"][found["y"] == DIGIT].reshape(-1, 28, 28) / 255.0
+
+
+def mnist_file() -> Path | None:
+    """File ``mnist10k.npz`` with ``X`` and ``y``, in the folder that SIDELIGHT_DATA names."""
+    path = Path(os.environ.get("SIDELIGHT_DATA", "")) / "mnist10k.npz"
+    return path if path.is_file() else None
+
+
 def turn(image: np.ndarray, angle: float) -> np.ndarray:
-    """A turned image, as a row; drawn twice as large, so that turning loses little."""
-    larger = zoom(image, 2, order=1)
+    """A turned image, as a row; small ones drawn twice as large, so that turning loses little."""
+    larger = zoom(image, 2, order=1) if len(image) < 20 else image
     return np.asarray(rotate(larger, angle, reshape=False, order=1)).ravel()
 
 

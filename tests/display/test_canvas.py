@@ -15,8 +15,9 @@ from sidelight.cluster import ConstrainedAgglomeration, KMeans, PCKMeans
 from sidelight.display._canvas import inks_of
 from sidelight.evaluation import ConstraintSearchCV
 from sidelight.exceptions import InvalidRequest
+from sidelight.manifold import Isomap
 from sidelight.metric import RCA
-from sidelight.mixture import GaussianMixture
+from sidelight.mixture import GaussianMixture, SelfOrganizingMixture
 from sidelight.report._palette import DARK, LIGHT
 
 TABLE = {"name": ["a", "b"], "score": [0.7, 0.9], "error": [0.1, 0.1]}
@@ -30,6 +31,7 @@ def makers(X, y, known):
     metric = RCA().fit(X, constraints=Constraints(known.must_link, n_samples=60))
     tree = ConstrainedAgglomeration(3).fit(X, constraints=known)
     mixture = GaussianMixture(2, random_state=0).fit(X)
+    places = Isomap().fit(X)
     make = {
         "ClusterDisplay": ("from_estimator", (model, X)),
         "ConstraintsDisplay": ("from_constraints", (known,)),
@@ -41,6 +43,10 @@ def makers(X, y, known):
         "DendrogramDisplay": ("from_estimator", (tree,)),
         "PairDistancesDisplay": ("from_estimator", (metric, X, known)),
         "DensityDisplay": ("from_estimator", (mixture, X)),
+        "EmbeddingDisplay": ("from_estimator", (places, X)),
+        "SpectrumDisplay": ("from_estimator", (places,)),
+        "GrowthDisplay": ("from_frames", ([places.embedding_],)),
+        "MapDisplay": ("from_estimator", (SelfOrganizingMixture((3, 3)).fit(X),)),
     }
     return {
         name: lambda ax=None, name=name, how=how, given=given: getattr(getattr(display, name), how)(

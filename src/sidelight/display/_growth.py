@@ -240,6 +240,9 @@ class GrowthDisplay(Display):
             xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[], aspect="equal"
         )
         axes.set_title(self.titles[number], fontsize="medium")
+        axes.set_xlabel("first coordinate")
+        if number == 0:  # the others stand beside it
+            axes.set_ylabel("second coordinate")
         return points
 
     def _limits(self) -> tuple[Array, Array]:

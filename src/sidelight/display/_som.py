@@ -91,7 +91,7 @@ class MapDisplay(Display):
     hexagonal: bool = False
     xy: Array | None = None
     value_title: str = ""
-    axis_titles: tuple[str, str] = ("", "")
+    axis_titles: tuple[str, str] = ("first coordinate of the map", "second coordinate of the map")
     title: str = ""
     note: str = ""
 
@@ -233,8 +233,7 @@ class MapDisplay(Display):
         self.ax_.add_collection(self.cells_)
         self.ax_.set_aspect("equal")
         self.ax_.autoscale_view()
-        self.ax_.set_xticks([])
-        self.ax_.set_yticks([])
+        self.ax_.set(xticks=[], yticks=[])
 
     def _draw_grid(self, inks: Inks, kwargs: dict[str, Any]) -> None:
         from matplotlib.collections import LineCollection
