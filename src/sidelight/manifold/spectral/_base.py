@@ -15,7 +15,7 @@ from sidelight._fit.parameters import Count, FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight._words import counted, setting, worded
 from sidelight.base import Embedding
-from sidelight.constraints import Constraints, known_pairs
+from sidelight.constraints import Constraints, Pairs
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs import constrained_edges, distance_graph, join_parts
 from sidelight.graphs._nearest import BLOCK_NUMBERS, RowSearch, first_of_each
@@ -189,9 +189,8 @@ class _NeighborhoodEmbedding(Embedding):
             )
         return distance_graph(values, n_neighbors=self.n_neighbors, metric=self._metric)
 
-    def _constrained(self, near: Neighborhood) -> tuple[sparse.csr_array, Array]:
+    def _constrained(self, near: Neighborhood, pairs: Pairs) -> tuple[sparse.csr_array, Array]:
         """Edges after constraints, and by how much each is longer."""
-        pairs = known_pairs(near.known)
         edges, factors = constrained_edges(near.graph, near.rows, pairs, metric=self._metric)
         if pairs.n_apart:
             ends = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))

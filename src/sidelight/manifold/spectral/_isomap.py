@@ -10,6 +10,7 @@ from scipy import sparse
 
 from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
+from sidelight.constraints import known_pairs
 from sidelight.evaluation import residual_variance
 from sidelight.graphs import geodesics
 from sidelight.graphs._nearest import BLOCK_NUMBERS, first_of_each
@@ -34,7 +35,7 @@ class _GeodesicEmbedding(_NeighborhoodEmbedding):
 
     def _lengths(self, near: Neighborhood) -> sparse.csr_array:
         """Lengths of the edges of the graph, after constraints and conformal scaling."""
-        edges, factors = self._constrained(near)
+        edges, factors = self._constrained(near, known_pairs(near.known))
         lengths = edges.data * factors
         if self.conformal:
             self._scales = _mean_distances(near.graph, self._n_near)

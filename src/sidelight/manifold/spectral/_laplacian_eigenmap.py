@@ -10,6 +10,7 @@ from scipy import sparse
 
 from sidelight._fit.parameters import Auto, FinitePositive, estimator
 from sidelight._typing import Array
+from sidelight.constraints import known_pairs
 from sidelight.graphs import degrees
 from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding
 from sidelight.manifold.spectral._frame import held_in_place, smallest
@@ -77,7 +78,7 @@ class LaplacianEigenmap(_NeighborhoodEmbedding):
     )
 
     def _embed(self, near: Neighborhood) -> Array:
-        edges, factors = self._constrained(near)
+        edges, factors = self._constrained(near, known_pairs(near.known))
         apart = near.graph.data[near.graph.data > 0]
         usual = float(np.median(apart)) if len(apart) else 1.0
         self._time = usual**2 / 4 if self.time == "auto" else float(self.time)
