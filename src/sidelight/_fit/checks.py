@@ -222,7 +222,7 @@ def _bad_values(X: Any, is_bad: Any) -> tuple[Any, Any] | None:
         rows, columns = entries.row[bad], entries.col[bad]
         order = np.lexsort((columns, rows))
         return rows[order], columns[order]
-    if not hasattr(X, "shape") or len(X.shape) != 2:
+    if not hasattr(X, "shape") or len(X.shape) != 2 or np.iscomplexobj(X):
         return None
     try:
         values = np.asarray(X, dtype=np.float64)
