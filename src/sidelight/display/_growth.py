@@ -123,7 +123,7 @@ class GrowthDisplay(Display):
 
         Parameters
         ----------
-        estimator : estimator with partial_fit and embedding_
+        estimator : estimator with ``partial_fit``
             Embedding that learns from a stream; a copy of it is fitted.
         X : array of shape (n_samples, n_features)
             The rows, in the order of the stream.

@@ -107,19 +107,19 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     ----------
     n_charts_ : int
         Number of charts that were kept.
-    weights_ : ndarray of shape (n_charts_,)
+    weights_ : ndarray of shape (n_charts,)
         Mixing weights ``π``.
-    offsets_ : ndarray of shape (n_charts_, n_components)
+    offsets_ : ndarray of shape (n_charts, n_components)
         Centers ``κ`` of the charts on the map.
-    spreads_ : ndarray of shape (n_charts_, n_components, n_components)
+    spreads_ : ndarray of shape (n_charts, n_components, n_components)
         Covariances ``G`` of the coordinates of the charts.
-    means_ : ndarray of shape (n_charts_, n_features)
+    means_ : ndarray of shape (n_charts, n_features)
         Rows ``μ`` at the centers of the charts.
-    loadings_ : ndarray of shape (n_charts_, n_features, n_components)
+    loadings_ : ndarray of shape (n_charts, n_features, n_components)
         Linear maps ``B`` from coordinates to rows.
-    noise_variances_ : ndarray of shape (n_charts_, n_features)
+    noise_variances_ : ndarray of shape (n_charts, n_features)
         Noise ``Ψ``.
-    floored_ : ndarray of bool, shape (n_charts_, n_features)
+    floored_ : ndarray of bool, shape (n_charts, n_features)
         Noise variances that are at their floor.
     objective_ : float
         ``-Φ`` per row at the end, less the ridge; never below the negative log-likelihood.

@@ -106,7 +106,7 @@ class AtlasEmbedding(Embedding):
 
         Returns
         -------
-        resp : ndarray of shape (n_samples, n_charts_)
+        resp : ndarray of shape (n_samples, n_charts)
             Probabilities, in the element type of the rows.
         """
         return self._by_rows(X, lambda found, seen: found.responsibilities())
@@ -121,7 +121,7 @@ class AtlasEmbedding(Embedding):
 
         Returns
         -------
-        resp : ndarray of shape (n_samples, n_charts_)
+        resp : ndarray of shape (n_samples, n_charts)
             Probabilities of the charts.
         """
         return self.chart_posterior(X)

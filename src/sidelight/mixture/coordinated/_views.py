@@ -98,9 +98,9 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
     ----------
     view_columns_ : tuple of ndarray of int
         Columns of every view.
-    view_counts_ : ndarray of shape (n_charts_, n_views)
+    view_counts_ : ndarray of shape (n_charts, n_views)
         Effective number of rows of every chart in every view.
-    supported_ : ndarray of bool, shape (n_charts_, n_views)
+    supported_ : ndarray of bool, shape (n_charts, n_views)
         Charts with at least ``n_components + 2`` rows in the view: the others are not used for its
         prediction.
     objects_ : tuple of ndarray of int
