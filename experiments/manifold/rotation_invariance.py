@@ -54,8 +54,8 @@ def run(runs: int, quick: bool) -> list[Section]:
             "Residual of the angle",
             f"Images of the digit 2 ({source}), turned by up to 30°, are streamed to a landmark "
             f"map (40 landmarks, {kept:,} in memory, contraction). Test images in 15 positions "
-            "each are placed out of sample; `h` with `h·(x_l - x_0) ≈ l` is found by least squares. Share "
-            "of the squared steps that is left; 1 is no relation to the angle.",
+            "each are placed out of sample; `h` with `h·(x_l - x_0) ≈ l` is found by least "
+            "squares. Share of the squared steps that is left; 1 is no relation to the angle.",
             header,
             rows,
         )
