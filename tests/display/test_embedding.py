@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sidelight.cluster import KMeans
 from sidelight.datasets import make_strip, make_swiss_roll
 from sidelight.display import EmbeddingDisplay, GrowthDisplay, SpectrumDisplay
-from sidelight.display._growth import _steady
+from sidelight.display.maps._growth import _steady
 from sidelight.evaluation import lost_and_found_neighbors, residual_variance
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.manifold import ConstrainedPCA, SammonMapping

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sidelight.cluster import KMeans
 from sidelight.display import MapDisplay
-from sidelight.display._som import mean_distances
+from sidelight.display.maps._som import mean_distances
 from sidelight.exceptions import InvalidRequest
 from sidelight.mixture import GenerativeTopographicMap, KohonenMap, SelfOrganizingMixture
 

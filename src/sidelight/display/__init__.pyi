@@ -4,11 +4,8 @@ from ._constraints import ConstraintsDisplay as ConstraintsDisplay
 from ._convergence import ConvergenceDisplay as ConvergenceDisplay
 from ._dendrogram import DendrogramDisplay as DendrogramDisplay
 from ._density import DensityDisplay as DensityDisplay
-from ._embedding import EmbeddingDisplay as EmbeddingDisplay
-from ._growth import GrowthDisplay as GrowthDisplay
 from ._learning_curve import LearningCurveDisplay as LearningCurveDisplay
 from ._pair_distances import PairDistancesDisplay as PairDistancesDisplay
 from ._search import SearchDisplay as SearchDisplay
 from ._sizes import SizesDisplay as SizesDisplay
-from ._som import MapDisplay as MapDisplay
-from ._spectrum import SpectrumDisplay as SpectrumDisplay
+from .maps import *

@@ -14,7 +14,7 @@ from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.display._canvas import Display, Inks, check_matplotlib, inks_of
 from sidelight.display._cluster_parts import point_size
-from sidelight.display._embedding import (
+from sidelight.display.maps._embedding import (
     Coloring,
     coloring_of,
     coordinates_of,

@@ -10,8 +10,8 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
 from sidelight.display._curves import Curve, draw_curves, integer_ticks
-from sidelight.display._embedding import coordinates_of
 from sidelight.display._rows import final_step
+from sidelight.display.maps._embedding import coordinates_of
 from sidelight.evaluation import residual_variance
 from sidelight.exceptions import InvalidRequest
 
