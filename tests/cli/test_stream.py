@@ -375,3 +375,17 @@ def test_a_reader_that_has_seen_enough(tmp_path):
     assert process.wait(timeout=60) == 0, err
     assert "Error" not in err
     assert (tmp_path / "final.csv").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
+def test_what_never_ends_a_line_is_refused(tmp_path, run):
+    endless = tmp_path / "endless.csv"
+    endless.symlink_to("/dev/zero")
+    ended = run("embed", "--stream", str(endless))
+    assert ended.code == 1
+    assert "goes on for millions of characters" in ended.err
+    table = tmp_path / "table.csv"
+    table.write_text("id,x,y\na,1,2\nb,2,1\nc,3,3\n")
+    ended = run("embed", str(table), "--anchors", str(endless))
+    assert ended.code == 1
+    assert "is a pipe or a device" in ended.err

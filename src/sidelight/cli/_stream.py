@@ -22,6 +22,7 @@ from sidelight.cli._screen import Screen, plain_text
 from sidelight.exceptions import SidelightError
 from sidelight.io._ids import harmless
 from sidelight.runs import MapStream, Request
+from sidelight.runs._records import lines_of
 from sidelight.runs._stream import START, open_lines
 
 JSON_LINES = ".jsonl"
@@ -190,7 +191,7 @@ def _opened(request: Request, screen: Screen) -> Iterator[_Lines]:
     else:
         opened = open_lines(Path(request.data))
     with opened as file:
-        lines = _Lines(file)
+        lines = _Lines(lines_of(file))
         before = signal.signal(signal.SIGINT, lines.stop)
         try:
             yield lines

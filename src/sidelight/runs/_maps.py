@@ -162,7 +162,7 @@ def read_anchors(anchors: Any, data: Table, n_components: int) -> Array | None:
 
 def _anchors_in(path: Path, data: Table) -> tuple[npt.NDArray[np.int64], Array]:
     """Positions of the rows that a file names, and their coordinates."""
-    names = column_names(path)
+    names = column_names(path) if path.is_file() else []  # what is no file is told below
     id_column = next(
         (name for name in names if name == data.id_column or name.lower() == "id"), None
     )

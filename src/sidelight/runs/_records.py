@@ -16,6 +16,13 @@ from sidelight.io._columns import is_number, quoted
 from sidelight.io.formats._text import DELIMITERS, QUOTED
 
 BYTE_ORDER_MARK = "\ufeff"
+#: Longest line, in bytes: a device that never ends a line would fill the memory.
+LONGEST = 1 << 24
+
+
+def lines_of(file: Any) -> Iterator[str | bytes]:
+    """Lines of an open file, of which :class:`Records` refuses one that does not end."""
+    return iter(lambda: file.readline(LONGEST), file.read(0))
 
 
 class Records:
@@ -72,6 +79,8 @@ class Records:
         """Lines that are not empty."""
         for line in self._lines:
             self.line += 1
+            if len(line) >= LONGEST:
+                raise self.wrong("goes on for millions of characters; is it a table?")
             text = self._decoded(line).rstrip("\r\n")
             if self.line == 1:
                 text = text.removeprefix(BYTE_ORDER_MARK)

@@ -31,7 +31,7 @@ from sidelight.preparation._preparer import check_scale
 from sidelight.runs._features import IN_MEMORY
 from sidelight.runs._growth import Growth
 from sidelight.runs._maps import numbers_or_texts
-from sidelight.runs._records import Records
+from sidelight.runs._records import Records, lines_of
 from sidelight.runs._request import Request, make_estimator
 from sidelight.runs._run import Run, names_out
 
@@ -118,8 +118,8 @@ class MapStream:
         elif self.request.path is None:
             yield from self._placed(Records(self.request.data, str(self._path)))
         else:
-            with open_lines(self._path) as lines:
-                yield from self._placed(Records(lines, str(self._path)))
+            with open_lines(self._path) as file:
+                yield from self._placed(Records(lines_of(file), str(self._path)))
 
     @property
     def feature_names(self) -> list[str]:

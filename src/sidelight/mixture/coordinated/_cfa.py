@@ -23,7 +23,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._fit.restarts import run_restarts
 from sidelight._typing import Array
-from sidelight._words import counted, setting
+from sidelight._words import counted, setting, worded
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import check_one_index
 from sidelight.engine import as_rows
@@ -265,8 +265,9 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         d, n_features = self.n_components, sum(len(own) for own in columns)
         if d > n_features:
             raise SidelightError(
-                f"{setting('n_components', d)} is more than n_features={n_features}: a map has at "
-                "most as many coordinates as the rows have features."
+                f"{setting('n_components', d)} is more than "
+                f"{worded(f'n_features={n_features}', counted(n_features, 'feature'))}: a map has "
+                "at most as many coordinates as the rows have features."
             )
         narrow = min(len(own) for own in columns)
         if self.charts == "conformal" and narrow < d:
@@ -276,8 +277,8 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
             )
         if n < d + 2:
             raise SidelightError(
-                f"n_samples={n} is too few: a chart of {counted(d, 'coordinate')} needs at least "
-                f"{d + 2} rows."
+                f"{worded(f'n_samples={n} is', counted(n, 'row') + ' are')} too few: a chart of "
+                f"{counted(d, 'coordinate')} needs at least {d + 2} rows."
             )
 
     def _n_charts(self, n: int) -> int:
