@@ -151,8 +151,8 @@ def render_report(
     from sidelight.report._run import make_given
     from sidelight.report._tables import settings_of, versions
 
-    is_map = hasattr(estimator, "embedding_")
-    finds_clusters = hasattr(estimator, "labels_") and not is_map
+    finds_clusters = hasattr(estimator, "labels_")  # spectral clusterers have an embedding_, too
+    is_map = hasattr(estimator, "embedding_") and not finds_clusters
     if not finds_clusters and not _is_fitted_map(estimator):
         raise SidelightError(
             f"{type(estimator).__name__} has no labels_ and maps no rows yet; fit it before "

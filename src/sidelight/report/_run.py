@@ -127,7 +127,7 @@ def make_given(
 ) -> Given:
     """Check that estimator, rows, constraints, true classes and ids are about the same thing."""
     rows = as_rows(X)
-    labels = None if hasattr(estimator, "embedding_") else getattr(estimator, "labels_", None)
+    labels = getattr(estimator, "labels_", None)
     n_rows = rows.n_rows if labels is None else len(labels)
     source = _filled(rows, estimator)
     _check_length("X has", source.n_rows, n_rows)
