@@ -24,7 +24,7 @@ from sidelight.tags import KINDS, KNOWLEDGE, Kind, MethodTags
 
 #: Parameters that set the number of clusters, dimensions or features.
 SIZES = ("n_clusters", "n_components", "n_features_to_select")
-FAMILIES = ("cluster", "feature_selection", "manifold", "metric", "mixture")
+FAMILIES = ("cluster", "feature_selection", "manifold", "metric", "mixture", "semi_supervised")
 
 #: How alike a name has to be to be suggested, out of 1.
 CLOSE = 0.6
@@ -92,6 +92,8 @@ class Method:
     @property
     def size_parameter(self) -> str | None:
         """Parameter that sets the number of clusters, dimensions or features, if there is one."""
+        if not self.kind.option:
+            return None
         return next((name for name in SIZES if name in declared(self.cls)), None)
 
     @property
@@ -100,6 +102,8 @@ class Method:
 
         Steps on the way, such as k-means for a start, call the same number by other names.
         """
+        if not self.kind.option:
+            return {}
         others = set(declared(self.cls)) - {self.size_parameter}
         return {name: self.kind.option for name in SIZES if name not in others}
 
@@ -256,16 +260,19 @@ def _method(package: ModuleType, public: str) -> Method | None:
 def command_name(class_name: str) -> str:
     """Derive the name on the command line from the name of a class.
 
-    Words are joined by dashes; "KMeans" and "KMedians" stay one word with an acronym before them.
+    Words are joined by dashes; "KMeans" and "KMedians" stay one word with an acronym before them,
+    and "Classifier" at the end goes without saying.
 
     Examples
     --------
     >>> from sidelight.catalog import command_name
-    >>> [command_name(name) for name in ("SeededKMeans", "PCKMeans", "MMLMixture", "RCA")]
-    ['seeded-kmeans', 'pckmeans', 'mml-mixture', 'rca']
+    >>> [command_name(name) for name in ("SeededKMeans", "PCKMeans", "RCA", "AssembleClassifier")]
+    ['seeded-kmeans', 'pckmeans', 'rca', 'assemble']
     """
     parted = re.sub(
-        r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?!Means|Medians)", "-", class_name
+        r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?!Means|Medians)",
+        "-",
+        class_name.removesuffix("Classifier"),
     )
     return parted.lower()
 

@@ -23,7 +23,8 @@ class Kind:
     command : str
         Command of ``sidelight`` that runs methods of this kind.
     option : str
-        Option of the command that sets the number of clusters, dimensions or features.
+        Option of the command that sets the number of clusters, dimensions or features; empty
+        where there is no such number.
     title : str
         Heading of the methods of this kind in a list.
     """
@@ -68,6 +69,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind("embedding", "coordinates of the rows on a map", "embed", "-d", "Maps"),
         Kind("selector", "some of the features", "select", "-n", "Features"),
+        Kind("classifier", "a class for every row", "classify", "", "Classifiers"),
     )
 }
 
@@ -91,6 +93,13 @@ KNOWLEDGE: dict[str, Knowledge] = {
 SOFT_TAGS: dict[str, Any] = {
     "knowledge": ("must-link", "cannot-link", "labels", "groups"),
     "enforcement": "soft",
+}
+
+#: Tags of classifiers, which learn from the labels of some rows.
+CLASSIFIER_TAGS: dict[str, Any] = {
+    "knowledge": ("labels",),
+    "enforcement": "soft",
+    "kind": "classifier",
 }
 
 #: Tags of methods that use no side information.

@@ -31,6 +31,8 @@ def _data(estimator: Any) -> str:
         return f"Fitted to {counted(len(estimator.labels_), 'row')} of {features}."
     if hasattr(estimator, "embedding_"):
         return f"Fitted to {counted(len(estimator.embedding_), 'row')} of {features}."
+    if hasattr(estimator, "transduction_"):
+        return f"Fitted to {counted(len(estimator.transduction_), 'row')} of {features}."
     return f"Fitted to rows of {features}."
 
 
@@ -50,6 +52,8 @@ def _result(estimator: Any) -> str:
         text += f" (median {np.median(sizes):g})"
         text += f", {counted(left_out, 'row')} left out" if left_out else ""
         return f"{text}{_names(estimator)}."
+    if hasattr(estimator, "transduction_"):
+        return f"{_classes(estimator)}."
     n_out = len(estimator.get_feature_names_out())
     if hasattr(estimator, "embedding_"):
         return f"Places rows by {counted(n_out, 'coordinate')}."
@@ -64,6 +68,15 @@ def _names(estimator: Any) -> str:
         return ""
     more = f" and {len(named) - SHOWN_NAMES} more" if len(named) > SHOWN_NAMES else ""
     return f"; by their labeled rows they are {', '.join(named[:SHOWN_NAMES])}{more}"
+
+
+def _classes(estimator: Any) -> str:
+    """Classes with the number of rows of the fit that are given or predicted to be of them."""
+    given = estimator.transduction_.tolist()
+    shown = [f"{name} {given.count(name)}" for name in estimator.classes_[:SHOWN_NAMES].tolist()]
+    more = len(estimator.classes_) - SHOWN_NAMES
+    others = f" and {more} more" if more > 0 else ""
+    return f"{counted(len(estimator.classes_), 'class', 'classes')}: {', '.join(shown)}{others}"
 
 
 def _constraints(estimator: Any, tags: Any) -> str:

@@ -1,10 +1,4 @@
-"""What every estimator shares: parameters, rows and knowledge are checked here, and summed up.
-
-Clusterers derive from :class:`Clusterer`, estimators that give new features from
-:class:`Transformer`, of which those that are linear in the rows are :class:`LinearTransformer` and
-those that place rows on a map are :class:`Embedding`. The catalog, the docs' method table, the
-command line and the contract tests are generated from the tags (:mod:`sidelight.tags`).
-"""
+"""An estimator with side information: how rows, knowledge and parameters are checked."""
 
 from __future__ import annotations
 
@@ -15,12 +9,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -39,10 +28,9 @@ from sidelight._typing import Array
 from sidelight._words import listed, worded
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import align, check_one_index, warn_of_positions
-from sidelight.constraints.algebra._cluster_names import name_clusters
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
-from sidelight.tags import PLAIN_TAGS, SOFT_TAGS, MethodTags
+from sidelight.tags import MethodTags
 
 Rows: TypeAlias = Array | sparse.csr_matrix | sparse.csr_array | RowSource
 
@@ -115,7 +103,7 @@ class ConstrainedEstimator(BaseEstimator):
         self : object
             The fitted estimator.
         """
-        _not_defined(self, "fit")
+        not_defined(self, "fit")
 
     def summary(self) -> str:
         """Return five plain lines about the fit: method, data, end of the search, result, advice.
@@ -330,193 +318,9 @@ class ConstrainedEstimator(BaseEstimator):
             )
 
 
-#: What every fitted clusterer has; docstrings of clusterers that say more about one keep their own.
-CLUSTERER_ATTRIBUTES = {
-    "labels_ : ndarray of int32, shape (n_samples,)": "Cluster of every row.",
-    "cluster_sizes_ : ndarray of int, shape (n_clusters,)": "Number of rows of every cluster.",
-    "objective_ : float": "Objective at the end; it was minimized.",
-    "history_ : ndarray": "Objective at every iteration of the best restart.",
-    "n_iter_ : int": "Number of iterations of the best restart.",
-    "converged_ : bool": "Whether the best restart converged before ``max_iter``.",
-    "n_violations_ : int": "Number of stated constraints that the labels violate.",
-    "cluster_names_ : ndarray of object, shape (n_clusters,)": "Known class that each cluster "
-    "stands for: that of more than half of its labeled rows, if it also holds more than half of "
-    "the labeled rows of the class; None otherwise.",
-}
-
-
-class Clusterer(ClusterMixin, ConstrainedEstimator):
-    """An estimator that gives every row a cluster, in ``labels_``."""
-
-    _common_attributes: ClassVar[Mapping[str, str]] = CLUSTERER_ATTRIBUTES
-    labels_: Array
-    n_violations_: int
-    cluster_names_: Array
-
-    @property
-    def cluster_sizes_(self) -> Array:
-        """Number of rows of every cluster; rows that were left out (-1) count nowhere."""
-        return np.bincount(self.labels_[self.labels_ >= 0], minlength=self._n_clusters_found())
-
-    def _compare_with(self, known: Constraints) -> None:
-        """Set what the clusters violate of what is known, and the classes that they stand for."""
-        self.n_violations_ = known.violations(self.labels_).n
-        n_clusters = max(self._n_clusters_found(), int(self.labels_.max(initial=-1)) + 1)
-        self.cluster_names_ = name_clusters(known, self.labels_, n_clusters)
-
-    def _n_clusters_found(self) -> int:
-        """Number of clusters of the fitted model, empty ones included."""
-        for name in ("cluster_centers_", "weights_"):
-            if hasattr(self, name):
-                return len(getattr(self, name))
-        return int(self.labels_.max()) + 1
-
-    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
-        """Fit to the rows and return their clusters.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            As in ``fit``: known classes, where the method uses them.
-        **fit_params : dict
-            Other arguments of ``fit``, such as ``constraints``.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_samples,)
-            ``labels_``.
-        """
-        # scikit-learn's own mixin would drop y, which holds the labels here.
-        return self.fit(X, y, **fit_params).labels_
-
-
-class Transformer(TransformerMixin, ConstrainedEstimator):
-    """An estimator that gives rows new features, in ``transform``.
-
-    Subclasses define ``_learn(rows, known)`` and ``_transform(rows)`` for rows that have been
-    checked.
-    """
-
-    _family_tags = SOFT_TAGS | {"kind": "transformer"}
-
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
-        self._learn(rows, known)
-        return self
-
-    def _learn(self, rows: Any, known: Constraints) -> None:
-        """Learn from checked rows and knowledge, in methods that :meth:`fit` runs for."""
-        _not_defined(self, "_learn")
-
-    def transform(self, X: Any) -> Any:
-        """Return the new features of the rows.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        Z : array or CSR matrix of shape (n_samples, n_features_out)
-            New features, in the element type of the rows.
-        """
-        check_is_fitted(self)
-        return self._transform(self._check_rows(X, reset=False))
-
-    def _transform(self, rows: Any) -> Any:
-        """Return the new features of checked rows."""
-        _not_defined(self, "_transform")
-
-
-class Embedding(ClassNamePrefixFeaturesOutMixin, Transformer):
-    """An estimator that places rows on a map: coordinates in ``embedding_``, new rows later.
-
-    Subclasses set ``embedding_`` in ``_learn(rows, known)`` or in a ``fit`` of their own. They
-    define ``_transform(rows)``, which gives rows of the fit the coordinates that the fit gave them.
-    """
-
-    _family_tags = PLAIN_TAGS | {"kind": "embedding"}
-    _common_attributes: ClassVar[Mapping[str, str]] = {
-        "embedding_ : ndarray of shape (n_samples, n_components)": "Coordinates of the rows, in "
-        "their element type."
-    }
-
-    embedding_: Array
-
-    @property
-    def _n_features_out(self) -> int:
-        """Number of coordinates."""
-        return int(self.embedding_.shape[1])
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
-        """Fit to the rows and return their coordinates.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,), default=None
-            As in ``fit``: known classes, where the method uses them.
-        **fit_params : dict
-            Other arguments of ``fit``, such as ``constraints``.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            ``embedding_``.
-        """
-        return self.fit(X, y, **fit_params).embedding_
-
-
-class PairStream:
-    """What learns from a stream of pairs: ``fit`` begins anew, ``partial_fit`` goes on."""
-
-    def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Learn from more pairs, each of them once.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Rows that the pairs are about.
-        y : array of shape (n_samples,), default=None
-            Known classes, -1 where unknown.
-        constraints : Constraints, default=None
-            Side information about these rows.
-
-        Returns
-        -------
-        self : object
-            The estimator so far.
-        """
-        _not_defined(self, "partial_fit")
-
-
-class LinearTransformer(ClassNamePrefixFeaturesOutMixin, Transformer):
-    """New features that are linear in the rows: ``(x - mean) Wᵀ`` with ``W`` in ``components_``."""
-
-    components_: Array
-    mean_: Array
-
-    def _set_map(
-        self, components: Array, dtype: np.dtype[Any], *, mean: Array | None = None
-    ) -> None:
-        """Set the map; without a mean the rows are not centered."""
-        self.components_ = np.ascontiguousarray(components, dtype=dtype)
-        self._n_features_out = len(components)
-        if mean is not None:
-            self.mean_ = mean.astype(dtype)
-
-    def _transform(self, rows: Any) -> Array:
-        centered = rows - self.mean_ if hasattr(self, "mean_") else rows
-        return np.asarray(centered @ self.components_.T.astype(rows.dtype, copy=False))
-
-
 def _plural(kind: str) -> str:
     return kind if kind.endswith("s") else f"{kind}s"
 
 
-def _not_defined(estimator: object, method: str) -> NoReturn:
+def not_defined(estimator: object, method: str) -> NoReturn:
     raise AttributeError(f"{type(estimator).__name__} does not define {method}.")

@@ -1,0 +1,1 @@
+"""Loops of classifiers from few labels."""

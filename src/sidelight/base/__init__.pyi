@@ -1,0 +1,9 @@
+from ._classifier import Classifier as Classifier
+from ._clusterer import CLUSTERER_ATTRIBUTES as CLUSTERER_ATTRIBUTES
+from ._clusterer import Clusterer as Clusterer
+from ._estimator import ConstrainedEstimator as ConstrainedEstimator
+from ._estimator import Rows as Rows
+from ._transformer import Embedding as Embedding
+from ._transformer import LinearTransformer as LinearTransformer
+from ._transformer import PairStream as PairStream
+from ._transformer import Transformer as Transformer

@@ -1,0 +1,4 @@
+from .boosting import *
+from .graph import *
+from .margin import *
+from .pairs import *

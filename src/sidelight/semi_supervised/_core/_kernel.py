@@ -1,0 +1,100 @@
+"""Kernels between rows: linear, Gaussian, given as a matrix, or a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
+
+from sidelight._fit.parameters import FinitePositive
+from sidelight._typing import Array
+from sidelight.exceptions import SidelightError
+
+#: Parameters ``kernel`` and ``gamma`` of the classifiers that have one.
+KernelName: TypeAlias = Literal["linear", "rbf", "precomputed"] | Callable[..., Any]
+Gamma: TypeAlias = FinitePositive | Literal["scale"]
+
+#: Entries of the docstrings of these parameters.
+KERNEL_PARAMETERS = {
+    "kernel": 'Kernel between rows: ``x\'z``; ``exp(-gamma ‖x - z‖²)``; "precomputed", where '
+    "``fit`` takes the matrix of shape (n_samples, n_samples) and ``predict`` one of shape "
+    "(n_new, n_samples); or a function of two blocks of rows that returns their matrix.",
+    "gamma": 'Width of the Gaussian kernel; "scale" is ``1 / (n_features Var[X])``.',
+}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its width.
+
+    Attributes
+    ----------
+    name : {"linear", "rbf", "precomputed"} or callable
+        Which one.
+    gamma : float
+        Width of the Gaussian kernel.
+    """
+
+    name: Any
+    gamma: float = 1.0
+
+    def __call__(self, X: Any, Z: Any) -> Array:
+        """Kernel between the rows of X and those of Z, float64, shape (len(X), len(Z))."""
+        if self.name == "linear":
+            product = X @ Z.T
+            dense = product.toarray() if sparse.issparse(product) else product
+            return np.asarray(dense, dtype=np.float64)
+        if self.name == "rbf":
+            return np.asarray(rbf_kernel(_wide(X), _wide(Z), gamma=self.gamma))
+        values = np.asarray(self.name(X, Z), dtype=np.float64)
+        shape = (X.shape[0], Z.shape[0])
+        if values.shape != shape or not np.all(np.isfinite(values)):
+            raise SidelightError(
+                f"The kernel function must return finite numbers of shape {shape}, one per pair "
+                f"of rows; it returned shape {values.shape}."
+            )
+        return values
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether rows are given as their kernel with the rows of the fit."""
+        return isinstance(self.name, str) and self.name == "precomputed"
+
+
+def make_kernel(name: Any, gamma: Any, rows: Any) -> Kernel:
+    """Make the kernel that the parameters ask for, its width fitted to the rows."""
+    if gamma != "scale":
+        return Kernel(name, float(gamma))
+    if name != "rbf":
+        return Kernel(name)
+    if sparse.issparse(rows):
+        variance = float(rows.multiply(rows).mean()) - float(rows.mean()) ** 2
+    else:
+        variance = float(np.var(rows, dtype=np.float64))
+    return Kernel(name, 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0)
+
+
+def check_precomputed(rows: Array) -> Array:
+    """Check a kernel matrix that was given for the rows of a fit: square and symmetric."""
+    if rows.shape[0] != rows.shape[1]:
+        raise SidelightError(
+            "A precomputed kernel is a square matrix with a row and a column for every row of the "
+            f"data, got shape {rows.shape}."
+        )
+    largest = float(np.abs(rows).max(initial=0.0))
+    where = np.argwhere(np.abs(rows - rows.T) > 1e-6 * max(largest, 1e-300))
+    if len(where):
+        i, j = where[0]
+        raise SidelightError(
+            f"A precomputed kernel is symmetric, but row {i}, column {j} holds {rows[i, j]:g} and "
+            f"row {j}, column {i} holds {rows[j, i]:g}."
+        )
+    return (rows + rows.T) / 2
+
+
+def _wide(rows: Any) -> Any:
+    return rows.astype(np.float64) if rows.dtype != np.float64 else rows
