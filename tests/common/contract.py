@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.common import clusterer, embedding, estimator, knowledge, selector, transformer
+from tests.common import (
+    classifier,
+    clusterer,
+    embedding,
+    estimator,
+    knowledge,
+    selector,
+    transformer,
+)
 
 from sidelight.catalog import Method
 
@@ -21,6 +29,7 @@ KINDS: dict[str, tuple[Any, ...]] = {
     "transformer": (estimator, knowledge, transformer),
     "embedding": (estimator, knowledge, embedding),
     "selector": (estimator, knowledge, transformer, selector),
+    "classifier": (estimator, knowledge, classifier),
 }
 
 

@@ -58,6 +58,8 @@ def outcome(model: Any, X: np.ndarray) -> list[np.ndarray]:
     found = [np.asarray(getattr(model, name)) for name in names if hasattr(model, name)]
     if hasattr(model, "objective_"):
         found.append(np.asarray(model.objective_))
+    if hasattr(model, "decision_function"):
+        found.append(np.asarray(model.decision_function(X)))
     if hasattr(model, "transform") and not hasattr(model, "labels_"):
         found.append(np.asarray(model.transform(X)))
     return found
@@ -81,7 +83,7 @@ def basis(method: Method) -> set[str]:
         return set(PAIRS)
     if method.name in ("pola", "online-constraint-selector"):  # must-links only take weight away
         return {"cannot-link"}
-    return {"labels"} if used == {"labels"} else set()
+    return {"labels"} if used == {"labels"} or method.tags.kind == "classifier" else set()
 
 
 def used_kinds(method: Method) -> list[str]:

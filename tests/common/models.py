@@ -60,16 +60,17 @@ def blobs() -> tuple[np.ndarray, np.ndarray]:
 def knowledge_for(method: Method, y: np.ndarray, n: int = 60, seed: int = 1) -> Constraints:
     """Some side information of the kinds that the method takes; true to the classes."""
     kinds = set(method.tags.knowledge)
+    known = Constraints(n_samples=len(y))
     if {"must-link", "cannot-link"} & kinds:
         pairs = Constraints.sample(y, n, random_state=seed)
-        return Constraints(
+        known = Constraints(
             pairs.must_link if "must-link" in kinds else None,
             pairs.cannot_link if "cannot-link" in kinds else None,
             n_samples=len(y),
         )
-    if "labels" in kinds:
-        return Constraints.from_labels(np.where(np.arange(len(y)) % 5 == 0, y, -1))
-    return Constraints(n_samples=len(y))
+    if "labels" in kinds and (known.is_empty or method.tags.kind == "classifier"):
+        known |= Constraints.from_labels(np.where(np.arange(len(y)) % 5 == 0, y, -1))
+    return known
 
 
 @functools.cache
