@@ -1,3 +1,6 @@
+from ._classified import make_sequences as make_sequences
+from ._classified import make_spirals as make_spirals
+from ._classified import make_topics as make_topics
 from ._clouds import make_corner_gaussians as make_corner_gaussians
 from ._clouds import make_crossing_gaussians as make_crossing_gaussians
 from ._clouds import make_elongated_gaussians as make_elongated_gaussians
