@@ -108,7 +108,7 @@ def read_targets(y: Any, known: Constraints, name: str, *, pass_on: bool) -> tup
     if known.labels is None:
         raise _no_labels(y, name)
     codes = _passed_on(known) if pass_on else known.labels
-    names = _as_written(y, known)
+    names = as_written(y, known)
     order = _order(names)
     rank = np.append(np.argsort(order), -1)
     classes = names[order]
@@ -161,7 +161,7 @@ def _passed_on(known: Constraints) -> IntArray:
     return np.where(stated, known.labels, np.where(joined[closure.component], -1, reached))
 
 
-def _as_written(y: Any, known: Constraints) -> Array:
+def as_written(y: Any, known: Constraints) -> Array:
     """Name of every class as it is written in y; as the constraints name it where it is not."""
     n_classes = len(known.label_names)
     if y is None:

@@ -83,12 +83,12 @@ def split_constraints(
         raise SidelightError(f"test_size must be between 0 and 1, got {test_size}.")
     if n_splits is not None and n_splits < 2:
         raise SidelightError(f"n_splits must be at least 2, got {n_splits}.")
-    stated = _collect(constraints)
+    stated = collect_statements(constraints)
     share = test_size if n_splits is None else 1 / n_splits
     splits = [
         (
-            _make(constraints, stated, ~held, rest=True),
-            _make(constraints, stated, held, rest=False),
+            constraints_of(constraints, stated, ~held, rest=True),
+            constraints_of(constraints, stated, held, rest=False),
         )
         for held in _hold_out(stated, share, n_splits or 1, rng)
     ]
@@ -96,7 +96,7 @@ def split_constraints(
 
 
 @dataclass(frozen=True)
-class _Stated:
+class StatementGraph:
     """All statements between atoms; an atom is a group, or a row that is in none.
 
     ``ends`` (m, 2) are the atoms of every statement, twice the same for a label or a group;
@@ -111,7 +111,7 @@ class _Stated:
     labelled_rows: IntArray
 
 
-def _collect(known: Constraints) -> _Stated:
+def collect_statements(known: Constraints) -> StatementGraph:
     atom = np.arange(known.n_samples)
     codes = grouped = labeled = np.empty(0, dtype=np.int64)
     if known.groups is not None:
@@ -130,11 +130,11 @@ def _collect(known: Constraints) -> _Stated:
     atoms, ends = np.unique(rows, return_inverse=True)
     counts = [len(known.must_link), len(known.cannot_link), len(grouped)]
     kind = np.concatenate([np.repeat([0, 1, 2], counts), 3 + classes])
-    return _Stated(len(atoms), ends.reshape(-1, 2), kind, codes, labeled)
+    return StatementGraph(len(atoms), ends.reshape(-1, 2), kind, codes, labeled)
 
 
 def _hold_out(
-    stated: _Stated, share: float, n_splits: int, rng: np.random.RandomState
+    stated: StatementGraph, share: float, n_splits: int, rng: np.random.RandomState
 ) -> list[BoolArray]:
     """Which statements are held out, ``n_splits`` times a share of them."""
     m = len(stated.ends)
@@ -148,7 +148,7 @@ def _hold_out(
 
 
 def _hold_out_parts(
-    stated: _Stated, target: float, largest: float, n_splits: int, rng: np.random.RandomState
+    stated: StatementGraph, target: float, largest: float, n_splits: int, rng: np.random.RandomState
 ) -> list[BoolArray]:
     """Hold out whole parts of at most ``largest`` statements, then rows of the others."""
     n_parts, part = connected_parts(stated.n_atoms, stated.ends)
@@ -156,17 +156,17 @@ def _hold_out_parts(
     small = np.bincount(part_of, minlength=n_parts) <= largest
     split_of_part = _fill_with_parts(stated, part_of, small, target, n_splits, rng)
     torn = np.flatnonzero(~small[part_of])
-    way = _order_atoms(stated, torn, target, rng)
+    way = order_atoms(stated, torn, target, rng)
     masks = []
     for split in range(n_splits):
         held = split_of_part[part_of] == split
-        held[torn], way = _take_atoms(stated, torn, way, target - held.sum(), alone=not held.any())
+        held[torn], way = take_atoms(stated, torn, way, target - held.sum(), alone=not held.any())
         masks.append(held)
     return masks
 
 
 def _fill_with_parts(
-    stated: _Stated,
+    stated: StatementGraph,
     part_of: IntArray,
     small: BoolArray,
     target: float,
@@ -211,8 +211,8 @@ def _mixed_order(kind: IntArray, rng: np.random.RandomState) -> IntArray:
     return by_kind[np.argsort(place, kind="stable")]
 
 
-def _order_atoms(
-    stated: _Stated, torn: IntArray, target: float, rng: np.random.RandomState
+def order_atoms(
+    stated: StatementGraph, torn: IntArray, target: float, rng: np.random.RandomState
 ) -> IntArray:
     """The atoms of the parts that are torn, in the order in which they may be taken out.
 
@@ -229,8 +229,8 @@ def _order_atoms(
     return atoms[np.argsort(np.where(touches[atoms] > target, touches[atoms], 0), kind="stable")]
 
 
-def _take_atoms(
-    stated: _Stated, torn: IntArray, way: IntArray, room: float, *, alone: bool
+def take_atoms(
+    stated: StatementGraph, torn: IntArray, way: IntArray, room: float, *, alone: bool
 ) -> tuple[BoolArray, IntArray]:
     """Take atoms out until there is no room; (which torn statements go, the rest of the way)."""
     none = np.zeros(len(torn), dtype=bool)
@@ -248,7 +248,9 @@ def _take_atoms(
     return goes < n_taken, way[n_taken:]
 
 
-def _make(known: Constraints, stated: _Stated, keep: BoolArray, *, rest: bool) -> Constraints:
+def constraints_of(
+    known: Constraints, stated: StatementGraph, keep: BoolArray, *, rest: bool
+) -> Constraints:
     """The constraints of some of the statements; ``rest``: with the groups that say nothing."""
     n_must, n_cannot = len(known.must_link), len(known.cannot_link)
     must, cannot = keep[:n_must], keep[n_must : n_must + n_cannot]

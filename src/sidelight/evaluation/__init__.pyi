@@ -1,4 +1,5 @@
 from ._constraints import constraint_satisfaction as constraint_satisfaction
+from ._cross_validated import cross_validated_labels as cross_validated_labels
 from ._dendrogram import DendrogramScores as DendrogramScores
 from ._dendrogram import dendrogram_scores as dendrogram_scores
 from ._information import mutual_information as mutual_information

@@ -47,20 +47,22 @@ def takes_constraints(estimator: Any) -> bool:
     return next(takers(estimator), None) is not None
 
 
-def fit_with(estimator: Any, X: Any, constraints: Constraints) -> Any:
-    """Fit, with the constraints for every part that takes them."""
+def fit_with(estimator: Any, X: Any, constraints: Constraints, y: Any = None) -> Any:
+    """Fit, with the constraints for every part that takes them; with ``y`` where it is given."""
+    target = () if y is None else (y,)
     parts = list(takers(estimator))
     if not parts:
-        return estimator.fit(X)
+        return estimator.fit(X, *target)
     if not isinstance(estimator, Pipeline):
-        return estimator.fit(X, constraints=constraints)
+        return estimator.fit(X, *target, constraints=constraints)
     if not get_config()["enable_metadata_routing"]:
-        return estimator.fit(X, **{f"{name}__constraints": constraints for name, _ in parts})
+        given = {f"{name}__constraints": constraints for name, _ in parts}
+        return estimator.fit(X, *target, **given)
     for _, part in parts:
         # What the user decided on routing stays; what is open is decided here.
         if part.get_metadata_routing().fit.requests.get("constraints") is None:
             part.set_fit_request(constraints=True)
-    return estimator.fit(X, constraints=constraints)
+    return estimator.fit(X, *target, constraints=constraints)
 
 
 def labels_of(estimator: Any, X: Any) -> Any:

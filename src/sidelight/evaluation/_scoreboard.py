@@ -25,21 +25,40 @@ class Scoreboard:
         Number of splits on which each is scored.
     balanced : bool
         Whether must-links and cannot-links count the same in all.
+    classes : bool, default=False
+        Whether the candidates are classifiers, which are scored by their accuracy.
     """
 
-    def __init__(self, candidates: list[dict[str, Any]], n_splits: int, balanced: bool) -> None:
+    def __init__(
+        self,
+        candidates: list[dict[str, Any]],
+        n_splits: int,
+        balanced: bool,
+        *,
+        classes: bool = False,
+    ) -> None:
         self.candidates = candidates
         self.n_splits = n_splits
         self.balanced = balanced
+        self.classes = classes
         self.errors: list[str | None] = [None] * len(candidates)
         self._first_error: SidelightError | None = None
         self._kept: list[list[Satisfaction]] = [[] for _ in candidates]
         self._n_clusters: list[list[int]] = [[] for _ in candidates]
         self._seconds: list[list[float]] = [[] for _ in candidates]
+        self._accuracy: list[list[float]] = [[] for _ in candidates]
 
-    def record(self, index: int, kept: Satisfaction, n_clusters: int, seconds: float) -> None:
+    def record(
+        self,
+        index: int,
+        kept: Satisfaction,
+        n_clusters: int,
+        seconds: float,
+        accuracy: float = np.nan,
+    ) -> None:
         """Note how a candidate did on its next split."""
         self._kept[index].append(kept)
+        self._accuracy[index].append(accuracy)
         self._n_clusters[index].append(n_clusters)
         self._seconds[index].append(seconds)
 
@@ -59,8 +78,13 @@ class Scoreboard:
         scores = np.full((len(self.candidates), self.n_splits), np.nan)
         for index, kept in enumerate(self._kept):
             for split, counts in enumerate(kept):
-                scores[index, split] = counts.score(self.balanced)
+                accuracy = self._accuracy[index][split]
+                scores[index, split] = accuracy if self.classes else counts.score(self.balanced)
         return scores
+
+    def accuracies(self) -> FloatArray:
+        """Mean share of held-out labels that each candidate finds."""
+        return np.array([mean_of_known(*shares) for shares in self._accuracy])
 
     def shares(self) -> tuple[FloatArray, FloatArray]:
         """Mean shares of must-links and of cannot-links that each candidate respects."""
@@ -70,7 +94,9 @@ class Scoreboard:
 
     def scores(self) -> FloatArray:
         """Score of each candidate; NaN for those that are out of the race."""
-        if self.balanced:
+        if self.classes:
+            means = self.accuracies().tolist()
+        elif self.balanced:
             means = [mean_of_known(*pair) for pair in zip(*self.shares(), strict=True)]
         else:
             means = [mean_of_known(*row) for row in self.split_scores()]
@@ -82,7 +108,11 @@ class Scoreboard:
         return np.array([mean_of_known(*map(float, found)) for found in self._n_clusters])
 
     def best(self) -> int:
-        """The candidate with the best score; of several, the one with the fewest clusters."""
+        """The candidate with the best score.
+
+        Of several it is the one with the fewest clusters; of classifiers the one that keeps most of
+        the held-out pairs.
+        """
         scores = self.scores()
         if np.isnan(scores).all():
             if self._first_error is None:
@@ -94,6 +124,9 @@ class Scoreboard:
                 f"No candidate could be scored. The first failed: {self._first_error}"
             ) from self._first_error
         level = np.flatnonzero(scores >= np.nanmax(scores) - SAME_SCORE)
+        if self.classes:
+            kept = [mean_of_known(*pair) for pair in zip(*self.shares(), strict=True)]
+            return int(level[np.argmax(np.nan_to_num(np.array(kept)[level]))])
         return int(level[np.argmin(self.n_clusters()[level])])
 
     def ties(self, best: int) -> list[int]:
@@ -116,15 +149,17 @@ class Scoreboard:
         }
         for split, column in enumerate(self.split_scores().T):
             table[f"split{split}_test_score"] = column
-        return table | {
+        table |= {
             "mean_test_score": scores,
             "std_test_score": np.where(np.isnan(scores), np.nan, self._spread()),
             "rank_test_score": _ranks(scores),
-            "mean_test_must_link": must,
-            "mean_test_cannot_link": cannot,
-            "mean_n_clusters": self.n_clusters(),
-            "error": np.array(self.errors, dtype=object),
         }
+        if self.classes:
+            table["mean_test_accuracy"] = self.accuracies()
+        table |= {"mean_test_must_link": must, "mean_test_cannot_link": cannot}
+        if not self.classes:
+            table["mean_n_clusters"] = self.n_clusters()
+        return table | {"error": np.array(self.errors, dtype=object)}
 
 
 def _parameter_columns(candidates: list[dict[str, Any]]) -> dict[str, Any]:

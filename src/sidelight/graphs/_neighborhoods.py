@@ -203,7 +203,7 @@ def join_parts(
         f"{falls}; they were joined by the shortest links between them, whose lengths are all "
         f"that the map knows about them: {more}."
     )
-    first, second, lengths = _bridges(X, part, metric)
+    first, second, lengths = bridges(X, part, metric)
     old = sparse.coo_array(graph)
     joined = symmetric_edges(
         np.concatenate([old.row, first]),
@@ -226,7 +226,7 @@ def _named_sizes(sizes: Array) -> str:
     return f"{counted(len(sizes), 'part')} of {listed(named)} rows"
 
 
-def _bridges(X: Any, part: Array, metric: Metric) -> tuple[Array, Array, Array]:
+def bridges(X: Any, part: Array, metric: Metric) -> tuple[Array, Array, Array]:
     """Shortest links that join all parts: in every round each part but the largest takes one."""
     distances = np.asarray(X, dtype=np.float64) if metric == "precomputed" else None
     rows = X if sparse.issparse(X) or distances is not None else np.asarray(X)

@@ -1,0 +1,214 @@
+"""What classifiers on a graph share: the graph, parts of it without labels, and new rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from sidelight._fit.parameters import Count, FinitePositive, estimator
+from sidelight._typing import Array, IntArray
+from sidelight._words import counted, setting
+from sidelight.base import Classifier
+from sidelight.base._classifier import decided_codes
+from sidelight.base._estimator import not_defined
+from sidelight.constraints import Constraints
+from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.graphs import Similarity, degrees, similarity_graph
+from sidelight.graphs._laplacian import check_graph
+from sidelight.semi_supervised.graph._parts import (
+    comparable_weights,
+    hang_parts,
+    rows_without_label,
+)
+
+#: Similarities of new rows to those of the fit that are held at a time.
+SIMILARITIES_AT_A_TIME = 4_000_000
+
+#: Parameters that mean the same in all classifiers on a graph.
+GRAPH_PARAMETERS = {
+    "n_neighbors": "Number of neighbors of a row in the graph.",
+    "graph": "Edges of the graph: between nearest neighbors, or between all rows (at most 15,000, "
+    "``8 n²`` bytes); or ``X`` holds the similarities, for ``fit`` of shape (n_samples, "
+    "n_samples), for ``predict`` of shape (n_new, n_samples).",
+    "weights": "Similarity of joined rows, see :func:`sidelight.graphs.neighbor_graph`.",
+    "sigma": 'Width of the weights "gaussian"; by default the median distance of the last '
+    "neighbor, or, between all rows, the 5th percentile of the distances.",
+}
+
+
+@estimator
+class _GraphClassifier(Classifier):
+    """A classifier that gives the rows of a graph values, which new rows average.
+
+    Subclasses define ``_spread(W, labels, known)``: a value, or a value per class, of every row of
+    a graph in which a path joins all rows to labeled ones; and ``_decision(values)``.
+    """
+
+    _common_parameters = GRAPH_PARAMETERS
+
+    n_neighbors: Count = 10
+    _: KW_ONLY
+    graph: Literal["neighbors", "full", "precomputed"] = "neighbors"
+    weights: Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"] = "gaussian"
+    sigma: FinitePositive | None = None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.graph == "precomputed"
+        return tags
+
+    def _spread(self, W: sparse.csr_array, labels: IntArray, known: Constraints) -> Array:
+        """Return the values of all rows of a graph with labels."""
+        not_defined(self, "_spread")
+
+    def _decision(self, values: Array) -> Array:
+        """Return the decision values that the values of rows stand for."""
+        not_defined(self, "_decision")
+
+    def _learn(self, rows: Any, labels: IntArray, known: Constraints) -> None:
+        W, self._similarity = self._build_graph(rows, known)
+        lost, n_parts = rows_without_label(W, labels)
+        if self._similarity is not None and lost.any():
+            W = hang_parts(W, rows, lost, cosine=self.weights == "cosine")
+        if lost.any():
+            self._warn_of_lost(np.flatnonzero(lost), n_parts, known)
+        if self._similarity is not None or not lost.any():
+            self._values = self._spread(W, labels, known)
+            return
+        found = np.flatnonzero(~lost)
+        values = self._spread(sparse.csr_array(W[found][:, found]), labels[found], known)
+        self._values = np.empty((len(labels), *values.shape[1:]))
+        self._values[found] = values
+        self._values[lost] = values[labels[found] >= 0].mean(axis=0)
+
+    def _build_graph(
+        self, rows: Any, known: Constraints
+    ) -> tuple[sparse.csr_array, Similarity | None]:
+        """Similarities of the rows, and the way to those of new rows."""
+        precomputed = self.graph == "precomputed"
+        if self.sigma is not None and (precomputed or self.weights != "gaussian"):
+            warnings.warn(
+                f"{setting('sigma', self.sigma)} is not used: it is the width of weights "
+                f"'gaussian', and not of graph {self.graph!r} with weights {self.weights!r}.",
+                UserWarning,
+                stacklevel=5,
+            )
+        if precomputed:
+            names = known.name_rows if known.ids is not None else None
+            return comparable_weights(check_graph(rows, names)), None
+        W, similarity = similarity_graph(
+            rows,
+            self.n_neighbors if self.graph == "neighbors" else None,
+            weights=self.weights,
+            sigma=None if self.sigma is None else float(self.sigma),
+        )
+        return comparable_weights(W), similarity
+
+    def _warn_of_lost(self, lost: IntArray, n_parts: int, known: Constraints) -> None:
+        """Tell which rows no path joins to a label, and what became of them."""
+        number = f"{len(lost):,} of {known.n_samples:,} rows"
+        name = f"such as {known.name_rows(lost[:1])[0]}"
+        if self._similarity is None:
+            done = "their values are the mean of those of the labeled rows"
+            advice = "Store similarities that join them to others, or label one of each part."
+        else:
+            done = "each part takes the class at the end of the shortest link to the others"
+            advice = f"Label a row of it, or join them by a larger {setting('n_neighbors')}."
+        warnings.warn(
+            f"No path of the graph joins {number} ({name}, in {counted(n_parts, 'part')}) to a "
+            f"labeled row; {done}. {advice}",
+            ConstraintWarning,
+            stacklevel=5,
+        )
+
+    def _transduced(self, rows: Any) -> IntArray:
+        return decided_codes(self._decision(self._values))
+
+    def _decide(self, rows: Any) -> Array:
+        return self._decision(self._averaged(rows))
+
+    def _averaged(self, rows: Any) -> Array:
+        """Values of new rows: averages over the most similar rows of the fit."""
+        parts = [self._average_block(rows[block]) for block in self._blocks(rows.shape[0])]
+        return np.concatenate(parts)
+
+    def _blocks(self, n_rows: int) -> Iterator[slice]:
+        n_known = len(self._values)
+        near = self.n_neighbors if self.graph == "neighbors" else n_known
+        size = max(SIMILARITIES_AT_A_TIME // max(min(near, n_known), 1), 1)
+        return (slice(first, first + size) for first in range(0, max(n_rows, 1), size))
+
+    def _average_block(self, rows: Any) -> Array:
+        similarity = self._similarity
+        S = sparse.csr_array(rows, dtype=np.float64) if similarity is None else similarity.to(rows)
+        if S.nnz and similarity is None:
+            S = self._checked_similarities(S)
+        total = degrees(S)
+        lost = np.flatnonzero(~(total > 0))
+        values = np.asarray(S @ self._values)
+        total[lost] = 1.0
+        values /= total.reshape(-1, *[1] * (values.ndim - 1))
+        if len(lost) and similarity is None:
+            values[lost] = self._values.mean(axis=0)
+            warnings.warn(
+                f"{len(lost):,} of {len(total):,} new rows, row {lost[0]} the first, are similar "
+                "to no row of the fit; their values are the mean of all rows.",
+                ConstraintWarning,
+                stacklevel=6,
+            )
+        elif len(lost):
+            assert similarity is not None
+            values[lost] = self._values[_nearest(similarity, rows[lost])]
+        return values
+
+    def _checked_similarities(self, S: sparse.csr_array) -> sparse.csr_array:
+        """Similarities of new rows that were given, in units of the largest of each row."""
+        if S.data.min() < 0:
+            raise SidelightError(
+                f"Similarities are not negative; those of the new rows hold {S.data.min():g}."
+            )
+        largest = np.asarray(S.max(axis=1).todense()).reshape(-1)
+        ends = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+        scaled = S.copy()
+        scaled.data = np.divide(S.data, largest[ends], where=S.data > 0, out=np.zeros(S.nnz))
+        return scaled
+
+
+@estimator
+class _DistributionClassifier(_GraphClassifier):
+    """A classifier on a graph whose values are distributions over the classes."""
+
+    def _decision(self, values: Array) -> Array:
+        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class: the average of the most similar rows of the fit.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``; rows sum to 1.
+        """
+        check_is_fitted(self)
+        rows = self._check_rows(X, reset=False)
+        return np.asarray(self._averaged(rows), dtype=rows.dtype)
+
+
+def _nearest(similarity: Similarity, rows: Any) -> IntArray:
+    """Nearest row of the graph to each of these rows."""
+    metric = "cosine" if similarity.weights == "cosine" else "euclidean"
+    search = NearestNeighbors(n_neighbors=1, metric=metric).fit(similarity.rows)
+    return np.asarray(search.kneighbors(rows, return_distance=False)[:, 0], dtype=np.int64)

@@ -1,0 +1,169 @@
+"""Gaussian fields and harmonic functions (Zhu, Ghahramani, Lafferty 2003)."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from dataclasses import KW_ONLY
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from sidelight._fit.parameters import Count, FinitePositive, Verbosity, estimator
+from sidelight._progress import fit_progress
+from sidelight._typing import Array, IntArray
+from sidelight._words import setting
+from sidelight.constraints import Constraints
+from sidelight.semi_supervised.graph._base import _DistributionClassifier
+from sidelight.semi_supervised.graph._harmonic_solve import (
+    DENSE_ROWS,
+    Dirichlet,
+    HarmonicState,
+    as_distributions,
+)
+from sidelight.semi_supervised.graph._shares import guess_shares
+from sidelight.tags import own_tags
+
+
+@estimator
+class HarmonicClassifier(_DistributionClassifier):
+    """Classes that change as little as possible along the edges of a graph.
+
+    Minimizes ``E(f) = ½ Σ_ij w_ij ‖f_i - f_j‖² = Σ_c f_c'(D - W) f_c`` over distributions ``f_i``
+    on the classes, fixed to their class at labeled rows. The minimum is harmonic: every unlabeled
+    row has the weighted average of its neighbors, ``f_u = (D_uu - W_uu)^{-1} W_ul Y_l``, the
+    limit of label propagation; ``f_ic`` is the probability that a random walk from row ``i``
+    meets its first labeled row in class ``c``. New rows take the weighted average of the nearest
+    rows of the fit. Read more in the :doc:`user guide </semi_supervised/graph>`.
+
+    Parameters
+    ----------
+    class_mass : {"free", "labels", "equal"}, default="labels"
+        Class mass normalization: classes are scaled such that the means of ``f`` over the
+        unlabeled rows have the shares of the labels (ten added to the count of every class: few
+        labels say little about shares), or equal ones. "free" leaves ``f`` as it is.
+    max_iter : int >= 1, default=5000
+        Largest number of steps of conjugate gradients, which solve for more than 600 unlabeled
+        rows; 50 to 500 are usual.
+    tol : float > 0, finite, default=1e-08
+        Stop when the residual is this share of the right-hand side.
+
+    Attributes
+    ----------
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        ``f`` of every row of the fit, in the order of ``classes_``; class masses included.
+    class_factors_ : ndarray of shape (n_classes,)
+        Factors of class mass normalization, 1 for "free".
+    objective_ : float
+        ``E(f)``, in units of the largest weight.
+    history_ : ndarray of shape (n_iter_,)
+        ``E`` after every step.
+    n_iter_ : int
+        Number of steps; 1 where a factorization solves.
+    converged_ : bool
+        Whether the residual fell below ``tol``.
+
+    Notes
+    -----
+    Time is ``O(n k)`` per step beside the search for ``k`` neighbors, memory ``O(n (k + C))`` for
+    ``C`` classes. The rows of the fit have their class in ``transduction_``; ``predict`` takes them
+    for new ones.
+
+    With very few labels in many rows ``f`` is nearly constant away from the labels, and the class
+    with more, or better joined, labeled rows takes too much; class mass normalization corrects
+    that. It hurts where few labels are far from the shares of the classes. Rows in a part of the
+    graph without a label take the class at the end of the shortest link to another part, with a
+    warning.
+
+    References
+    ----------
+    Zhu, Ghahramani, Lafferty, "Semi-supervised learning using Gaussian fields and harmonic
+    functions", ICML 2003; Mallapragada, thesis, 2010, section 2.3.1.
+
+    Examples
+    --------
+    >>> from sidelight.semi_supervised import HarmonicClassifier
+    >>> X = [[0.0], [1.0], [2.1], [3.3], [4.6]]
+    >>> y = ["low", None, None, None, "high"]
+    >>> model = HarmonicClassifier(1, weights="connectivity").fit(X, y)
+    >>> model.classes_.tolist(), model.label_distributions_[1].round(2).tolist()
+    (['high', 'low'], [0.25, 0.75])
+    >>> model.predict([[0.4], [3.9]]).tolist()
+    ['low', 'high']
+    """
+
+    _: KW_ONLY
+    class_mass: Literal["free", "labels", "equal"] = "labels"
+    max_iter: Count = 5000
+    tol: FinitePositive = 1e-8
+    verbose: Verbosity = 0
+
+    _own_tags = own_tags(
+        summary="classes that change least along the edges of a graph of neighbors",
+        source="Zhu, Ghahramani, Lafferty 2003; Mallapragada 2010, section 2.3.1",
+        complexity="O(n k C) per step of conjugate gradients, O(n (k + C)) memory",
+        sparse=True,
+        monotone=True,
+    )
+
+    def _learn(self, rows: Any, labels: IntArray, known: Constraints) -> None:
+        super()._learn(rows, labels, known)
+        self.label_distributions_ = self._values
+
+    def _spread(self, W: sparse.csr_array, labels: IntArray, known: Constraints) -> Array:
+        n_classes = len(self.classes_)
+        problem = Dirichlet(W, labels, n_classes)
+        unlabeled = self._solve(problem)
+        mass = unlabeled.mean(axis=0) if len(unlabeled) else np.ones(n_classes)
+        self.class_factors_ = self._class_factors(mass, labels)
+        values = np.zeros((len(labels), n_classes))
+        labeled = np.flatnonzero(labels >= 0)
+        values[labeled, labels[labeled]] = 1.0
+        values[problem.unlabeled] = as_distributions(
+            unlabeled * self.class_factors_, problem.shares
+        )
+        return values
+
+    def _class_factors(self, mass: Array, labels: IntArray) -> Array:
+        """Factors that give the classes their shares; 1 for a class that no row leans to."""
+        if self.class_mass == "free":
+            return np.ones(len(mass))
+        wanted = np.full(len(mass), 1 / len(mass))
+        if self.class_mass == "labels":
+            wanted = guess_shares(labels, len(mass))
+        return np.divide(wanted, mass, out=np.ones(len(mass)), where=mass > 0)
+
+    def _solve(self, problem: Dirichlet) -> Array:
+        """Distributions of the unlabeled rows, and what every fit reports."""
+        n_unlabeled = len(problem.unlabeled)
+        exact = problem.solve_densely() if n_unlabeled <= DENSE_ROWS else None
+        if exact is None:
+            last = self._iterate(problem)
+        else:
+            last, self.history_ = exact, np.array([exact.energy])
+        self.objective_ = last.energy
+        self.n_iter_ = len(self.history_)
+        self.converged_ = last.residual <= self.tol
+        return as_distributions(last.distributions, problem.shares)
+
+    def _iterate(self, problem: Dirichlet) -> HarmonicState:
+        """Conjugate gradients until the residual is small; where it is not, say so."""
+        energies: list[float] = []
+        with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
+            for last in itertools.islice(problem.iterate(), self.max_iter):
+                energies.append(last.energy)
+                progress.step(last.energy)
+                if last.residual <= self.tol:
+                    break
+        self.history_ = np.array(energies)
+        if last.residual > self.tol and not progress.interrupted:
+            warnings.warn(
+                f"The harmonic function was found to a residual of {last.residual:.0e} only in "
+                f"{len(energies):,} steps ({setting('max_iter', self.max_iter)}); classes of rows "
+                "between labels may be wrong. Allow more steps, or join more neighbors.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        return last
