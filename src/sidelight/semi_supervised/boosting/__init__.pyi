@@ -1,0 +1,2 @@
+from ._assemble import AssembleClassifier as AssembleClassifier
+from ._semiboost import SemiBoostClassifier as SemiBoostClassifier
