@@ -11,12 +11,14 @@ from sklearn.datasets import make_blobs
 
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import (
+    _build,
     cut_values,
     degrees,
     full_graph,
     laplacian,
     neighbor_graph,
     normalized_graph,
+    similarity_graph,
 )
 from sidelight.graphs._laplacian import check_graph
 
@@ -185,3 +187,18 @@ def test_bad_graphs_are_described():
 
 def test_a_singleton_makes_the_min_max_cut_infinite(six):
     assert cut_values(six, [0, 1, 1, 1, 1, 1]).min_max_cut == np.inf
+
+
+def test_a_tree_along_principal_axes_finds_the_same_neighbors(monkeypatch):
+    """Columns that follow a few directions, and rows that vary along all of them."""
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(400, 4)) @ rng.normal(size=(4, 18)) + 0.01 * rng.normal(size=(400, 18))
+    for rows, is_flat in ((flat, True), (rng.normal(size=(400, 18)), False)):
+        plain, similarity = similarity_graph(rows, 6, weights="gaussian")
+        new = similarity.to(rows[:5] + 0.1)
+        with monkeypatch.context() as patched:
+            patched.setattr(_build, "ROWS_FOR_AXES", 100)
+            assert (_build._few_axes(rows) is not None) == is_flat
+            turned, similarity = similarity_graph(rows, 6, weights="gaussian")
+            assert abs(turned - plain).max() < 1e-9
+            assert abs(similarity.to(rows[:5] + 0.1) - new).max() < 1e-9

@@ -149,8 +149,8 @@ def make_sequences(
     n_people: int = 6,
     mean_length: float = 6.0,
     n_bins: int = 32,
-    drift: float = 0.3,
-    noise: float = 0.3,
+    drift: float = 1.4,
+    noise: float = 0.5,
     random_state: Any = None,
 ) -> Dataset:
     """Color histograms of people who are tracked in a video (Constrained Clustering, chapter 17).
@@ -170,10 +170,11 @@ def make_sequences(
         Mean number of images of a track, of which there are two at least.
     n_bins : int, default=32
         Bins of each of the three histograms.
-    drift : float, default=0.3
-        Departure of a sequence from its person, on a logarithmic scale: small for a single day,
-        about 0.8 for several days.
-    noise : float, default=0.3
+    drift : float, default=1.4
+        Departure of a sequence from its person, on a logarithmic scale. With 63 sequences of 6
+        people and half of them labeled, kernel logistic regression errs in about a fifth of the
+        others, as the chapter reports for a single day; with 156 of 5 people it takes 1.9.
+    noise : float, default=0.5
         Departure of an image from its sequence, on the same scale.
     random_state : int, RandomState or None, default=None
         Seed or generator of the draw; pass an int for reproducible results.
