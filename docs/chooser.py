@@ -89,6 +89,12 @@ RECOMMENDED: dict[str, tuple[tuple[str, ...], str]] = {
     "coordinated-views": ((SAME,), "predicts what one view shows from the other"),
     "fisher-score": ((LABELS,), "features that tell the classes apart"),
     "forward-constraint-selector": ((PAIRS,), "chooses features that work together"),
+    "semi-boost": ((LABELS,), "around the classifier that you trust; weak ones gain most"),
+    "pairwise-logistic-regression": (
+        (LABELS, PAIRS),
+        "the only one of which pairs of unlabeled rows change the classes",
+    ),
+    "harmonic": ((LABELS,), "simple and fast, where classes are connected"),
 }
 
 SURE: dict[str, str] = {
@@ -104,6 +110,7 @@ WANTED: dict[tuple[str, str], str] = {
     ("embedding", "manifold"): "a curved map",
     ("embedding", "mixture"): "a map with a density",
     ("selector", "feature_selection"): "fewer features",
+    ("classifier", "semi_supervised"): "a class for every row",
 }
 
 
@@ -183,7 +190,7 @@ def clusterer_leaves() -> list[Leaf]:
 
 
 def other_leaves() -> list[Leaf]:
-    """Return the leaves of transformers and selectors: what is wanted, what is known."""
+    """Return the leaves of all other kinds: what is wanted, what is known."""
     found = []
     for (kind, family), wanted in WANTED.items():
         for branch, kinds in BRANCHES.items():
@@ -223,7 +230,7 @@ def page() -> str:
             clusterer_leaves(),
         ),
         (
-            "Distances, maps and features",
+            "Distances, maps, features and classes",
             ("What do you want?", "What do you know?"),
             other_leaves(),
         ),

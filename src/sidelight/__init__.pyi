@@ -19,6 +19,7 @@ from . import mixture as mixture
 from . import preparation as preparation
 from . import report as report
 from . import runs as runs
+from . import semi_supervised as semi_supervised
 from . import tags as tags
 from ._progress import progress as progress
 from .constraints._constraints import Constraints as Constraints

@@ -38,6 +38,11 @@ def make_files() -> Files:
     good = _csv(["id", "a", "b", "c", "class"], rows, "abc")
     Path("good.csv").write_text(good)
     np.save("good.npy", rows)
+    for name, classes in LABELED.items():
+        lines = [line.rpartition(",")[0] for line in good.splitlines()[1:]]
+        column = [classes[i % len(classes)] for i in range(len(lines))]
+        joined = [f"{line},{value}" for line, value in zip(lines, column, strict=True)]
+        Path(name).write_text("\n".join(["id,a,b,c,class", *joined, ""]))
     Path("anchors.csv").write_text("id,u,v\np0,0,0\np9,1,2\np17,3,1\n")
     table = pa.table({"id": [f"p{i}" for i in range(24)], "a": rows[:, 0], "b": rows[:, 1]})
     pq.write_table(table, "good.parquet")
@@ -69,6 +74,7 @@ def make_files() -> Files:
     for name, text in strange.items():
         Path(name).write_text(text, newline="")
         files.tables.append(name)
+    files.tables += LABELED
     pq.write_table(_arrow_table(), "customers.parquet")
     files.tables += ["customers.csv"] * 4 + ["customers.parquet"]
     half = noise.normal(size=(9, 2)).astype(np.float16)
@@ -169,6 +175,21 @@ def _mixed_tables() -> dict[str, dict[str, list[object]]]:
 
 #: Mixed tables in CSV, and their columns.
 MIXED = _mixed_tables()
+
+
+#: Tables whose last column labels some of the rows, in words that repeat.
+LABELED = {
+    "half.csv": ("a", "", "b", "", "c", "", "a"),
+    "half-two.csv": ("a", "", "b", "", ""),
+    "half-numbers.csv": ("1", "-1", "2", "", "3"),
+    "half-signs.csv": ("1", "-1", ""),
+    "half-one.csv": ("a", "", ""),
+    "half-none.csv": ("",),
+    "half-single.csv": ("a", *[""] * 20, "b", "", ""),
+    "half-strange.csv": ("nan", "a", "", "None", "<NA>", "b", "é", "[bold]", "=1+1", ""),
+    "half-many.csv": (*(f"c{i}" for i in range(12)), *[""] * 12),
+    "half-floats.csv": ("0.5", "1.5", "", "2"),
+}
 
 
 def _arrow_table() -> pa.Table:
@@ -341,6 +362,9 @@ def _models() -> list[str]:
         mixed = Request("customers.csv", k=3, truth="class", prepare=True)
         runs.run(mixed).save("mixed.skops")
         runs.run(replace(mixed, k=2, method="constrained-pca")).save("map.skops")
+        classes = Request("half.csv", labels="class", command="classify")
+        for method in ("harmonic", "tsvm"):
+            runs.run(replace(classes, method=method)).save(f"{method}.skops")
     content = Path("kmeans.skops").read_bytes()
     Path("cut.skops").write_bytes(content[:-30])
     Path("damaged.skops").write_bytes(content[:300] + b"\x00" * 50 + content[350:])
@@ -351,5 +375,6 @@ def _models() -> list[str]:
         ["kmeans.skops"] * 3
         + ["rca.skops", "map.skops"] * 2
         + ["mixed.skops"] * 4
+        + ["harmonic.skops", "tsvm.skops"] * 2
         + [*("cut.skops", "damaged.skops", "junk.skops", "other.skops", "good.csv", "absent.skops")]
     )

@@ -19,6 +19,7 @@ from sidelight.manifold import Isomap
 from sidelight.metric import RCA
 from sidelight.mixture import GaussianMixture, SelfOrganizingMixture
 from sidelight.report._palette import DARK, LIGHT
+from sidelight.semi_supervised import HarmonicClassifier, SemiBoostClassifier
 
 TABLE = {"name": ["a", "b"], "score": [0.7, 0.9], "error": [0.1, 0.1]}
 
@@ -32,6 +33,9 @@ def makers(X, y, known):
     tree = ConstrainedAgglomeration(3).fit(X, constraints=known)
     mixture = GaussianMixture(2, random_state=0).fit(X)
     places = Isomap().fit(X)
+    half = np.where(np.arange(60) % 4 == 0, y, -1)
+    classes = HarmonicClassifier(5).fit(X, half)
+    boosted = SemiBoostClassifier(n_estimators=3, random_state=0).fit(X, half)
     make = {
         "ClusterDisplay": ("from_estimator", (model, X)),
         "ConstraintsDisplay": ("from_constraints", (known,)),
@@ -46,6 +50,8 @@ def makers(X, y, known):
         "EmbeddingDisplay": ("from_estimator", (places, X)),
         "SpectrumDisplay": ("from_estimator", (places,)),
         "GrowthDisplay": ("from_frames", ([places.embedding_],)),
+        "DecisionDisplay": ("from_estimator", (classes, X, half)),
+        "StagesDisplay": ("from_estimator", (boosted,)),
         "MapDisplay": ("from_estimator", (SelfOrganizingMixture((3, 3)).fit(X),)),
     }
     return {

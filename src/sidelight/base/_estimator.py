@@ -312,7 +312,9 @@ class ConstrainedEstimator(BaseEstimator):
             warnings.warn(
                 f"The constraints contradict themselves: {first} and {second} are to be kept "
                 f"apart, but must-links join them{more}. {type(self).__name__} will violate some; "
-                "constraints.closure() shows the chain.",
+                + worded(
+                    "constraints.closure() shows the chain.", "`sidelight check` shows the chain."
+                ),
                 ConstraintWarning,
                 stacklevel=5,
             )

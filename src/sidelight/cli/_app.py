@@ -9,8 +9,10 @@ import typer
 
 from sidelight.cli._errors import PROBLEM, USAGE, Commands
 from sidelight.cli._options import (
+    OF_CLASSES,
     OF_MAPS,
     PIPED,
+    ClassesOutput,
     Clusters,
     ConstraintFile,
     Coordinates,
@@ -232,6 +234,29 @@ def embed(
 
 
 @app.command()
+@requests(also=OF_CLASSES)
+def classify(
+    request: Any,
+    screen: Any,
+    output: ClassesOutput = None,
+    report: Report = None,
+    save: Save = None,
+    safe_ids: SafeIds = False,
+    force: Force = False,
+) -> None:
+    """Learn classes from the rows whose class is known, and predict those of all others.
+
+    Rows without a label, and pairs, are learned from too; the same method on the labels alone is
+    always fitted beside it, to tell whether they helped.
+
+    Example: sidelight classify customers.csv --label-column segment -o classes.csv
+    """
+    from sidelight.cli._run import run
+
+    run(request, screen, force=force, safe_ids=safe_ids, classes=output, report=report, model=save)
+
+
+@app.command()
 @requests(Features)
 def select(
     request: Any,
@@ -252,17 +277,19 @@ def select(
 
 
 @app.command()
-@requests(OneClusters, without=("must_link", "cannot_link", "labels", "truth", "settings", "quiet"))
+@requests(OneClusters, without=("must_link", "cannot_link", "truth", "settings", "quiet"))
 def ask(
     request: Any,
     screen: Any,
     strategy: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="Which pairs to ask about: explore-consolidate, min-max, npu, cobras or random.",
+            help="Which pairs to ask about: explore-consolidate (the default), min-max, npu, "
+            "cobras or random; with a classifier of pairs also ambiguous-min (its default), "
+            "ambiguous-max or ambiguous-com.",
         ),
-    ] = "explore-consolidate",
+    ] = None,
     budget: Annotated[
         int | None,
         typer.Option(metavar="N", help="At most N questions; by default until you quit."),
@@ -275,14 +302,22 @@ def ask(
             "default DATA.answers.jsonl in the current folder.",
         ),
     ] = None,
-    output: LabelsOutput = None,
+    output: Annotated[
+        Path | None,
+        file_option(
+            "--output",
+            "-o",
+            text="Where to write id and cluster, or the classes of a classifier (.csv, .parquet).",
+        ),
+    ] = None,
     report: Report = None,
     safe_ids: SafeIds = False,
     force: Force = False,
 ) -> None:
-    """Ask a person which rows belong together, then cluster with the answers.
+    """Ask a person which rows belong together, then cluster or classify with the answers.
 
-    Example: sidelight ask customers.csv -k 4 --budget 50 -o labels.csv
+    Examples: sidelight ask customers.csv -k 4 --budget 50 -o labels.csv, or sidelight ask
+    customers.csv --label-column segment -m pairwise-logistic-regression --budget 20 -o classes.csv
     """
     from sidelight.cli.ask._command import run
 
@@ -303,14 +338,23 @@ def ask(
 @screened()
 def predict(
     screen: Any,
-    model: Annotated[Path, file_argument("MODEL", "What `sidelight cluster --save` wrote.")],
+    model: Annotated[
+        Path, file_argument("MODEL", "What `sidelight cluster --save` or `classify --save` wrote.")
+    ],
     data: Data,
     id_column: IdColumn = None,
-    output: LabelsOutput = None,
+    output: Annotated[
+        Path | None,
+        file_option(
+            "--output",
+            "-o",
+            text="Where to write id and cluster, or class and probabilities (.csv, .parquet).",
+        ),
+    ] = None,
     safe_ids: SafeIds = False,
     force: Force = False,
 ) -> None:
-    """Assign new rows to the clusters of a saved model.
+    """Assign new rows to the clusters or classes of a saved model.
 
     Example: sidelight predict model.skops new.csv -o labels.csv
     """
@@ -325,7 +369,9 @@ def predict(
 @screened()
 def explain(
     screen: Any,
-    model: Annotated[Path, file_argument("MODEL", "What `sidelight cluster --save` wrote.")],
+    model: Annotated[
+        Path, file_argument("MODEL", "What `sidelight cluster --save` or `classify --save` wrote.")
+    ],
     data: Data,
     id_column: IdColumn = None,
     output: Annotated[
@@ -335,7 +381,7 @@ def explain(
     safe_ids: SafeIds = False,
     force: Force = False,
 ) -> None:
-    """Say what the clusters of a saved model are: what sets them apart, typical rows, rules.
+    """Say what clusters or classes of a saved model are: what sets them apart, typical rows, rules.
 
     Example: sidelight explain model.skops customers.csv -o explanation.csv
     """

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sidelight.cli._run import claim, dense_values, features_line, heading
 from sidelight.cli._screen import Screen, class_lines, size_table
 from sidelight.exceptions import InvalidRequest
 from sidelight.io._table import check_readable
-from sidelight.runs import Applied, load_model, predict, transform
+from sidelight.runs import Applied, ClassesApplied, load_model, predict, transform
 
 
 def run_predict(
@@ -23,15 +25,29 @@ def run_predict(
     force: bool,
 ) -> None:
     """Predict and write."""
-    claim(screen, [model, data], force=force, labels=output)
+    loaded = load_model(model)
+    is_classifier = loaded.estimator.__sidelight_tags__().kind == "classifier"
+    outputs = {"classes" if is_classifier else "labels": output}
+    claim(screen, [model, data], force=force, **outputs)
     check_readable(data)
-    found = predict(load_model(model), data, id_column=id_column)
+    found = predict(loaded, data, id_column=id_column)
     screen.note(*found.notes)
+    if isinstance(found, ClassesApplied):
+        from sidelight.cli._classify import predicted_parts
+
+        screen.show(heading(found), *predicted_parts(found))
+        told = {
+            "sizes": found.sizes,
+            "n_unknown": found.n_unknown,
+            "least_certain": found.least_certain(np.arange(found.data.n_rows)),
+        }
+        _write(found, screen, "predict", model, told, safe_ids=safe_ids, **outputs)
+        return
     classes = found.class_names
     screen.show(heading(found), size_table(found.sizes, classes))
     screen.show(*class_lines(classes, found.sizes))
     facts = {"sizes": found.sizes, "classes": classes}
-    _write(found, screen, "predict", model, facts, safe_ids=safe_ids, labels=output)
+    _write(found, screen, "predict", model, facts, safe_ids=safe_ids, **outputs)
 
 
 def run_transform(

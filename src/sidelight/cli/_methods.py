@@ -8,6 +8,7 @@ from typing import Any
 from sidelight import catalog
 from sidelight._fit.parameters import declared
 from sidelight.cli._screen import Screen, plain_text, table
+from sidelight.runs._classes import BASE
 from sidelight.tags import KINDS, KNOWLEDGE, Kind
 
 
@@ -51,14 +52,18 @@ def _lists(found: tuple[catalog.Method, ...]) -> list[object]:
             if method.tags.kind == kind.name
         ]
         if rows:
-            title = f"{kind.title}: {_usage(kind, 'NAME', f'{kind.option} N ')}"
+            title = f"{kind.title}: {_usage(kind, 'NAME', sized=True)}"
             headers = ("Name", "What it does", "Uses", "How")
             parts.append(table(*headers, rows=rows, title=title, justify=("left",)))
     letters = ", ".join(f"{kind.letter} {kind.name}" for kind in KNOWLEDGE.values())
     return [*parts, f"Uses: {letters}. `sidelight methods NAME` tells the parameters of one."]
 
 
-def _usage(kind: Kind, name: str, option: str) -> str:
+def _usage(kind: Kind, name: str, *, sized: bool) -> str:
+    """The command that runs a method; ``sized`` if it has a number to choose."""
+    option = f"{kind.option} N " if sized and kind.option else ""
+    if kind.name == "classifier":
+        option = "--label-column C "
     return f"sidelight {kind.command} DATA {option}-m {name}"
 
 
@@ -80,7 +85,7 @@ def _about(method: catalog.Method) -> list[object]:
         "missing": "missing values",
     }
     takes = [text for name, text in abilities.items() if getattr(tags, name)]
-    option = f"{method.kind.option} N " if method.size_parameter else ""
+    sized = method.size_parameter is not None
     lines = [
         f"[bold]{method.name}[/] (sidelight.{method.family}.{method.cls.__name__}): "
         f"{plain_text(tags.summary)}",
@@ -89,11 +94,12 @@ def _about(method: catalog.Method) -> list[object]:
         + (f"; takes {', '.join(takes)}." if takes else "."),
         f"Source: {plain_text(tags.source)}. Cost: {plain_text(tags.complexity)}.",
         "",
-        plain_text(f"{_usage(method.kind, method.name, option)} --set PARAMETER=VALUE"),
+        plain_text(f"{_usage(method.kind, method.name, sized=sized)} --set PARAMETER=VALUE"),
         "",
     ]
     for name, parameter in declared(method.cls).items():
         help_text = plain_text(parameter.help.replace("``", ""))
         kind = plain_text(f"{parameter.type_text}, by default {parameter.default!r}")
-        lines += [f"[bold]{name}[/] : {kind}", f"    {help_text}"]
+        option = " (--base)" if name == BASE and tags.kind == "classifier" else ""
+        lines += [f"[bold]{name}[/]{option} : {kind}", f"    {help_text}"]
     return ["\n".join(lines)]

@@ -93,6 +93,15 @@ FeaturesOutput = Annotated[
     Path | None,
     file_option("--output", "-o", text="Where to write the features (.csv, .parquet, .npy)."),
 ]
+ClassesOutput = Annotated[
+    Path | None,
+    file_option(
+        "--output",
+        "-o",
+        text="Where to write id and class of every row, the probability of each class (or its "
+        "decision value), and whether the class was given (.csv, .parquet).",
+    ),
+]
 CoordinatesOutput = Annotated[
     Path | None,
     file_option("--output", "-o", text="Where to write id and coordinates (.csv, .parquet, .npy)."),
@@ -307,6 +316,34 @@ OF_MAPS["correspondences"] = (
     None,
 )
 
+#: Options of the request of classes, which others do not have or have with another default.
+OF_CLASSES: dict[str, tuple[Any, Any]] = {
+    "method": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--method",
+                "-m",
+                metavar="NAME",
+                help="See `sidelight methods`; by default semiboost, or "
+                "pairwise-logistic-regression where pairs or groups are known.",
+            ),
+        ],
+        None,
+    ),
+    "base": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="NAME",
+                help="Learner that the method is to wrap: stump, tree, forest, logistic, svm, "
+                "rbf-svm, naive-bayes or neighbors.",
+            ),
+        ],
+        None,
+    ),
+}
+
 #: Options that make a screen.
 SCREEN: dict[str, tuple[Any, Any]] = {
     "as_json": (
@@ -338,16 +375,20 @@ def screened(*, without: Sequence[str] = ()) -> Decorator:
 
 
 def requests(
-    size: Any, *, without: Sequence[str] = (), also: Mapping[str, tuple[Any, Any]] | None = None
+    size: Any = None,
+    *,
+    without: Sequence[str] = (),
+    also: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> Decorator:
     """Add the options that make a request and a screen, which the command gets by these names.
 
-    ``size`` is the option that becomes ``k`` of the request, ``also`` are options in the place of
-    others, or beside them.
+    ``size`` is the option that becomes ``k`` of the request, where there is one; ``also`` are
+    options in the place of others, or beside them.
     """
     everything = REQUEST | dict(also or {})
     options = {name: option for name, option in everything.items() if name not in without}
-    options = {"data": options.pop("data"), "k": (size, None), **options}
+    sizes = {} if size is None else {"k": (size, None)}
+    options = {"data": options.pop("data"), **sizes, **options}
     screens = {name: option for name, option in SCREEN.items() if name not in without}
 
     def make(given: dict[str, Any], command: str) -> dict[str, Any]:
@@ -356,7 +397,7 @@ def requests(
 
         screen = Screen(**{name: given.pop(name) for name in screens})
         asked = {name: given.pop(name) for name in options}
-        if isinstance(asked["k"], str):
+        if isinstance(asked.get("k"), str):
             asked["k"] = read_numbers(asked["k"])
         asked["command"] = command if command in RUNS else "cluster"
         asked["columns"] = _split_names(asked["columns"])

@@ -1,4 +1,4 @@
-"""``sidelight cluster``, ``transform`` and ``select``: run, write, say what came out."""
+"""``sidelight cluster``, ``classify``, ``transform`` and ``select``: run, write, tell."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from sidelight.cli._screen import (
 )
 from sidelight.exceptions import InvalidRequest
 from sidelight.runs import Applied, Outcome, Prepared, Request, Run, check_outputs, prepare
+from sidelight.runs._classes import Classified, ClassRun
 from sidelight.runs._recognize import is_ours
 from sidelight.runs._request import several
 
@@ -75,10 +76,10 @@ def work(
         screen.show(*preparation_lines(prepared.preparer, raw=not prepared.request.prepare))
     with screen.progress():
         found = prepared.fit()
-    facts = {"command": found.request.command, **found.facts()}
+        facts = {"command": found.request.command, **found.facts()}
     paths = found.write(safe_ids=safe_ids, **outputs)
     if screen.talks:
-        screen.show(*(_features(found) if found.labels is None else cluster_parts(found, facts)))
+        screen.show(*_parts(found, facts))
     kind = next(iter(outputs))
     facts["outputs"] = screen.written(
         paths, f"Nothing was written; -o {kind}.csv keeps the {kind}, --report a report."
@@ -90,7 +91,11 @@ def work(
 
 
 def dense_values(found: Outcome) -> dict[str, Any]:
-    """Clusters of the rows, or their features."""
+    """Clusters or classes of the rows, or their features."""
+    if isinstance(found, Classified):
+        name = "probabilities" if found.decisions.are_probabilities else "scores"
+        values = found.decisions.values
+        return {"row_classes": found.row_classes, "columns": found.value_columns, name: values}
     if found.labels is not None:
         return {"labels": found.labels}
     rows = found.features
@@ -101,6 +106,15 @@ def heading(found: Outcome) -> str:
     """Method, data and number of rows."""
     name, rows = type(found.estimator).__name__, counted(found.data.n_rows, "row")
     return f"[bold]{name}[/] on {plain_text(found.data.path)}: {rows}"
+
+
+def _parts(found: Run, facts: dict[str, Any]) -> list[Any]:
+    """What a person is told."""
+    if isinstance(found, ClassRun):
+        from sidelight.cli._classify import class_parts
+
+        return class_parts(found, facts)
+    return _features(found) if found.labels is None else cluster_parts(found, facts)
 
 
 def cluster_parts(found: Run, facts: dict[str, Any]) -> list[Any]:

@@ -1,11 +1,13 @@
 """Files of cluster labels: one row per data row, columns ``id``, ``cluster`` and ``class``.
 
-The last is there where clusters stand for known classes.
+The last is there where clusters stand for known classes. Files of predicted classes have the
+columns ``id`` and ``class``, a column per class that says how probable it is, and ``given``.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,9 @@ from sidelight.io.formats._formats import read_csv, read_parquet, table_format
 ID = "id"
 CLUSTER = "cluster"
 CLASS = "class"
+GIVEN = "given"
+#: In front of the name of a class: its probability, or its decision value.
+PROBABILITY, SCORE = "p_", "score_"
 
 
 def write_labels(
@@ -121,3 +126,48 @@ def fill_labels(
     if classes is not None:
         columns[CLASS] = np.asarray(classes)
     write_columns(columns, path, safe_ids=safe_ids)
+
+
+def fill_classes(
+    path: Path,
+    ids: npt.ArrayLike | None,
+    classes: npt.NDArray[Any],
+    values: npt.NDArray[Any],
+    columns: Sequence[str],
+    given: npt.NDArray[np.bool_] | None = None,
+    *,
+    safe_ids: bool = False,
+) -> None:
+    """Write the class of every row to the path itself; the caller renames it into its place.
+
+    Parameters
+    ----------
+    path : Path
+        The file, CSV or Parquet by its suffix.
+    ids : array-like of shape (n_rows,) or None
+        Ids of the rows; row numbers if None.
+    classes : ndarray of shape (n_rows,)
+        Class of each row; the field of an unknown one (None, or an empty text) is empty.
+    values : ndarray of shape (n_rows, n_classes)
+        Probability or decision value of each class.
+    columns : sequence of str
+        Names of their columns.
+    given : ndarray of bool of shape (n_rows,), optional
+        Whether the class of a row was known, in a column ``given``: yes or no.
+    safe_ids : bool, default=False
+        As for :func:`write_labels`.
+    """
+    names = np.arange(len(classes)) if ids is None else np.asarray(ids)
+    table: dict[str, Any] = {ID: names, CLASS: classes}
+    table.update(zip(columns, np.asarray(values).T, strict=True))
+    if given is not None:
+        table[GIVEN] = np.where(given, "yes", "no")
+    write_columns(table, path, safe_ids=safe_ids)
+
+
+def has_classes(names: Sequence[str]) -> bool:
+    """Whether these are the columns of a file of predicted classes."""
+    values = [name for name in names[2:] if name != GIVEN]
+    prefixes = {name.startswith(PROBABILITY) for name in values}
+    known = all(name.startswith((PROBABILITY, SCORE)) for name in values)
+    return list(names[:2]) == [ID, CLASS] and known and len(prefixes) == 1

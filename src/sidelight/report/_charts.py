@@ -69,7 +69,9 @@ _LETTER = 6.6
 _NAME = 30
 
 
-def size_bars(clusters: Partition, bounds: npt.NDArray[np.float64] | None = None) -> str:
+def size_bars(
+    clusters: Partition, bounds: npt.NDArray[np.float64] | None = None, noun: str = "cluster"
+) -> str:
     """Draw the sizes of the clusters as columns, with a mark at each of their bounds (k, 2)."""
     box, sizes = SIZES, clusters.sizes
     n_bars = max(len(sizes), 1)
@@ -81,7 +83,7 @@ def size_bars(clusters: Partition, bounds: npt.NDArray[np.float64] | None = None
     description = ", ".join(
         f"{name}: {size}" for name, size in zip(clusters.names, sizes, strict=True)
     )
-    parts = [svg_start(box, "bars", "Rows in each cluster", description)]
+    parts = [svg_start(box, "bars", f"Rows in each {noun}", description)]
     base = box.base
     with_values = step >= 7.0 * len(f"{largest:,}")
     every = math.ceil(7.0 * max((len(name[:12]) for name in clusters.names), default=1) / step)
@@ -90,7 +92,7 @@ def size_bars(clusters: Partition, bounds: npt.NDArray[np.float64] | None = None
         top = float(box.y(float(size), 0.0, float(largest)))
         top = min(top, base - 1.5)
         parts.append(
-            f"<g><title>cluster {escape(name)}: {size:,} rows</title>"
+            f"<g><title>{noun} {escape(name)}: {size:,} rows</title>"
             f'<path class="k{number}" d="{_column(middle - width / 2, width, top, base)}"/>'
         )
         if with_values:

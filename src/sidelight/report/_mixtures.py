@@ -88,14 +88,14 @@ def certainty(run: Run) -> dict[str, Any]:
     return {
         "certainty": figure(
             "How sure: rows by their largest responsibility",
-            _histogram(largest[:, 0], resp.shape[1]),
+            histogram(largest[:, 0], resp.shape[1], "Rows by their largest responsibility"),
             f"{share:.0%} of {whose} belong to their cluster by {SURE:.0%} or more.",
         ),
         "doubts": doubts,
     }
 
 
-def _histogram(largest: Array, k: int) -> str:
+def histogram(largest: Array, k: int, title: str) -> str:
     """Draw how many rows have which largest responsibility, from 1/k to 1."""
     edges = np.linspace(1.0 / k, 1.0, BINS + 1)
     counts = np.histogram(np.clip(largest, edges[0], 1.0), bins=edges)[0]
@@ -106,7 +106,7 @@ def _histogram(largest: Array, k: int) -> str:
         f"{low:.0%} to {high:.0%}: {count}"
         for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
     )
-    parts = [svg_start(box, "sureness", "Rows by their largest responsibility", description)]
+    parts = [svg_start(box, "sureness", title, description)]
     for number, count in enumerate(counts):
         top = float(box.y(float(count), 0.0, float(max(counts.max(), 1))))
         left = box.left + number * step + 1

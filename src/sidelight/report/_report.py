@@ -79,19 +79,21 @@ def render_report(
     anchors: Any = None,
     growth: Any = None,
     remarks: Sequence[str] = (),
+    contrast: Any = None,
 ) -> str:
     """Return the report of a run as HTML.
 
     Of clusters it shows a map of the data with what was asked, what was violated, sizes, means
     and agreement with the true classes; of a learned distance, projection or selection of features
     the rows and the known pairs before and after, and the weight of the features; of an embedding
-    the map, how far it can be trusted, and the rows whose neighbors it lost.
+    the map, how far it can be trusted, and the rows whose neighbors it lost; of a classifier the
+    classes, their accuracy, the rows in doubt, and what rows without a label and pairs changed.
 
     Parameters
     ----------
     estimator : object
-        A fitted estimator: its ``labels_`` are reported, or the rows after its ``transform`` if it
-        has none, and its ``history_`` if it has one.
+        A fitted estimator: its ``labels_`` are reported, the ``transduction_`` of a classifier, or
+        the rows after its ``transform`` if it has neither, and its ``history_`` if it has one.
     X : array, CSR matrix or RowSource of shape (n_samples, n_features)
         The rows that the estimator was fitted to.
     constraints : Constraints, default=None
@@ -130,6 +132,8 @@ def render_report(
         How an embedding grew (``growth`` of a run of :class:`sidelight.runs.MapStream`).
     remarks : sequence of str, default=()
         Sentences about the fit of an embedding, such as parts that had to be joined.
+    contrast : object, default=None
+        The same classifier on the labels alone (``contrast`` of :class:`sidelight.runs.ClassRun`).
 
     Returns
     -------
@@ -153,7 +157,8 @@ def render_report(
 
     finds_clusters = hasattr(estimator, "labels_")  # spectral clusterers have an embedding_, too
     is_map = hasattr(estimator, "embedding_") and not finds_clusters
-    if not finds_clusters and not _is_fitted_map(estimator):
+    is_classifier = hasattr(estimator, "transduction_")
+    if not finds_clusters and not is_classifier and not _is_fitted_map(estimator):
         raise SidelightError(
             f"{type(estimator).__name__} has no labels_ and maps no rows yet; fit it before "
             "writing its report."
@@ -167,7 +172,12 @@ def render_report(
         feature_names=feature_names,
     )
     template = "clusters.html.j2" if finds_clusters else "mapped.html.j2"
-    if is_map:
+    if is_classifier:
+        from sidelight.report.classes import _cards
+
+        template = "classes/classified.html.j2"
+        cards = _cards.cards(given, contrast)
+    elif is_map:
         from sidelight.report import _embedding
 
         template = "embedding.html.j2"

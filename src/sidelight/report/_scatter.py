@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -20,6 +20,7 @@ Array = npt.NDArray[np.float64]
 DEVIATIONS = 2.0
 
 _MANY_MARKS = 15
+_REGION = 6.0  # side of the squares of which regions are made
 SCATTER = Box(width=800, height=452, left=16, right=16, top=14, bottom=16)
 SCATTER_WITH_TICKS = Box(width=800, height=452, left=44, right=16, top=14, bottom=30)
 SQUARE = Box(width=800, height=560, left=16, right=16, top=14, bottom=16)
@@ -83,6 +84,10 @@ def scatter(
     wrong_rows: npt.NDArray[np.bool_],
     description: str,
     shapes: Sequence[Shape] = (),
+    *,
+    title: str = "The data with its clusters and constraints",
+    marks: Sequence[str] | None = None,
+    regions: Callable[[Array], npt.NDArray[np.int64]] | None = None,
 ) -> Scatter:
     """Draw the rows as points and the constraints as lines.
 
@@ -102,19 +107,29 @@ def scatter(
         Text for a reader who cannot see the picture.
     shapes : sequence of Shape
         Gaussian components, drawn as ellipses.
+    title : str
+        What the picture shows.
+    marks : sequence of str, default=None
+        Further classes of the style sheet for every point.
+    regions : callable, default=None
+        Gives points of the plane, shape (m, 2), the numbers of colours, which are shaded.
     """
     box = SCATTER if projection.kind == "components" else SCATTER_WITH_TICKS
     placed = _place(projection.xy, box)
     x, y = placed.x, placed.y
     radius = 4.0 if len(x) <= 500 else 3.2 if len(x) <= 1500 else 2.4
     ends = _line_ends(links, x, y, gap=radius + 1.2)
+    names = _classes(clusters, classes, wrong_rows)
+    if marks is not None:
+        names = [f"{name} {mark}".strip() for name, mark in zip(names, marks, strict=True)]
     parts = [
-        svg_start(box, "scatter", "The data with its clusters and constraints", description),
+        svg_start(box, "scatter", title, description),
+        "" if regions is None else _regions(placed, regions),
         _grid(placed, projection.kind),
         _ellipses(placed, shapes) if shapes else "",
         _lines("satisfied", "s", links, ~links.violated, ends),
         _casing(links, ends),
-        _points(placed, radius, _classes(clusters, classes, wrong_rows), 'id="points" '),
+        _points(placed, radius, names, 'id="points" '),
         _lines("violated", "v", links, links.violated, ends),
         _cluster_marks(x, y, clusters, cluster_names),
         "</svg>",
@@ -166,6 +181,34 @@ def stage_map(xy: Array, names: Sequence[str], name: str, title: str) -> str:
             "</svg>",
         ]
     )
+
+
+def _regions(placed: _Placed, color_of: Callable[[Array], npt.NDArray[np.int64]]) -> str:
+    """Shade the plane by the numbers of its colours, in stripes of equal ones."""
+    box = placed.box
+    n_across = math.ceil(box.inner_width / _REGION)
+    n_down = math.ceil(box.inner_height / _REGION)
+    width, height = box.inner_width / n_across, box.inner_height / n_down
+    across, down = np.meshgrid(
+        _between(placed.x_range, (np.arange(n_across) + 0.5) / n_across),
+        _between(placed.y_range, 1.0 - (np.arange(n_down) + 0.5) / n_down),
+    )
+    codes = color_of(np.column_stack([across.ravel(), down.ravel()])).reshape(across.shape)
+    parts = ['<g id="regions">']
+    for number, row in enumerate(codes):
+        starts = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
+        for start, stop in zip(starts, np.append(starts[1:], len(row)), strict=True):
+            parts.append(
+                f'<rect class="{_group_class("k", row[start])}" '
+                f'x="{box.left + width * start:.2f}" y="{box.top + height * number:.2f}" '
+                f'width="{width * (stop - start):.2f}" height="{height:.2f}"/>'
+            )
+    return "".join(parts) + "</g>"
+
+
+def _between(ends: tuple[float, float], shares: Array) -> Array:
+    """Values at shares of the way from one end of a range to the other."""
+    return ends[0] + shares * (ends[1] - ends[0])
 
 
 def _ellipses(placed: _Placed, shapes: Sequence[Shape]) -> str:

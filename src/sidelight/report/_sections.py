@@ -82,7 +82,7 @@ def picture_and_statements(run: Run) -> Section:
     rng = np.random.default_rng(0)  # the same run gives the same picture
     links = stated_links(run)
     selection = select(run, links, rng)
-    return {**_picture(run, links, selection, rng), **_statements(run, links, selection)}
+    return {**_picture(run, links, selection, rng), **listed_statements(run, links, selection)}
 
 
 def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Generator) -> Section:
@@ -107,12 +107,8 @@ def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Genera
     return {
         "scatter": Markup(drawn.svg),
         "axis_titles": projection.titles,
-        "notes": _picture_notes(run, links, selection, projection.note, drawn.n_beyond),
-        "n_must": int((~selection.links.cannot).sum()),
-        "n_cannot": int(selection.links.cannot.sum()),
-        "any_violated": bool(selection.links.violated.any()),
-        "start_violated_only": len(selection.links) > _MANY_LINES
-        and bool(selection.links.violated.any()),
+        "notes": picture_notes(run, links, selection, projection.note, drawn.n_beyond),
+        **link_switches(selection.links),
         "colours": Markup(colours(n_colours)),
         "drawn": Markup(_drawn_as_json(run, selection)),
         "cluster_chips": chips(run.clusters, np.arange(len(run.clusters.names))),
@@ -122,9 +118,21 @@ def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Genera
     }
 
 
-def _picture_notes(
+def link_switches(links: Links) -> Section:
+    """What the switches of the picture need to know about its lines."""
+    any_violated = bool(links.violated.any())
+    return {
+        "n_must": int((~links.cannot).sum()),
+        "n_cannot": int(links.cannot.sum()),
+        "any_violated": any_violated,
+        "start_violated_only": len(links) > _MANY_LINES and any_violated,
+    }
+
+
+def picture_notes(
     run: Run, links: Links, selection: Selection, projection_note: str, n_beyond: int
 ) -> list[str]:
+    """Say how the picture is to be read, and what it leaves out."""
     notes = [projection_note]
     if run.source is not run.rows:
         notes.append("Values that were not measured are filled with what the model expects.")
@@ -145,7 +153,8 @@ def _picture_notes(
     return notes
 
 
-def _statements(run: Run, links: Links, selection: Selection) -> Section:
+def listed_statements(run: Run, links: Links, selection: Selection) -> Section:
+    """List what was asked, one by one."""
     found = statements(run, links, selection)
     kinds = tallies(run)
     n_rest = sum(tally.stated for tally in kinds) - len(found)
@@ -335,9 +344,9 @@ def colours(n_groups: int) -> str:
 
 
 def _drawn_as_json(run: Run, selection: Selection) -> str:
-    """Write what the script tells about points; no text in it can end the script element."""
+    """Write what the script tells about points."""
     links = selection.links
-    facts = {
+    facts: Section = {
         "ids": [shorten(name, 80) for name in run.row_names(selection.rows)],
         "clusters": [shorten(name) for name in run.clusters.names],
         "k": run.clusters.codes[selection.rows].tolist(),
@@ -346,5 +355,10 @@ def _drawn_as_json(run: Run, selection: Selection) -> str:
     if run.truth is not None:
         facts["classes"] = [shorten(name) for name in run.truth.names]
         facts["t"] = run.truth.codes[selection.rows].tolist()
+    return for_script(facts)
+
+
+def for_script(facts: Section) -> str:
+    """Write facts for the script of the page; no text in them can end the script element."""
     text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,6 +1,8 @@
 from ._apply import Applied as Applied
 from ._apply import predict as predict
 from ._apply import transform as transform
+from ._classes import ClassesApplied as ClassesApplied
+from ._classes import ClassRun as ClassRun
 from ._compare import CompareRun as CompareRun
 from ._compare import compare as compare
 from ._explain import explain as explain

@@ -63,7 +63,7 @@ class Applied(Outcome):
 def predict(
     model: Model, data: str | os.PathLike[str] | Table, *, id_column: str | None = None
 ) -> Applied:
-    """Assign new rows to the clusters of a model.
+    """Assign new rows to the clusters or classes of a model.
 
     Parameters
     ----------
@@ -77,7 +77,8 @@ def predict(
     Returns
     -------
     Applied
-        The rows with their clusters, in ``labels``.
+        The rows with their clusters, in ``labels``; of a classifier with their classes, and how
+        sure they are, in ``decisions``.
 
     Examples
     --------
@@ -92,7 +93,8 @@ def predict(
     >>> bool((predict(model, data).labels == fitted.labels).all())
     True
     """
-    is_map = model.estimator.__sidelight_tags__().kind == "embedding"
+    kind = model.estimator.__sidelight_tags__().kind
+    is_map = kind == "embedding"
     if is_map or not hasattr(model.estimator, "predict"):
         maps = hasattr(model.estimator, "transform")
         hint = "; `sidelight transform DATA --model MODEL` gives its features" if maps else ""
@@ -101,8 +103,13 @@ def predict(
         raise SidelightError(f"{model.method} cannot assign new rows to clusters{hint}.")
     table = _read(model, data, id_column)
     start = time.perf_counter()
-    labels = model.estimator.predict(model.rows(table))
+    rows = model.rows(table)
+    labels = model.estimator.predict(rows)
     seconds = time.perf_counter() - start
+    if kind == "classifier":
+        from sidelight.runs._classes import ClassesApplied
+
+        return ClassesApplied(model, model.estimator, table, labels, None, [], seconds, rows)
     return Applied(model, model.estimator, table, labels, None, [], seconds)
 
 

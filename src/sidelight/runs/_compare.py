@@ -196,6 +196,12 @@ def method_names(request: Request, methods: str | Sequence[str] | None) -> tuple
 
 def prepare_comparison(request: Request, names: tuple[str, ...] | None) -> Prepared:
     """Read the rows and what is known, and make features that every method takes."""
+    others = [m for m in map(catalog.get, names or ()) if m.tags.kind != "clusterer"]
+    if others:
+        raise InvalidRequest(
+            f"{others[0].name} gives {others[0].kind.gives}, and only clusters are compared; name "
+            "methods that find clusters."
+        )
     raw = [name for name in names or () if catalog.get(name).tags.as_they_are]
     if raw and request.prepare:
         raise InvalidRequest(

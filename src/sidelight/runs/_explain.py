@@ -20,6 +20,8 @@ from sidelight.io._columns import quoted
 from sidelight.io._table import table_of_columns
 from sidelight.preparation import TablePreparer, TypedColumn
 from sidelight.preparation._source import as_source
+from sidelight.report.classes._decisions import class_codes, class_names
+from sidelight.runs._classes import ClassRun
 from sidelight.runs._features import IN_MEMORY
 from sidelight.runs._model import Model
 from sidelight.runs._run import Run
@@ -27,6 +29,7 @@ from sidelight.runs._run import Run
 #: Of rows that are numbers already only so many columns are described, the fewer if sparse.
 MOST_NUMBERS = 1000
 MOST_SPARSE = 100
+CLASSES = "The clusters that are explained are the classes that the classifier gives to the rows."
 
 
 def explain(model: Any, table: Any = None, *, ids: Sequence[Any] | None = None) -> Explanation:
@@ -132,8 +135,11 @@ def _of_run(run: Run, table: Any) -> _Found:
     data = run.data if table is None else _as_table(table)
     _check_rows(data, len(run.labels), type(run.estimator).__name__)
     columns, notes = _typed(run.preparer, data)
-    chances = _probabilities(run.estimator, run.X, run.labels)
-    return _Found(data, columns, run.labels, run.X, chances, run.class_names, notes)
+    labels, names = run.labels, run.class_names
+    if isinstance(run, ClassRun):
+        labels, names, notes = run.codes, _by_code(run.decisions.names), (CLASSES, *notes)
+    chances = _probabilities(run.estimator, run.X, labels)
+    return _Found(data, columns, labels, run.X, chances, names, notes)
 
 
 def _of_model(model: Model, table: Any) -> _Found:
@@ -152,6 +158,12 @@ def _of_model(model: Model, table: Any) -> _Found:
     X = model.rows(data if model.preparer is not None else _plain(data, model.feature_names))
     labels = estimator.predict(X)
     columns, notes = _typed(model.preparer, data)
+    if estimator.__sidelight_tags__().kind == "classifier":
+        classes = class_names(estimator)
+        labels = class_codes(labels, classes)
+        chances = _probabilities(estimator, X, labels)
+        notes = (*data.notes, CLASSES, *notes)
+        return _Found(data, columns, labels, X, chances, _by_code(classes), notes)
     applied = Applied(model, estimator, data, labels, None, [], 0.0)
     return _Found(
         data,
@@ -162,6 +174,11 @@ def _of_model(model: Model, table: Any) -> _Found:
         applied.class_names,
         (*applied.notes, *notes),
     )
+
+
+def _by_code(classes: Sequence[str]) -> dict[str, str]:
+    """Names of classes by their places, which stand for clusters."""
+    return {str(code): name for code, name in enumerate(classes)}
 
 
 def _of_estimator(model: Any, table: Any, data: Table) -> _Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import zipfile
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sidelight import __version__, catalog
+from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table, read_table
 from sidelight.io._atomic import atomic_write
@@ -28,6 +30,16 @@ HARMLESS = (
     "scipy.sparse._csr.csr_array",
     "scipy.sparse._csr.csr_matrix",
     "sidelight.constraints._pairs.Pairs",  # pairs that a growing map keeps in mind
+    # What learners of scikit-learn that classifiers wrap are made of: arrays, and no code.
+    "sklearn.tree._tree.Tree",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neighbors._kd_tree.KDTree64",
+    "sklearn.neighbors._kd_tree.KDTree32",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._ball_tree.BallTree64",
+    "sklearn.neighbors._ball_tree.BallTree32",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.metrics._dist_metrics.EuclideanDistance32",
 )
 
 
@@ -51,6 +63,8 @@ class Model:
         For libsvm files, whether the first feature has the number 0.
     knowledge : dict of str to int
         How many statements of each kind the method used, as ``Constraints.counts`` names them.
+    label_column : str or None
+        Column with the known classes that a classifier learned from: never a feature of new rows.
     """
 
     estimator: Any
@@ -60,6 +74,7 @@ class Model:
     id_column: str | None
     zero_based: bool | None
     knowledge: dict[str, int] = field(default_factory=dict)
+    label_column: str | None = None
 
     @property
     def features_in(self) -> list[str]:
@@ -96,6 +111,7 @@ class Model:
         data = read_table(
             file,
             id_column=id_column,
+            label_column=self.label_column if self.label_column in names else None,
             columns=self.feature_names,
             allow_missing=self.estimator.__sidelight_tags__().missing,
             as_columns=is_prepared,
@@ -117,6 +133,7 @@ class Model:
         if not isinstance(self.preparer, TablePreparer):
             return []
         known = {*(plan.name for plan in self.preparer.plan_), id_column, PANDAS_INDEX}
+        known.add(self.label_column)
         new = [name for name in names if name not in known]
         return [f"Not used, since the model was fitted without: {quoted(new)}."] if new else []
 
@@ -154,12 +171,27 @@ def fill_model(model: Model, path: Path) -> None:
     import skops.io
 
     content = {one.name: getattr(model, one.name) for one in fields(Model)}
+    content["estimator"] = _for_new_rows(model.estimator)
     skops.io.dump({"format": FORMAT, "version": __version__, **content}, path)
     if _strange(set(skops.io.get_untrusted_types(file=path))):
         raise SidelightError(
             f"{model.method} keeps its rows for further feedback and cannot be saved as a model "
             "for new ones; in Python, pickle it."
         )
+
+
+def _for_new_rows(estimator: Any) -> Any:
+    """An estimator without its records of the rows of the fit, which are of no use for new ones."""
+    records: dict[str, Any] = {
+        name: None for name, value in vars(estimator).items() if isinstance(value, Constraints)
+    }
+    if hasattr(estimator, "updates_"):  # of every row that came
+        records["updates_"] = []
+    if not records:
+        return estimator
+    lighter = copy.copy(estimator)
+    vars(lighter).update(records)
+    return lighter
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:

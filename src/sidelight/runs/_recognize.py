@@ -2,7 +2,8 @@
 
 A report says so in its head, a model in its schema, answers in their first line. Tables carry no
 such mark and go by their columns: ``id, cluster`` (and ``class``) are labels, ``i, j, kind,
-weight`` constraints, ``cluster, class, about, text ...`` an explanation, ``id`` and features that
+weight`` constraints, ``id, class`` and a ``p_`` or ``score_`` per class are classes,
+``cluster, class, about, text ...`` an explanation, ``id`` and features that
 are numbered after a method (``rca0``) what ``transform`` writes. Selected features keep the names
 that the user gave them, and a NumPy file has no names at all: these are never taken for ours.
 """
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sidelight import catalog
-from sidelight.io._labels import CLASS, CLUSTER, ID
+from sidelight.io._labels import CLASS, CLUSTER, ID, has_classes
 from sidelight.io.formats._formats import column_names
 
 GENERATOR = b'<meta name="generator" content="Sidelight">'
@@ -47,6 +48,10 @@ def _is_labels(path: Path) -> bool:
     return column_names(path) in ([ID, CLUSTER], [ID, CLUSTER, CLASS])
 
 
+def _is_classes(path: Path) -> bool:
+    return has_classes(column_names(path))
+
+
 def _is_features(path: Path) -> bool:
     if path.suffix.lower() == ".npy":
         return False
@@ -70,6 +75,7 @@ def _is_constraints(path: Path) -> bool:
 
 RECOGNIZED: dict[str, Callable[[Path], bool]] = {
     "labels": _is_labels,
+    "classes": _is_classes,
     "features": _is_features,
     "coordinates": _is_features,
     "stream": _is_features,

@@ -34,6 +34,13 @@ from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_pairs, read_table
 from sidelight.io._id_column import MOST_NOTES, note_on_others, sounds_like_ids
 from sidelight.io._pairs import rows_named_in_pairs
+from sidelight.runs._classes import (
+    BASE,
+    base_learner,
+    check_labels,
+    default_classifier,
+    notes_on_labels,
+)
 from sidelight.runs._features import IN_MEMORY, frame_table, is_frame, make_features
 from sidelight.runs._maps import (
     check_map_options,
@@ -47,7 +54,16 @@ from sidelight.tags import KINDS
 #: Parameters that a request sets by other means.
 RESERVED = {
     "random_state": ("seed=", "--seed"),
+    BASE: ("base=", "--base"),
     "verbose": ("sidelight.progress()", "no option (--quiet shows no progress)"),
+}
+
+#: Parameters that say that the columns are a matrix between rows, and of what.
+GIVEN_AS_MATRIX = {
+    "metric": "distances",
+    "graph": "similarities",
+    "similarity": "similarities",
+    "kernel": "kernels",
 }
 
 
@@ -65,7 +81,8 @@ class Request:
         :func:`sidelight.evaluation.compare` chooses.
     method : str or None
         Name of the method in the catalog; by default ``pckmeans`` where something is known about
-        the rows, else ``kmeans``.
+        the rows, else ``kmeans``. Of classifiers (``command="classify"``) by default
+        ``pairwise-logistic-regression`` where pairs or groups are known, else ``semiboost``.
     constraints : Constraints, path-like or None
         Side information, or the file that holds it.
     must_link, cannot_link : path-like or None
@@ -94,7 +111,10 @@ class Request:
         sparse rows are taken as they are.
     seed : int
         Seed of the random numbers.
-    command : {"cluster", "transform", "embed", "select"} or None
+    base : str, estimator or None
+        Learner that a classifier is to wrap (its parameter ``estimator``): a name such as
+        ``"tree"``, or a classifier of scikit-learn.
+    command : {"cluster", "transform", "embed", "select", "classify"} or None
         Command whose methods are meant; by default that of the method.
     anchors : path-like, array-like or None
         Known coordinates of some rows, for maps that take them: a file with the id of a row and
@@ -141,6 +161,7 @@ class Request:
     weights: Mapping[str, float] = field(default_factory=dict)
     scale: str | None = None
     seed: int = 0
+    base: Any = None
     command: str | None = None
     anchors: Any = None
     ignore: Sequence[str] = ()
@@ -179,6 +200,7 @@ class Request:
         given = {
             sizes.get(command, "-k"): numbers_text(self.k),
             "--method": self.method,
+            "--base": self.base,
             "--constraints": self.constraints,
             "--must-link": self.must_link,
             "--cannot-link": self.cannot_link,
@@ -294,8 +316,14 @@ def prepare(request: Request) -> Prepared:
         told = (*told, why)
         if request.map_options:
             check_map_options(request, method)
+    elif method is None and request.command == "classify":
+        method, why = default_classifier(knowledge)
+        told = (*told, why)
     elif method is None:
         method = catalog.get("kmeans" if knowledge.is_empty else "pckmeans")
+    if method.tags.kind == "classifier":
+        check_labels(data, knowledge)
+        told += notes_on_labels(knowledge)
     if sparse.issparse(data.X) and not method.tags.sparse:
         raise SidelightError(
             f"{method.cls.__name__} takes no sparse rows, as {data.path} has; give them as a table "
@@ -304,10 +332,12 @@ def prepare(request: Request) -> Prepared:
         )
     request = dataclasses.replace(request, command=method.kind.command)
     estimator = make_estimator(method, request, n_classes=len(knowledge.label_names))
-    if request.prepare and getattr(estimator, "metric", None) == "precomputed":
-        raise InvalidRequest(
-            f"distances are taken as they are: {worded('prepare=False', '--raw')}."
-        )
+    for name, what in GIVEN_AS_MATRIX.items():
+        value = getattr(estimator, name, None)
+        if request.prepare and isinstance(value, str) and value == "precomputed":
+            raise InvalidRequest(
+                f"{what} are taken as they are: {worded('prepare=False', '--raw')}."
+            )
     preparer, X = make_features(data, request, method.tags)
     notes = (*data.notes, *told, *knowledge.notes)
     prepared = Prepared(request, method, estimator, data, X, preparer, knowledge, notes)
@@ -333,7 +363,7 @@ def _as_the_method_reads(
 def _named_method(request: Request) -> Method | None:
     """Find the method by its name, and refuse one that another command runs."""
     if request.method is None:
-        if request.command in (None, "cluster", "embed"):
+        if request.command in (None, "cluster", "embed", "classify"):
             return None
         names = [m.name for m in catalog.methods() if m.kind.command == request.command]
         raise InvalidRequest(f"say how: -m NAME, one of {', '.join(names)}.")
@@ -482,6 +512,8 @@ def _about(known: Constraints, data: Table, rows: Any) -> Constraints:
 def make_estimator(method: Method, request: Request, *, n_classes: int = 0) -> Any:
     """Make the estimator as it was asked for."""
     chosen = _settings(method, request.settings) | _size(method, request.k, n_classes)
+    if request.base is not None:
+        chosen[BASE] = base_learner(method, request.base)
     if "random_state" in declared(method.cls):
         chosen["random_state"] = request.seed
     return method.cls(**chosen)
@@ -515,7 +547,8 @@ def _size(method: Method, k: Any, n_classes: int) -> dict[str, Any]:
         return {size: k}
     if k is not None:
         raise InvalidRequest(
-            f"{method.cls.__name__} has no number to choose by {worded('k=', method.kind.option)}."
+            f"{method.cls.__name__} has no number to choose by "
+            f"{worded('k=', method.kind.option or '-k')}."
         )
     if clusters and method.tags.needs_n_clusters:
         hint = f" (the labels know {n_classes} classes)" if n_classes else ""

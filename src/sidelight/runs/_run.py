@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 import time
 import warnings
@@ -35,6 +34,7 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "features": (),
     "coordinates": (),
     "predictions": (),
+    "classes": (),
     "stream": (".csv", ".tsv", ".jsonl"),
     "report": (".html", ".htm"),
     "model": (".skops",),
@@ -49,6 +49,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "features": check_table_path,
     "coordinates": check_table_path,
     "predictions": check_table_path,
+    "classes": check_labels_path,
 }
 
 
@@ -107,7 +108,11 @@ class Prepared:
         return self.preparer.plan_table() if isinstance(self.preparer, TablePreparer) else []
 
     def fit(self) -> Run:
-        """Fit the estimator, and map the rows where it finds no clusters."""
+        """Fit the estimator, and map the rows where it finds neither clusters nor classes."""
+        if self.method.tags.kind == "classifier":
+            from sidelight.runs._classes import fit_classes
+
+            return fit_classes(self)
         start = time.perf_counter()
         estimator = self.method.cls(**self.estimator.get_params(deep=False))
         beside = {} if self.anchors is None else {"anchors": self.anchors}
@@ -173,8 +178,8 @@ class Outcome:
             Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
             ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
         **outputs : path-like or None
-            Where to write ``labels``, ``features`` (of a map also called ``coordinates``),
-            ``report`` and ``model``.
+            Where to write ``labels``, ``classes`` (of a classifier), ``features`` (of a map also
+            called ``coordinates``), ``report`` and ``model``.
 
         Returns
         -------
@@ -348,21 +353,16 @@ class Run(Outcome, Prepared):
 
     def _fill_model(self, path: Path) -> None:
         data = self.data
-        estimator = self.estimator
-        if hasattr(
-            estimator, "updates_"
-        ):  # a record of every row that came, of no use for new ones
-            estimator = copy.copy(estimator)
-            estimator.updates_ = []
         fill_model(
             Model(
-                estimator=estimator,
+                estimator=self.estimator,
                 preparer=self.preparer,
                 method=self.method.name,
                 feature_names=used_columns(self.preparer, data.feature_names),
                 id_column=data.id_column,
                 zero_based=data.zero_based,
                 knowledge=self._used(),
+                label_column=data.label_column if self.method.tags.kind == "classifier" else None,
             ),
             path,
         )
@@ -432,8 +432,8 @@ def check_outputs(
     inputs : iterable of path-like
         Files that are read: none of them may be an output, by whatever name or link.
     **outputs : path-like or None
-        Where ``labels``, ``features``, ``coordinates``, ``report``, ``model``, ``constraints``
-        and ``answers`` are to go; each to a file of its own.
+        Where ``labels``, ``classes``, ``features``, ``coordinates``, ``report``, ``model``,
+        ``constraints`` and ``answers`` are to go; each to a file of its own.
 
     Returns
     -------

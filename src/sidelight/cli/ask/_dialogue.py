@@ -30,7 +30,7 @@ COMMANDS = {word: command for command, words in KEYS.items() for word in words}
 HELP = (
     "  s  same (or y): they belong together      d  different (or n): they do not\n"
     "  k  skip: not sure, do not ask again       u  undo the last answer, and again\n"
-    "  q  quit: cluster with the answers so far  h  this help\n"
+    "  q  quit: go on with the answers so far    h  this help\n"
     "s A B or d A B says it about any two rows, by their ids."
 )
 PROMPT = (

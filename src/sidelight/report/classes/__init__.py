@@ -1,0 +1,1 @@
+"""The report of a classifier: classes, how sure they are, and what they rest on."""
