@@ -1,3 +1,4 @@
+from ._ambiguity import AmbiguousPairs as AmbiguousPairs
 from ._answers import Answer as Answer
 from ._answers import Answers as Answers
 from ._answers import Link as Link

@@ -27,7 +27,13 @@ NAMES = {
     "min-max": ("_explore", "MinMax"),
     "npu": ("_npu", "NPU"),
     "cobras": ("_cobras", "COBRAS"),
+    "ambiguous-min": ("_ambiguity", "AmbiguousPairs"),
+    "ambiguous-max": ("_ambiguity", "AmbiguousPairs"),
+    "ambiguous-com": ("_ambiguity", "AmbiguousPairs"),
 }
+
+#: Parameters that a name stands for.
+SETTINGS = {f"ambiguous-{pairing}": {"pairing": pairing} for pairing in ("min", "max", "com")}
 
 # Of very much prior knowledge, so many rows stand for the others when distances are measured.
 MOST_COVERED = 1000
@@ -114,10 +120,11 @@ def make_strategy(name: str | Strategy, estimator: Any = None) -> Strategy:
     Parameters
     ----------
     name : str or Strategy
-        ``"random"``, ``"explore-consolidate"``, ``"min-max"``, ``"npu"``, ``"cobras"``, or a
-        strategy, of which a copy with the same parameters is made.
+        ``"random"``, ``"explore-consolidate"``, ``"min-max"``, ``"npu"``, ``"cobras"``,
+        ``"ambiguous-min"``, ``"ambiguous-max"``, ``"ambiguous-com"``, or a strategy, of which a
+        copy with the same parameters is made.
     estimator : estimator, optional
-        The clusterer for a strategy that needs one and has none.
+        The clusterer, or the classifier, for a strategy that needs one and has none.
 
     Examples
     --------
@@ -129,7 +136,8 @@ def make_strategy(name: str | Strategy, estimator: Any = None) -> Strategy:
         strategy: Strategy = clone(name)
     elif isinstance(name, str) and name in NAMES:
         module, public = NAMES[name]
-        strategy = getattr(importlib.import_module(f"sidelight.active.{module}"), public)()
+        made = getattr(importlib.import_module(f"sidelight.active.{module}"), public)
+        strategy = made(**SETTINGS.get(name, {}))
     else:
         raise SidelightError(f"There is no strategy {name!r}; there are {', '.join(NAMES)}.")
     if estimator is not None and strategy.get_params(deep=False).get("estimator", 0) is None:

@@ -1,0 +1,1 @@
+"""Tests of classifiers from labels and pairs."""
