@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
@@ -44,9 +43,6 @@ from sidelight.semi_supervised.pairs._terms import Terms, make_terms
 
 #: ``λ`` by default, for kernels with a mean of 1 on the diagonal.
 REGULARIZATION = 0.01
-
-#: Up to so many rows, matrices are computed with by one thread.
-FEW = 1000
 
 
 @estimator
@@ -126,9 +122,7 @@ class _PairwiseClassifier(Classifier):
             scaled = float(self.regularization) / geometry.scale
         self.regularization_ = scaled * geometry.scale
         self.penalty_ = self._choose_penalty(terms)
-        # Several threads are slower than one on small matrices, by much where others work, too.
-        few = max(geometry.size, terms.n_terms if geometry.gram is not None else 0) <= FEW
-        with one_thread_blas if few else nullcontext():
+        with one_thread_blas:  # one order of the sums for any number of threads
             coefs = self._fit_machines(geometry, scaled, random_state)
         self._expansion = geometry.expansion(coefs)
         self._set_coefficients()
