@@ -4,7 +4,8 @@
 
 The protocol: a set is cut in halves at random; one half is the training set, of which 10 rows are
 labeled (at least one of each class), the other half is the test set. Columns are standardized by
-the training half, except pixels, which have one unit. Significant is a paired t-test over the runs at 95 %.
+the training half, except pixels, which have one unit. Significant is a paired t-test over the runs
+at 95 %.
 """
 
 from __future__ import annotations

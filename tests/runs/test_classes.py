@@ -359,3 +359,15 @@ def test_only_clusters_are_compared():
         runs.compare(Request(X, k=[2, 3]), methods="tsvm")
     with pytest.raises(InvalidRequest, match="TSVM has no number to choose by k="):
         fit("tsvm", k=3)
+
+
+def test_a_saved_model_suggests_no_pairs(tmp_path):
+    """It does not keep what was known about the rows of its fit, and says so."""
+    X = np.arange(12.0).reshape(6, 2)
+    request = Request(X, labels=[0, 0, -1, -1, 1, 1], method="pairwise-logistic-regression")
+    found = runs.run(request)
+    pairs, _ = found.estimator.suggest_pairs(X, n_pairs=2)
+    assert len(pairs) == 2
+    loaded = runs.load_model(found.save(tmp_path / "model.skops")).estimator
+    with pytest.raises(SidelightError, match="fit it again"):
+        loaded.suggest_pairs(X)

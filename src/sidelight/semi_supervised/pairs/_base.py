@@ -126,7 +126,7 @@ class _PairwiseClassifier(Classifier):
             coefs = self._fit_machines(geometry, scaled, random_state)
         self._expansion = geometry.expansion(coefs)
         self._set_coefficients()
-        self._known = known
+        self._known: Constraints | None = known
 
     def _choose_penalty(self, terms: Terms) -> float:
         if self.penalty != "auto":
@@ -271,6 +271,11 @@ class _PairwiseClassifier(Classifier):
         if strategy not in ("min", "max", "com"):
             raise SidelightError(f'strategy must be "min", "max" or "com", got {strategy!r}.')
         rows = self._check_rows(X, reset=False)
+        if self._known is None:  # a model file keeps what new rows need
+            raise SidelightError(
+                "A saved model does not keep what is known about the rows of its fit, so that it "
+                "cannot tell which pairs to ask about: fit it again."
+            )
         if rows.shape[0] != self._known.n_samples:
             raise SidelightError(
                 f"suggest_pairs takes the {self._known.n_samples} rows of the fit, got "
