@@ -1,4 +1,5 @@
 from ._classifier import Classifier as Classifier
+from ._classifier import ProbabilisticClassifier as ProbabilisticClassifier
 from ._clusterer import CLUSTERER_ATTRIBUTES as CLUSTERER_ATTRIBUTES
 from ._clusterer import Clusterer as Clusterer
 from ._estimator import ConstrainedEstimator as ConstrainedEstimator

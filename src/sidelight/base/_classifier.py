@@ -164,6 +164,34 @@ class Classifier(ClassifierMixin, ConstrainedEstimator):
         return float(np.average([one == other for one, other in pairs], weights=weight))
 
 
+class ProbabilisticClassifier(Classifier):
+    """A classifier that also says how probable the classes are.
+
+    Subclasses define ``_probabilities(rows)``: those of checked rows, a column for each class.
+    """
+
+    def _probabilities(self, rows: Any) -> Array:
+        """Return the probabilities of the classes of checked rows."""
+        not_defined(self, "_probabilities")
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class for every row.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``; rows sum to 1.
+        """
+        check_is_fitted(self)
+        rows = self._check_rows(X, reset=False)
+        return np.asarray(self._probabilities(rows), dtype=rows.dtype)
+
+
 def decided_codes(values: Array) -> IntArray:
     """Codes of the classes that decision values choose; the first of equals."""
     chosen = values > 0 if values.ndim == 1 else np.argmax(values, axis=1)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils import Tags
 
 from sidelight._fit.parameters import FinitePositive
 from sidelight._typing import Array
+from sidelight.base import Classifier
 from sidelight.exceptions import SidelightError
 
 #: Parameters ``kernel`` and ``gamma`` of the classifiers that have one.
@@ -63,6 +65,28 @@ class Kernel:
     def is_precomputed(self) -> bool:
         """Whether rows are given as their kernel with the rows of the fit."""
         return isinstance(self.name, str) and self.name == "precomputed"
+
+
+class KernelClassifier(Classifier):
+    """A classifier with the parameters ``kernel`` and ``gamma``.
+
+    It has ``coef_`` for a linear kernel, ``support_`` and ``dual_coef_`` for others.
+    """
+
+    _common_parameters: ClassVar[Mapping[str, str]] = KERNEL_PARAMETERS
+
+    kernel: Any
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def _forget_coefficients(self) -> None:
+        """Delete the coefficients of another fit, which may have had another kernel."""
+        for name in ("coef_", "dual_coef_", "support_"):
+            if hasattr(self, name):
+                delattr(self, name)
 
 
 def make_kernel(name: Any, gamma: Any, rows: Any) -> Kernel:

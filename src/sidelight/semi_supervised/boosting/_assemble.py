@@ -11,18 +11,16 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.moments import point_among, relative_to
 from sidelight._fit.parameters import Count, Interval, Seed, Verbosity, estimator
 from sidelight._progress import FitProgress, fit_progress
 from sidelight._typing import Array, IntArray
-from sidelight.base import Classifier
-from sidelight.base._classifier import decided_codes
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.semi_supervised._core._base_learners import LEARNER_PARAMETERS, BaseLearner
 from sidelight.semi_supervised.boosting._learners import Learner, learner_scale, predicted_codes
+from sidelight.semi_supervised.boosting._staged import StagedClassifier
 from sidelight.tags import own_tags
 
 #: Errors are taken to be at least this, so that a learner without any has a finite weight.
@@ -30,7 +28,7 @@ LEAST_ERROR = 1e-10
 
 
 @estimator
-class AssembleClassifier(Classifier):
+class AssembleClassifier(StagedClassifier):
     """AdaBoost whose unlabeled rows have the classes that the ensemble itself gives them.
 
     Minimizes ``Σ_i D_i e^{-2(f_i,y_i - W/k)}`` over the learners ``h_t`` of the ensemble
@@ -130,6 +128,10 @@ class AssembleClassifier(Classifier):
         return rows * self._scale if self._scale != 1 else rows
 
     def _staged(self, rows: Any) -> Iterator[Array]:
+        for votes in self._staged_votes(rows):
+            yield _decision(votes).copy()  # the votes go on to grow
+
+    def _staged_votes(self, rows: Any) -> Iterator[Array]:
         """Votes of the learners for every class, after every round."""
         scaled, n_classes = self._scaled(rows), len(self.classes_)
         votes = np.zeros((rows.shape[0], n_classes))
@@ -139,68 +141,16 @@ class AssembleClassifier(Classifier):
 
     def _votes(self, rows: Any) -> Array:
         votes = np.zeros((rows.shape[0], len(self.classes_)))
-        for after in self._staged(rows):
+        for after in self._staged_votes(rows):
             votes = after
         return votes
 
     def _decide(self, rows: Any) -> Array:
         return _decision(self._votes(rows))
 
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of every class for every row.
-
-        Proportional to ``e^{2 f}``, where the expected loss is least.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        rows = self._check_rows(X, reset=False)
-        found: Array = softmax(2 * self._votes(rows), axis=1)
-        return found.astype(rows.dtype, copy=False)
-
-    def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Yield the decision values after every round.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As :meth:`decision_function` returns them at the end.
-        """
-        check_is_fitted(self)
-        rows = self._check_rows(X, reset=False)
-        for votes in self._staged(rows):
-            yield _decision(votes).astype(rows.dtype)
-
-    def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield the classes that are predicted after every round.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        classes : ndarray of shape (n_samples,)
-            As :meth:`predict` returns them at the end.
-        """
-        check_is_fitted(self)
-        rows = self._check_rows(X, reset=False)
-        for votes in self._staged(rows):
-            yield self.classes_[decided_codes(_decision(votes))]
+    def _probabilities(self, rows: Any) -> Array:
+        """Proportional to ``e^{2 f}``, where the expected loss is least."""
+        return np.asarray(softmax(2 * self._votes(rows), axis=1))
 
 
 def _decision(votes: Array) -> Array:

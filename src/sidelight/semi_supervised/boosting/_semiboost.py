@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, log_expit, softmax
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
     ArrayLike,
@@ -29,7 +28,6 @@ from sidelight._fit.parameters import (
 from sidelight._progress import fit_progress
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
-from sidelight.base import Classifier
 from sidelight.base._classifier import decided_codes
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -47,6 +45,7 @@ from sidelight.semi_supervised.boosting._machine import (
     Settings,
 )
 from sidelight.semi_supervised.boosting._similarity import Similarities
+from sidelight.semi_supervised.boosting._staged import StagedClassifier
 from sidelight.tags import own_tags
 
 Similarity: TypeAlias = (
@@ -59,7 +58,7 @@ Similarity: TypeAlias = (
 
 
 @estimator
-class SemiBoostClassifier(Classifier):
+class SemiBoostClassifier(StagedClassifier):
     """Any classifier, improved by unlabeled rows and by how similar they are.
 
     Minimizes ``F(H) = Σ_{i∈L, j∈U} S_ij e^{-2 y_i H_j} + C Σ_{i,j∈U} S_ij cosh(H_i - H_j)`` over
@@ -373,69 +372,15 @@ callable, default="knn"
             sums[:, second] += log_expit(4 * values[:, place])
         return sums
 
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of every class for every row.
+    def _probabilities(self, rows: Any) -> Array:
+        """``1/(1 + e^{-4H})`` for two classes, the products of what its machines say for more.
 
-        ``1/(1 + e^{-4H})`` for two classes: the confidences ``p e^{-2H} + q e^{2H}`` of a row are
-        least at ``H = 1/4 ln(p/q)``. For more classes the probabilities of the machines of a class
-        are multiplied, and divided by their sum.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
+        The confidences ``p e^{-2H} + q e^{2H}`` of a row are least at ``H = 1/4 ln(p/q)``.
         """
-        check_is_fitted(self)
-        rows = self._check_rows(X, reset=False)
         values = self._decide(rows)
         if values.ndim == 1:
-            found = np.column_stack([expit(-4 * values), expit(4 * values)])
-        else:
-            found = softmax(values, axis=1)
-        return found.astype(rows.dtype, copy=False)
-
-    def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Yield the decision values after every round.
-
-        Machines that ended earlier than others keep their last values.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As :meth:`decision_function` returns them at the end.
-        """
-        check_is_fitted(self)
-        rows = self._check_rows(X, reset=False)
-        for values in self._staged(rows):
-            yield values.astype(rows.dtype, copy=False)
-
-    def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield the classes that are predicted after every round.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        classes : ndarray of shape (n_samples,)
-            As :meth:`predict` returns them at the end.
-        """
-        check_is_fitted(self)
-        rows = self._check_rows(X, reset=False)
-        for values in self._staged(rows):
-            yield self.classes_[decided_codes(values)]
+            return np.column_stack([expit(-4 * values), expit(4 * values)])
+        return np.asarray(softmax(values, axis=1))
 
     def _staged(self, rows: Any) -> Iterator[Array]:
         scaled = rows * self._scale if self._scale != 1 else rows

@@ -11,12 +11,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, FinitePositive, estimator
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, setting
-from sidelight.base import Classifier
+from sidelight.base import Classifier, ProbabilisticClassifier
 from sidelight.base._classifier import decided_codes
 from sidelight.base._estimator import not_defined
 from sidelight.constraints import Constraints
@@ -183,28 +182,15 @@ class _GraphClassifier(Classifier):
 
 
 @estimator
-class _DistributionClassifier(_GraphClassifier):
+class _DistributionClassifier(_GraphClassifier, ProbabilisticClassifier):
     """A classifier on a graph whose values are distributions over the classes."""
 
     def _decision(self, values: Array) -> Array:
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of every class: the average of the most similar rows of the fit.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``; rows sum to 1.
-        """
-        check_is_fitted(self)
-        rows = self._check_rows(X, reset=False)
-        return np.asarray(self._averaged(rows), dtype=rows.dtype)
+    def _probabilities(self, rows: Any) -> Array:
+        """Averages of the distributions of the most similar rows of the fit."""
+        return self._averaged(rows)
 
 
 def _nearest(similarity: Similarity, rows: Any) -> IntArray:

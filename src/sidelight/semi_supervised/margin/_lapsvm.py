@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 
 from sidelight._fit.parameters import (
     Auto,
@@ -21,14 +21,13 @@ from sidelight._fit.parameters import (
 )
 from sidelight._typing import Array, IntArray
 from sidelight._words import setting
-from sidelight.base import Classifier
 from sidelight.constraints import Constraints
 from sidelight.engine._threads import one_thread_blas
 from sidelight.graphs import laplacian, neighbor_graph
 from sidelight.semi_supervised._core._kernel import (
-    KERNEL_PARAMETERS,
     Gamma,
     Kernel,
+    KernelClassifier,
     KernelName,
     check_precomputed,
     make_kernel,
@@ -64,7 +63,7 @@ BLOCK_ROWS = 8192
 
 
 @estimator
-class LapSVM(Classifier):
+class LapSVM(KernelClassifier):
     """Laplacian SVM: a margin on the labeled rows by a function that is smooth over all rows.
 
     Minimizes
@@ -185,7 +184,6 @@ class LapSVM(Classifier):
     tol: FinitePositive = 1e-6
     random_state: Seed = None
 
-    _common_parameters: ClassVar = KERNEL_PARAMETERS
     _own_tags = own_tags(
         summary="margin on the labeled rows by a function that is smooth over a graph of all rows",
         source="Belkin, Niyogi, Sindhwani 2006; Melacci, Belkin 2011; Mallapragada 2010, 3.4",
@@ -193,17 +191,10 @@ class LapSVM(Classifier):
         sparse=True,
     )
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
-
     def _learn(self, rows: Any, labels: IntArray, known: Constraints) -> None:
         self._kernel = make_kernel(self.kernel, self.gamma, rows)
         self.solver_ = self._chosen_solver(rows.shape[0])
-        for name in ("coef_", "dual_coef_", "support_"):
-            if hasattr(self, name):
-                delattr(self, name)  # of another fit, with another kernel
+        self._forget_coefficients()
         with one_thread_blas:  # one order of the sums for any number of threads
             if self.solver_ == "dense":
                 self._learn_dense(rows, labels, known)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 
 from sidelight._fit.parameters import (
     ArrayLike,
@@ -25,13 +24,12 @@ from sidelight._fit.parameters import (
 from sidelight._progress import stage_progress
 from sidelight._typing import Array, IntArray
 from sidelight._words import setting
-from sidelight.base import Classifier
 from sidelight.constraints import Constraints
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.semi_supervised._core._kernel import (
-    KERNEL_PARAMETERS,
     Gamma,
+    KernelClassifier,
     KernelName,
     make_kernel,
 )
@@ -51,7 +49,7 @@ DIRECT_COLUMNS = 500
 
 
 @estimator
-class TSVM(Classifier):
+class TSVM(KernelClassifier):
     """Transductive SVM: the widest margin over labeled and unlabeled rows, by label switching.
 
     Minimizes
@@ -170,7 +168,6 @@ class TSVM(Classifier):
     tol: FinitePositive = 1e-6
     verbose: Verbosity = 0
 
-    _common_parameters: ClassVar = KERNEL_PARAMETERS
     _own_tags = own_tags(
         summary="widest margin over labeled and unlabeled rows, by switching pseudo-labels",
         source="Joachims 1999; Sindhwani, Keerthi 2006; Mallapragada 2010, section 3.4",
@@ -178,16 +175,9 @@ class TSVM(Classifier):
         sparse=True,
     )
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
-
     def _learn(self, rows: Any, labels: IntArray, known: Constraints) -> None:
         self._kernel = make_kernel(self.kernel, self.gamma, rows)
-        for name in ("coef_", "dual_coef_", "support_"):
-            if hasattr(self, name):
-                delattr(self, name)  # of another fit, with another kernel
+        self._forget_coefficients()
         with one_thread_blas:  # one order of the sums for any number of threads
             self._learn_machines(rows, labels, self._shares(labels))
 

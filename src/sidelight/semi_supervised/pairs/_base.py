@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
@@ -24,7 +24,6 @@ from sidelight._fit.parameters import (
 )
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import setting
-from sidelight.base import Classifier
 from sidelight.base._classifier import CLASSIFIER_ATTRIBUTES, decided_codes
 from sidelight.base._estimator import not_defined
 from sidelight.constraints import Constraints
@@ -33,6 +32,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.semi_supervised._core._kernel import (
     KERNEL_PARAMETERS,
     Gamma,
+    KernelClassifier,
     KernelName,
     check_precomputed,
     make_kernel,
@@ -46,7 +46,7 @@ REGULARIZATION = 0.01
 
 
 @estimator
-class _PairwiseClassifier(Classifier):
+class _PairwiseClassifier(KernelClassifier):
     """A classifier without bias in the space of a kernel, learned from labels and pairs.
 
     Subclasses define ``_fit_machines(geometry, λ, random_state)``, which returns the coefficients
@@ -94,11 +94,6 @@ class _PairwiseClassifier(Classifier):
     tol: NonNegative = 1e-8
     random_state: Seed = None
     verbose: Verbosity = 0
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
 
     def _fit_machines(
         self, geometry: Geometry, scaled: float, random_state: np.random.RandomState
@@ -153,9 +148,7 @@ class _PairwiseClassifier(Classifier):
 
     def _set_coefficients(self) -> None:
         expansion = self._expansion
-        for name in ("coef_", "support_", "dual_coef_"):
-            if hasattr(self, name):
-                delattr(self, name)  # of a fit with another kernel
+        self._forget_coefficients()
         if expansion.support is None:
             self.coef_ = expansion.weights
         else:

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit, log_expit, softmax
-from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import estimator
 from sidelight._progress import stage_progress
 from sidelight._typing import Array, FloatArray
+from sidelight.base import ProbabilisticClassifier
 from sidelight.semi_supervised.pairs._base import _PairwiseClassifier
 from sidelight.semi_supervised.pairs._geometry import Geometry
 from sidelight.semi_supervised.pairs._logistic_machines import PairwiseLogistic
@@ -18,7 +18,7 @@ from sidelight.tags import own_tags
 
 
 @estimator
-class PairwiseLogisticRegression(_PairwiseClassifier):
+class PairwiseLogisticRegression(_PairwiseClassifier, ProbabilisticClassifier):
     r"""Kernel logistic regression on labels and on pairs.
 
     Minimizes over functions ``f`` of the space of the kernel, without bias,
@@ -131,24 +131,9 @@ class PairwiseLogisticRegression(_PairwiseClassifier):
         self._warn_unless_converged(self.converged_, "Allow more steps, or a larger tol.")
         return np.stack([minimum.coef for minimum in minima])
 
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of every class for every row.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            ``σ(f)`` for two classes; for more, ``σ(f_s)`` divided by their sum.
-        """
-        check_is_fitted(self)
-        rows = self._check_rows(X, reset=False)
+    def _probabilities(self, rows: Any) -> Array:
+        """``σ(f)`` for two classes; for more, ``σ(f_s)`` divided by their sum."""
         values = self._decide(rows)
         if values.ndim == 1:
-            chances = np.column_stack([expit(-values), expit(values)])
-        else:
-            chances = softmax(log_expit(values), axis=1)
-        return chances.astype(rows.dtype, copy=False)
+            return np.column_stack([expit(-values), expit(values)])
+        return np.asarray(softmax(log_expit(values), axis=1))
