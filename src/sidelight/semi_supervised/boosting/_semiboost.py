@@ -137,7 +137,7 @@ callable, default="knn"
         Width ``σ`` that was used, if there is one.
     objective_ : float
         Objective at the end, the sum over all machines; it was minimized.
-    history_ : ndarray of shape (n_iter_ + 1,)
+    history_ : ndarray of shape (n_iter + 1,)
         Objective before the first round and after every one.
     n_iter_ : int
         Number of rounds, of the machine with the most.

@@ -58,7 +58,7 @@ class HarmonicClassifier(_DistributionClassifier):
         Factors of class mass normalization, 1 for "free".
     objective_ : float
         ``E(f)``, in units of the largest weight.
-    history_ : ndarray of shape (n_iter_,)
+    history_ : ndarray of shape (n_iter,)
         ``E`` after every step.
     n_iter_ : int
         Number of steps; 1 where a factorization solves.

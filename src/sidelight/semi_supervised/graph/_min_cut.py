@@ -63,7 +63,7 @@ class MinCutClassifier(_DistributionClassifier):
     objective_ : float
         Weight of the edges between the classes in ``transduction_``, in units of the largest
         weight.
-    history_ : ndarray of shape (n_iter_,)
+    history_ : ndarray of shape (n_iter,)
         Weight of the cut after every round over the pairs of classes; of several cuts only the
         end.
     n_iter_ : int

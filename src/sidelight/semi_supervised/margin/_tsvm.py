@@ -113,10 +113,10 @@ class TSVM(KernelClassifier):
         Number of pairs whose pseudo-labels were switched.
     objective_ : float
         Objective at the end, added over the machines.
-    history_ : ndarray of shape (n_iter_,)
+    history_ : ndarray of shape (n_iter,)
         Objective after every training, the first without unlabeled rows. It falls while ``C*``
         stays the same and jumps where it grows.
-    cost_history_ : ndarray of shape (n_iter_,)
+    cost_history_ : ndarray of shape (n_iter,)
         ``C*`` of every training of the machine that took most of them.
     n_iter_ : int
         Largest number of trainings of a machine.

@@ -50,7 +50,7 @@ class PairwiseLogisticRegression(_PairwiseClassifier, ProbabilisticClassifier):
     ----------
     objective_ : float
         Objective at the end, added up over the machines; it was minimized.
-    history_ : ndarray of shape (n_iter_ + 1,)
+    history_ : ndarray of shape (n_iter + 1,)
         Objective at the start and after every step.
     n_iter_ : int
         Number of steps: of Newton's method, or of EM from the better start.
