@@ -130,12 +130,17 @@ def run(runs: int, quick: bool) -> list[Section]:
 
 
 def methods() -> list[str]:
-    """Names of the methods that take pairs or labels of rows like these."""
+    """Names of the methods that take pairs or labels of rows like these.
+
+    Classifiers need labels of every class, and are compared in experiments of their own.
+    """
     useful = {"must-link", "cannot-link", "labels"}
     return [
         method.name
         for method in catalog.methods()
-        if useful & set(method.tags.knowledge) and method.name not in OTHER_DATA
+        if useful & set(method.tags.knowledge)
+        and method.name not in OTHER_DATA
+        and method.tags.kind != "classifier"
     ]
 
 
