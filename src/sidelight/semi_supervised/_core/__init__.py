@@ -1,1 +1,1 @@
-"""What several classifiers share: kernels, one machine per pair of classes, learners by name."""
+"""What several classifiers share: kernels, and learners by name."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from sidelight.exceptions import SidelightError
@@ -38,6 +40,15 @@ def make_learner(estimator: Any, random_state: Any = None) -> Any:
     if getattr(learner, "random_state", 0) is None and random_state is not None:
         learner.set_params(random_state=random_state)
     return learner
+
+
+def check_takes(learner: Any, rows: Any) -> None:
+    """Refuse sparse rows for a learner that takes dense ones only."""
+    if sparse.issparse(rows) and not get_tags(learner).input_tags.sparse:
+        raise SidelightError(
+            f"The rows are sparse, but the learner {type(learner).__name__} takes dense rows only: "
+            "wrap another one, such as a tree or a linear SVM, or give the rows as an array."
+        )
 
 
 def takes_weights(learner: Any) -> bool:

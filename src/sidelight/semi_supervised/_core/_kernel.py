@@ -11,9 +11,11 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import Tags
 
+from sidelight._fit.moments import point_among
 from sidelight._fit.parameters import FinitePositive
 from sidelight._typing import Array
 from sidelight.base import Classifier
+from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 
 #: Parameters ``kernel`` and ``gamma`` of the classifiers that have one.
@@ -39,10 +41,14 @@ class Kernel:
         Which one.
     gamma : float
         Width of the Gaussian kernel.
+    origin : ndarray of shape (n_features,) or None
+        Point among the rows of the fit, from which the Gaussian kernel of dense rows is computed:
+        squared lengths of rows that are far from 0 would hide the distances between them.
     """
 
     name: Any
     gamma: float = 1.0
+    origin: Array | None = None
 
     def __call__(self, X: Any, Z: Any) -> Array:
         """Kernel between the rows of X and those of Z, float64, shape (len(X), len(Z))."""
@@ -51,7 +57,7 @@ class Kernel:
             dense = product.toarray() if sparse.issparse(product) else product
             return np.asarray(dense, dtype=np.float64)
         if self.name == "rbf":
-            return np.asarray(rbf_kernel(_wide(X), _wide(Z), gamma=self.gamma))
+            return np.asarray(rbf_kernel(self._moved(X), self._moved(Z), gamma=self.gamma))
         values = np.asarray(self.name(X, Z), dtype=np.float64)
         shape = (X.shape[0], Z.shape[0])
         if values.shape != shape or not np.all(np.isfinite(values)):
@@ -60,6 +66,12 @@ class Kernel:
                 f"of rows; it returned shape {values.shape}."
             )
         return values
+
+    def _moved(self, rows: Any) -> Any:
+        """Rows in float64, relative to the origin."""
+        if self.origin is None or sparse.issparse(rows):
+            return rows.astype(np.float64, copy=False)
+        return rows - self.origin
 
     @property
     def is_precomputed(self) -> bool:
@@ -91,15 +103,17 @@ class KernelClassifier(Classifier):
 
 def make_kernel(name: Any, gamma: Any, rows: Any) -> Kernel:
     """Make the kernel that the parameters ask for, its width fitted to the rows."""
-    if gamma != "scale":
-        return Kernel(name, float(gamma))
     if name != "rbf":
         return Kernel(name)
     if sparse.issparse(rows):
         variance = float(rows.multiply(rows).mean()) - float(rows.mean()) ** 2
+        origin = None
     else:
         variance = float(np.var(rows, dtype=np.float64))
-    return Kernel(name, 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0)
+        origin = point_among(as_rows(rows))
+    if gamma != "scale":
+        return Kernel(name, float(gamma), origin)
+    return Kernel(name, 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0, origin)
 
 
 def check_precomputed(rows: Array) -> Array:
@@ -118,7 +132,3 @@ def check_precomputed(rows: Array) -> Array:
             f"row {j}, column {i} holds {rows[j, i]:g}."
         )
     return (rows + rows.T) / 2
-
-
-def _wide(rows: Any) -> Any:
-    return rows.astype(np.float64) if rows.dtype != np.float64 else rows

@@ -113,6 +113,7 @@ class AssembleClassifier(StagedClassifier):
         self._scale = learner_scale(rows)
         rng = check_random_state(self.random_state)
         learner = Learner(self.estimator, len(self.classes_), rng)
+        learner.check_takes(rows)
         boosting = _Assembling(self._scaled(rows), labels, self.beta, learner, rng)
         with fit_progress(type(self).__name__, self.n_estimators, verbose=self.verbose) as progress:
             boosting.run(self.n_estimators, progress)

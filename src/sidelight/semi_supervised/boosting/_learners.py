@@ -10,7 +10,11 @@ from scipy import sparse
 from sidelight._typing import Array, IntArray
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.semi_supervised._core._base_learners import make_learner, takes_weights
+from sidelight.semi_supervised._core._base_learners import (
+    check_takes,
+    make_learner,
+    takes_weights,
+)
 
 #: Rows whose largest value is between 2^-60 and 2^60 are given to learners as they are.
 #: scikit-learn's trees compute in float32, where more would overflow or vanish.
@@ -47,9 +51,13 @@ class Learner:
 
     def __init__(self, estimator: Any, n_classes: int, rng: np.random.RandomState) -> None:
         self._estimator, self._n_classes, self._rng = estimator, n_classes, rng
-        probe = make_learner(estimator)
-        self.name = type(probe).__name__
-        self.takes_weights = takes_weights(probe)
+        self._probe = make_learner(estimator)
+        self.name = type(self._probe).__name__
+        self.takes_weights = takes_weights(self._probe)
+
+    def check_takes(self, rows: Any) -> None:
+        """Refuse sparse rows that the learner does not take."""
+        check_takes(self._probe, rows)
 
     def fit(self, rows: Any, codes: IntArray, weights: Array | None = None) -> Any:
         """Train a copy of the learner."""

@@ -32,7 +32,6 @@ from sidelight.base._classifier import decided_codes
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.semi_supervised._core._base_learners import LEARNER_PARAMETERS, BaseLearner
-from sidelight.semi_supervised._core._one_vs_one import class_pairs, two_class_rows
 from sidelight.semi_supervised.boosting import _similarity as similarities
 from sidelight.semi_supervised.boosting._learners import Learner, learner_scale
 from sidelight.semi_supervised.boosting._machine import (
@@ -44,6 +43,7 @@ from sidelight.semi_supervised.boosting._machine import (
     Problem,
     Settings,
 )
+from sidelight.semi_supervised.boosting._one_vs_one import class_pairs, two_class_rows
 from sidelight.semi_supervised.boosting._similarity import Similarities
 from sidelight.semi_supervised.boosting._staged import StagedClassifier
 from sidelight.tags import own_tags
@@ -215,6 +215,7 @@ callable, default="knn"
         self.sigma_ = found.sigma
         rng = check_random_state(self.random_state)
         learner = Learner(self.estimator, 2, rng)
+        learner.check_takes(rows)
         settings = self._settings(learner)
         scaled = rows * self._scale if self._scale != 1 else rows
         unlabeled = scaled[self.unlabeled_]

@@ -32,6 +32,7 @@ from sidelight.graphs._build import MOST_ROWS
 from sidelight.semi_supervised._core._base_learners import (
     LEARNER_PARAMETERS,
     BaseLearner,
+    check_takes,
     make_learner,
 )
 from sidelight.semi_supervised.margin._low_density import (
@@ -172,11 +173,13 @@ class LowDensitySeparation(Classifier):
                 f"{8e-9 * n * n:,.0f} GB; more than {MOST_ROWS:,} are refused. Fit it to a sample "
                 "of the rows, which classifies all others, or take LapSVM or TSVM."
             )
+        self.estimator_ = make_learner(self.estimator, self.random_state)
+        check_takes(self.estimator_, rows)
         with one_thread_blas, shown(self.verbose):
             # One order of the sums for any number of threads.
             features = self._features(rows, labels, known)
             self._separate(features, labels)
-        self._train_estimator(rows, labels)
+        self.estimator_.fit(rows, self._codes)
 
     def _features(self, rows: Any, labels: IntArray, known: Constraints) -> Array:
         """Coordinates in which distances go around gaps."""
@@ -239,10 +242,6 @@ class LowDensitySeparation(Classifier):
                 stacklevel=5,
             )
 
-    def _train_estimator(self, rows: Any, labels: IntArray) -> None:
-        self.estimator_ = make_learner(self.estimator, self.random_state)
-        self.estimator_.fit(rows, self._codes)
-
     def _transduced(self, rows: Any) -> IntArray:
         return self._codes
 
@@ -261,9 +260,11 @@ def learner_values(learner: Any, rows: Any, n_classes: int) -> Array:
     if hasattr(learner, "decision_function"):
         values = np.asarray(learner.decision_function(rows), dtype=np.float64)
         return values.reshape(len(values)) if n_classes == 2 else values
+    codes = np.asarray(learner.predict(rows), dtype=np.int64)
+    share = np.eye(n_classes)[codes]
     if hasattr(learner, "predict_proba"):
-        share = np.asarray(learner.predict_proba(rows), dtype=np.float64)
-    else:
-        codes = np.asarray(learner.predict(rows), dtype=np.int64)
-        share = np.eye(n_classes)[codes]
+        found = np.asarray(learner.predict_proba(rows), dtype=np.float64)
+        # Of columns without any variance naive Bayes knows no probabilities.
+        known = np.isfinite(found).all(axis=1)
+        share[known] = found[known]
     return share[:, 1] - share[:, 0] if n_classes == 2 else share
