@@ -32,11 +32,11 @@ VERDICTS = {
     "Tracks, *": Verdict(
         "differs",
         "the convex losses gain as published, and most with both kinds of constraints; the loss "
-        "that is not convex, the best of the chapter, gains from asked pairs only: rows of a "
-        "sequence that no class claims agree for it already",
+        "that is not convex, the best of the chapter, gains from asked pairs only, and loses by "
+        "sequences: rows that no class claims agree for it already",
     ),
     "Whom to pair": Verdict(
-        "agrees", "nearest sequences (MIN) are best on both; MAX and COM are within their errors"
+        "agrees", "nearest sequences (MIN) are best on both; MAX is no better than COM here"
     ),
     "Noisy pairs": Verdict(
         "agrees",

@@ -38,7 +38,7 @@ class PairwiseLogisticRegression(_PairwiseClassifier, ProbabilisticClassifier):
     ----------
     loss : {"convex", "nonconvex"}, default="convex"
         Loss of a pair. The non-convex one lets go of a pair that everything else contradicts; its
-        optimum may be a local one.
+        optimum may be a local one, and with more than two classes groups can make it worse.
     penalty : float > 0, finite or "auto", default="auto"
         Factor ``μ`` on the weights of all pairs, against labels, which weigh 1. "auto" is 1; but
         for the non-convex loss with more than two classes, pairs together count no more than the
