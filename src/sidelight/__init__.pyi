@@ -17,12 +17,14 @@ from . import manifold as manifold
 from . import metric as metric
 from . import mixture as mixture
 from . import preparation as preparation
+from . import relational as relational
 from . import report as report
 from . import runs as runs
 from . import semi_supervised as semi_supervised
 from . import tags as tags
 from ._progress import progress as progress
 from .constraints._constraints import Constraints as Constraints
+from .constraints.relations._relations import Relations as Relations
 from .runs._explain import explain as explain
 
 __version__: str

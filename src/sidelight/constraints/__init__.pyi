@@ -7,3 +7,4 @@ from ._quality import Quality as Quality
 from ._sizes import SizeBounds as SizeBounds
 from .algebra import *
 from .exchange import *
+from .relations import *

@@ -162,7 +162,7 @@ def _subtract_classes(first: Classes | None, second: Classes | None) -> Classes 
     return Classes(np.where(here == there, -1, here), names)
 
 
-def as_rows(rows: Any, n_samples: int) -> IntArray:
+def as_rows(rows: Any, n_samples: int, what: str = "constraints") -> IntArray:
     """Rows of a subset (positions, a mask or a slice) as positions; each row once."""
     if isinstance(rows, slice):
         return np.arange(n_samples)[rows]
@@ -181,14 +181,14 @@ def as_rows(rows: Any, n_samples: int) -> IntArray:
     outside = (given < -n_samples) | (given >= n_samples)
     if outside.any():
         raise SidelightError(
-            f"There is no row {given[outside][0]}; the constraints are about {n_samples} rows."
+            f"There is no row {given[outside][0]}; the {what} are about {n_samples} rows."
         )
     positions = np.where(given < 0, given + n_samples, given).astype(np.int64)
     counts = np.bincount(positions, minlength=n_samples)
     if len(counts) and counts.max() > 1:
         raise SidelightError(
-            f"Row {int(counts.argmax())} is asked for {counts.max()} times; constraints can only "
-            "be restricted to different rows."
+            f"Row {int(counts.argmax())} is asked for {counts.max()} times; {what} can only be "
+            "restricted to different rows."
         )
     return positions
 

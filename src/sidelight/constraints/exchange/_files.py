@@ -85,7 +85,7 @@ def _format(path: Path) -> str:
     )
 
 
-def _file_trouble(path: Path, place: Callable[[int], tuple[str, int | None]]) -> Trouble:
+def file_trouble(path: Path, place: Callable[[int], tuple[str, int | None]]) -> Trouble:
     """Maker of errors about a file; ``place`` says in words and as a line where a record is."""
 
     def trouble(record: int | None, problem: str, ids: Sequence[Any] = ()) -> SidelightError:
@@ -100,11 +100,11 @@ def _file_trouble(path: Path, place: Callable[[int], tuple[str, int | None]]) ->
 
 def _read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
     def place(record: int) -> tuple[str, int | None]:
-        line = _line_of(path, layout, record)
+        line = line_of(path, layout, record)
         return f", line {line}", line
 
-    trouble = _file_trouble(path, place)
-    layout = _layout(path)
+    trouble = file_trouble(path, place)
+    layout = text_layout(path)
     records: list[list[str]] = []
     try:
         with open_text(path, encoding=layout.encoding) as file:
@@ -132,7 +132,7 @@ def _read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
     }, trouble
 
 
-def _layout(path: Path) -> Layout:
+def text_layout(path: Path) -> Layout:
     """Encoding of a file and what is between its values, as for tables."""
     encoding = _encoding(path)
     try:
@@ -149,7 +149,7 @@ def _encoding(path: Path) -> str:
         raise ConstraintFileError(str(error), path=path) from error
 
 
-def _line_of(path: Path, layout: Layout, record: int) -> int:
+def line_of(path: Path, layout: Layout, record: int) -> int:
     """Line on which a record of a CSV file starts; the header is not a record."""
     with open_text(path, encoding=layout.encoding) as file:
         lines = itertools.islice(file, layout.start, None)
@@ -165,7 +165,15 @@ def _line_of(path: Path, layout: Layout, record: int) -> int:
 
 
 def _read_json(path: Path) -> tuple[dict[str, Array], Trouble]:
-    trouble = _file_trouble(path, lambda record: (f", entry {record + 1}", None))
+    entries, trouble = read_entries(path, ("i", "j", "kind"))
+    names = dict.fromkeys([*COLUMNS, *(name for entry in entries for name in entry)])
+    return {name: plain([entry.get(name) for entry in entries]) for name in names}, trouble
+
+
+def read_entries(path: Path, needed: Sequence[str] = ()) -> tuple[list[dict[str, Any]], Trouble]:
+    """Read a list of objects that all have the needed names, and a maker of errors about them."""
+    trouble = file_trouble(path, lambda record: (f", entry {record + 1}", None))
+    words = f"with {', '.join(needed[:-1])} and {needed[-1]}" if needed else "with named values"
     try:
         entries = json.loads(path.read_text(encoding=_encoding(path)))
     except json.JSONDecodeError as error:
@@ -179,19 +187,18 @@ def _read_json(path: Path) -> tuple[dict[str, Array], Trouble]:
     except UnicodeDecodeError as error:
         raise trouble(None, "this is not text in one encoding; save the file as UTF-8.") from error
     if not isinstance(entries, list):
-        raise trouble(None, "a list of objects with i, j and kind is needed.")
+        raise trouble(None, f"a list of objects {words} is needed.")
     for record, entry in enumerate(entries):
-        if not isinstance(entry, dict) or not entry.keys() >= {"i", "j", "kind"}:
-            raise trouble(record, "this is not an object with i, j and kind.")
-    names = dict.fromkeys([*COLUMNS, *(name for entry in entries for name in entry)])
-    return {name: plain([entry.get(name) for entry in entries]) for name in names}, trouble
+        if not isinstance(entry, dict) or not entry.keys() >= set(needed):
+            raise trouble(record, f"this is not an object {words}.")
+    return entries, trouble
 
 
 def _read_parquet(path: Path) -> tuple[dict[str, Array], Trouble]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    trouble = _file_trouble(path, lambda record: (f", row {record}", None))
+    trouble = file_trouble(path, lambda record: (f", row {record}", None))
     try:
         table = pq.read_table(path)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:

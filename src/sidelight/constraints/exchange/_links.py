@@ -61,7 +61,7 @@ def from_columns(
 
 
 def _view_numbers(column: Array, n_views: int, trouble: Trouble) -> IntArray:
-    views, whole = tables._numbers(column)
+    views, whole = tables.whole_numbers_in(column)
     bad = np.flatnonzero(~whole | (views < 0) | (views >= n_views))
     if len(bad):
         record = int(bad[0])
@@ -77,12 +77,12 @@ def _positions(
 ) -> IntArray:
     """Positions of the rows of one view; text and numbers are matched as a file has them."""
     if index is None:
-        rows, whole = tables._numbers(named)
+        rows, whole = tables.whole_numbers_in(named)
         unknown = ~whole | (rows < 0) | (rows >= size)
         known: Any = range(size)
         lacks = f"is not a position from 0 to {size - 1} in view {view} (pass ids= to use your own)"
     else:
-        rows = tables._find(named, index)
+        rows = tables.find_ids(named, index)
         unknown = rows < 0
         known = index.ids.tolist()
         lacks = f"does not occur in view {view}"
@@ -110,7 +110,7 @@ def read_columns(path: str | os.PathLike[str]) -> tuple[dict[str, Array], Troubl
 
 
 def _read_json(path: Path) -> tuple[dict[str, Array], Trouble]:
-    trouble = files._file_trouble(path, lambda record: (f", entry {record + 1}", None))
+    trouble = files.file_trouble(path, lambda record: (f", entry {record + 1}", None))
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:

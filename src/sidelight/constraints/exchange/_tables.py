@@ -148,10 +148,10 @@ class _Reader:
         if not len(values):
             return np.empty(0, np.int64)
         if self.index is None:
-            positions, whole = _numbers(values)
+            positions, whole = whole_numbers_in(values)
             unknown = ~whole | (positions < 0) | (positions >= self.n)
         else:
-            positions = _find(values, self.index)
+            positions = find_ids(values, self.index)
             unknown = positions < 0
         if unknown.any():
             first = int(np.flatnonzero(unknown)[0])
@@ -293,7 +293,7 @@ def _text(value: Any) -> str:
     return text_of(value).strip()
 
 
-def _numbers(values: Array) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+def whole_numbers_in(values: Array) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Whole numbers that the values are or spell, and which of the values do."""
     if values.dtype.kind == "i":
         return values.astype(np.int64, copy=False), np.ones(len(values), bool)
@@ -312,10 +312,10 @@ def _is_whole(text: str) -> bool:
         return False
 
 
-def _find(values: Array, index: RowIndex) -> IntArray:
+def find_ids(values: Array, index: RowIndex) -> IntArray:
     """Positions of ids, compared as numbers if all ids are numbers and as text otherwise."""
     if index.ids.dtype.kind == "i":
-        numbers, whole = _numbers(values)
+        numbers, whole = whole_numbers_in(values)
         return np.where(whole, index.positions(numbers), -1)
     if index.ids.dtype.kind == "U":
         return _find_words(values, index)
