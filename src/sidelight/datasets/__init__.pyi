@@ -1,7 +1,3 @@
-from ._areas import Areas as Areas
-from ._areas import make_areas as make_areas
-from ._attributed_graph import RelatedRows as RelatedRows
-from ._attributed_graph import make_attributed_graph as make_attributed_graph
 from ._classified import make_sequences as make_sequences
 from ._classified import make_spirals as make_spirals
 from ._classified import make_topics as make_topics
@@ -18,8 +14,6 @@ from ._customers import load_customers as load_customers
 from ._customers import make_mixed_customers as make_mixed_customers
 from ._dataset import Dataset as Dataset
 from ._documents import make_two_factor_documents as make_two_factor_documents
-from ._duplicates import DuplicateRecords as DuplicateRecords
-from ._duplicates import make_duplicates as make_duplicates
 from ._example import example_paths as example_paths
 from ._example import load_example as load_example
 from ._expression import make_cyclic_expression as make_cyclic_expression
@@ -38,15 +32,11 @@ from ._manifolds import make_two_curves as make_two_curves
 from ._manifolds import make_two_surfaces as make_two_surfaces
 from ._mixed import PlantedTable as PlantedTable
 from ._mixed import make_mixed_table as make_mixed_table
-from ._papers import PaperReferences as PaperReferences
-from ._papers import make_papers as make_papers
-from ._references import make_references as make_references
 from ._rendered import render_faces as render_faces
 from ._rendered import render_objects as render_objects
 from ._rendered import render_robot_views as render_robot_views
 from ._separated import make_separated_gaussians as make_separated_gaussians
-from ._signed_graph import SignedGraphSample as SignedGraphSample
-from ._signed_graph import make_signed_graph as make_signed_graph
 from ._uci import list_uci as list_uci
 from ._uci import load_uci as load_uci
 from ._waveform import make_waveform as make_waveform
+from .related import *

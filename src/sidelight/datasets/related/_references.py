@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight.constraints import Relations
-from sidelight.datasets._attributed_graph import RelatedRows
-from sidelight.datasets._generator_options import check_counts, check_shares, check_sizes
-from sidelight.datasets._pair_sampling import draw_numbers, pairs_of_blocks
+from sidelight.datasets.related._attributed_graph import RelatedRows
+from sidelight.datasets.related._generator_options import check_counts, check_shares, check_sizes
+from sidelight.datasets.related._pair_sampling import draw_numbers, pairs_of_blocks
 from sidelight.exceptions import SidelightError
 
 #: Distance of two attribute values that are not shared, in standard deviations of a reference.

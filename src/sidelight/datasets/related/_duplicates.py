@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.datasets._generator_options import check_counts, check_shares, check_sizes
-from sidelight.datasets._made_up_words import (
+from sidelight.datasets.related._generator_options import check_counts, check_shares, check_sizes
+from sidelight.datasets.related._made_up_words import (
     CITIES,
     FIRST_NAMES,
     MAIL_HOSTS,
@@ -18,7 +18,7 @@ from sidelight.datasets._made_up_words import (
     SURNAMES,
     maybe_mistyped,
 )
-from sidelight.datasets._pair_sampling import pairs_of_blocks
+from sidelight.datasets.related._pair_sampling import pairs_of_blocks
 
 SOURCES = ("shop", "web", "events")
 BORN = (date(1940, 1, 1), date(2005, 12, 31))

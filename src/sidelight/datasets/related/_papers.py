@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 
 from sidelight._typing import IntArray
 from sidelight.constraints import Relations
-from sidelight.datasets._generator_options import check_counts, check_shares
-from sidelight.datasets._made_up_words import (
+from sidelight.datasets.related._generator_options import check_counts, check_shares
+from sidelight.datasets.related._made_up_words import (
     COMMON_WORDS,
     FIELDS,
     FIRST_NAMES,

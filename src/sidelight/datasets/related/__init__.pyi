@@ -1,0 +1,11 @@
+from ._areas import Areas as Areas
+from ._areas import make_areas as make_areas
+from ._attributed_graph import RelatedRows as RelatedRows
+from ._attributed_graph import make_attributed_graph as make_attributed_graph
+from ._duplicates import DuplicateRecords as DuplicateRecords
+from ._duplicates import make_duplicates as make_duplicates
+from ._papers import PaperReferences as PaperReferences
+from ._papers import make_papers as make_papers
+from ._references import make_references as make_references
+from ._signed_graph import SignedGraphSample as SignedGraphSample
+from ._signed_graph import make_signed_graph as make_signed_graph
