@@ -24,7 +24,10 @@ from sidelight.tags import KINDS, KNOWLEDGE, Kind, MethodTags
 
 #: Parameters that set the number of clusters, dimensions or features.
 SIZES = ("n_clusters", "n_components", "n_features_to_select")
-FAMILIES = ("cluster", "feature_selection", "manifold", "metric", "mixture", "semi_supervised")
+FAMILIES = (
+    *("cluster", "feature_selection", "manifold", "metric", "mixture", "relational"),
+    "semi_supervised",
+)
 
 #: How alike a name has to be to be suggested, out of 1.
 CLOSE = 0.6

@@ -27,6 +27,8 @@ class Kind:
         where there is no such number.
     title : str
         Heading of the methods of this kind in a list.
+    clusters : bool
+        Whether a fit gives every row a cluster, in ``labels_``.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Kind:
     command: str
     option: str
     title: str
+    clusters: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Knowledge:
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("clusterer", "a cluster for every row", "cluster", "-k", "Clusters"),
+        Kind("clusterer", "a cluster for every row", "cluster", "-k", "Clusters", clusters=True),
         Kind(
             "transformer",
             "new features of the rows",
@@ -70,6 +73,31 @@ KINDS: dict[str, Kind] = {
         Kind("embedding", "coordinates of the rows on a map", "embed", "-d", "Maps"),
         Kind("selector", "some of the features", "select", "-n", "Features"),
         Kind("classifier", "a class for every row", "classify", "", "Classifiers"),
+        Kind(
+            "graph-clusterer",
+            "a cluster for every object of a graph of scored pairs",
+            "correlate",
+            "",
+            "Scored pairs",
+            clusters=True,
+        ),
+        Kind(
+            "consensus",
+            "one partition that is nearest to several",
+            "consensus",
+            "",
+            "Several partitions",
+            clusters=True,
+        ),
+        Kind(
+            "regionalizer",
+            "clusters of rows that are connected in a graph",
+            "regions",
+            "-k",
+            "Connected clusters",
+            clusters=True,
+        ),
+        Kind("resolver", "an entity for every reference", "resolve", "", "Entities", clusters=True),
     )
 }
 
@@ -85,6 +113,8 @@ KNOWLEDGE: dict[str, Knowledge] = {
         Knowledge("feedback", "F", "a document does not belong, a word matters"),
         Knowledge("anchors", "A", "a row has known coordinates on the map"),
         Knowledge("correspondences", "V", "rows of two views show the same object"),
+        Knowledge("relations", "R", "two objects are linked, or several occur together"),
+        Knowledge("sources", "U", "rows of one source are all different"),
     )
 }
 

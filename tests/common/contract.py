@@ -12,9 +12,14 @@ from typing import Any
 from tests.common import (
     classifier,
     clusterer,
+    consensus,
     embedding,
     estimator,
+    graph_clusterer,
     knowledge,
+    partition,
+    regionalizer,
+    resolver,
     selector,
     transformer,
 )
@@ -25,11 +30,15 @@ Check = Callable[[Method], None]
 
 #: Kind of estimator, out of ``sidelight.tags.KINDS``, to the modules with its checks.
 KINDS: dict[str, tuple[Any, ...]] = {
-    "clusterer": (estimator, knowledge, clusterer),
+    "clusterer": (estimator, knowledge, partition, clusterer),
     "transformer": (estimator, knowledge, transformer),
     "embedding": (estimator, knowledge, embedding),
     "selector": (estimator, knowledge, transformer, selector),
     "classifier": (estimator, knowledge, classifier),
+    "graph-clusterer": (estimator, knowledge, partition, graph_clusterer),
+    "consensus": (estimator, knowledge, partition, consensus),
+    "regionalizer": (estimator, knowledge, partition, regionalizer),
+    "resolver": (estimator, knowledge, partition, resolver),
 }
 
 

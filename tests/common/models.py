@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import make_blobs
 
 from sidelight import Constraints
@@ -36,7 +37,7 @@ def takes(method: Method, parameter: str) -> bool:
 def make(method: Method, **params: Any) -> Any:
     """Make the estimator; parameters that it does not have do not matter to it."""
     wanted = {"random_state": 0, **params}
-    if method.tags.kind == "clusterer":
+    if method.kind.clusters:
         wanted = {"n_clusters": K, **wanted}
         wanted["n_components"] = wanted["n_clusters"]
     if "init" in wanted:
@@ -73,10 +74,30 @@ def knowledge_for(method: Method, y: np.ndarray, n: int = 60, seed: int = 1) -> 
     return known
 
 
+def scores_between(X: np.ndarray) -> np.ndarray:
+    """Signed scores of pairs of rows: positive for those nearer than most."""
+    distances = squareform(pdist(X))
+    scores = np.percentile(distances, 30) - distances
+    np.fill_diagonal(scores, 0.0)
+    return scores
+
+
+def partitions_near(y: np.ndarray, n_partitions: int = 5) -> np.ndarray:
+    """Partitions that are one with some rows moved at random, a column for each."""
+    rng = np.random.default_rng(0)
+    moved = rng.random((len(y), n_partitions)) < 0.2
+    return np.where(moved, rng.integers(0, K, moved.shape), y[:, None]).astype(np.float64)
+
+
 @functools.cache
 def data_for(method: Method) -> Data:
-    """The shared rows with knowledge of the kinds that the method takes."""
+    """The shared rows as the kind of method takes them, with knowledge that the method takes."""
     X, y = blobs()
+    if method.tags.kind == "graph-clusterer":
+        X = scores_between(X)
+    elif method.tags.kind == "consensus":
+        X = partitions_near(y)
+    X.setflags(write=False)
     return Data(X, y, knowledge_for(method, y))
 
 

@@ -24,6 +24,7 @@ OTHER_START = (
 SPECTRAL_START = (
     "its spectral start takes repeated rows for neighbors of each other, and knows no weights"
 )
+NO_SCORES = "the data of this check are rows, not scores between rows"
 MINUS_ONE = "the check calls a class -1, which means unlabeled, as in scikit-learn's own"
 SPARSE = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
 ON_ZERO_ROWS = ("check_estimators_dtypes", "check_estimator_sparse_tag")
@@ -50,18 +51,25 @@ EXPECTED_TO_FAIL = {
     "VonMisesFisherMixture": dict.fromkeys((*ON_ZERO_ROWS, *SPARSE), ZERO_ROWS),
 }
 
+EXPECTED_OF_KIND = {
+    "graph-clusterer": {"check_clustering": NO_SCORES},
+    "consensus": {"check_clustering": CONTINUOUS},
+}
+
 
 def expected_to_fail(estimator: Any) -> dict[str, str]:
     """Checks that do not suit the estimator, with the reason."""
     if is_classifier(estimator):
         return {"check_classifiers_classes": MINUS_ONE}
+    if estimator.__sidelight_tags__().kind in EXPECTED_OF_KIND:
+        return EXPECTED_OF_KIND[estimator.__sidelight_tags__().kind]
     return EXPECTED_TO_FAIL.get(type(estimator).__name__, {})
 
 
 def cheap(method: catalog.Method) -> Any:
     """The estimator with one restart; one component, the default of mixtures, parts nothing."""
     wanted = {"n_init": 1}
-    if method.tags.kind == "clusterer":
+    if method.kind.clusters:
         wanted["n_components"] = 3
     return method.cls(**{name: value for name, value in wanted.items() if takes(method, name)})
 

@@ -30,7 +30,7 @@ from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import align, check_one_index, warn_of_positions
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
-from sidelight.tags import MethodTags
+from sidelight.tags import KINDS, MethodTags
 
 Rows: TypeAlias = Array | sparse.csr_matrix | sparse.csr_array | RowSource
 
@@ -169,7 +169,7 @@ class ConstrainedEstimator(BaseEstimator):
 
     @property
     def _is_clusterer(self) -> bool:
-        return self.__sidelight_tags__().kind == "clusterer"
+        return KINDS[self.__sidelight_tags__().kind].clusters
 
     @property
     def _takes_directions(self) -> bool:
