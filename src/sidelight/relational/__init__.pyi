@@ -1,0 +1,3 @@
+from .connected import *
+from .correlation import *
+from .resolution import *

@@ -1,0 +1,5 @@
+"""Entity resolution: which references name the same entity."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)
