@@ -25,6 +25,7 @@ PAGES = sorted(
         *DOCS.glob("howto/*.rst"),
         *DOCS.glob("coming_from/*.rst"),
         *(DOCS / name for name in ("quickstart.rst", "tutorial.rst", "faq.rst")),
+        *(DOCS / "relational" / name for name in ("command_line.rst", "customer_duplicates.rst")),
     ]
 )
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

@@ -55,6 +55,8 @@ KINDS = (
 NO_KINDS = ("", "abc", "numbers", "category:a<b", "ordered<a", ":", "1", "é", "number=1", "None")
 NO_WEIGHTS = ("", "abc", "-1", "nan", "inf", "-inf", "1e999", "1,5", "two", "None", "[1]")
 NO_SCALES = ("", "abc", "Standard", "standard,range", "1", "None", "é")
+#: Commands whose data is a graph, or has one beside it.
+RELATED = ("correlate", "consensus", "regions", "resolve")
 #: What other libraries and the interpreter say, to programmers.
 RAW = re.compile(
     r"unexpected|mistake in Sidelight|Traceback|could not convert|unsupported operand|"
@@ -135,7 +137,7 @@ def make_case(seed: int, number: int, files: Files) -> Case:
     """Make the case of this number."""
     choose = random.Random(f"{seed}-{number}")
     makers = [(_parameters, 9), (_data, 6), (_mixed, 5), (_options, 5), (_outputs, 2), (_others, 5)]
-    makers += [(_maps, 4), (_classes, 5)]
+    makers += [(_maps, 4), (_classes, 5), (_related, 6)]
     maker = choose.choices([m for m, _ in makers], [w for _, w in makers])[0]
     case = maker(choose, files)
     if choose.random() < 0.15 and case.arguments:
@@ -146,6 +148,8 @@ def make_case(seed: int, number: int, files: Files) -> Case:
 def _base(choose: random.Random, table: str, method: catalog.Method | None = None) -> list[str]:
     """A command that would do, were it not for what is added."""
     method = method or choose.choice(catalog.methods())
+    if method.kind.command in RELATED:
+        return _related_base(choose, method, table)
     arguments = [method.kind.command, table, "-m", method.name]
     if method.size_parameter and (method.tags.needs_n_clusters or choose.random() < 0.7):
         size = "2" if method.kind.command == "select" else choose.choice(["2", "3"])
@@ -163,6 +167,23 @@ def _base(choose: random.Random, table: str, method: catalog.Method | None = Non
     return [*arguments, "--drop" if choose.random() < 0.5 else "--truth-column", "class"]
 
 
+def _related_base(choose: random.Random, method: catalog.Method, table: str) -> list[str]:
+    """The same for methods of graphs, which have data of their own."""
+    command = method.kind.command
+    own = {"correlate": "scored.csv", "consensus": "votes.csv"}
+    if table == "good.csv":
+        table = own.get(command, table)
+    arguments = [command, table, "-m", method.name]
+    if command == "regions":
+        edges = "graph.csv" if choose.random() < 0.8 else "pieces.csv"
+        arguments += ["--edges", edges, "-k", choose.choice(["2", "3"])]
+    if "class" in _header(table) and command != "correlate":
+        arguments += ["--truth-column", "class"]
+    if "must-link" in method.tags.knowledge and choose.random() < 0.3:
+        arguments += ["-c", "known.csv"]
+    return arguments
+
+
 def _header(table: str) -> str:
     names = ("good", "crlf", "mixed.", "bom", "customers.", "half")
     readable = table.endswith(".csv") and table.startswith(names)
@@ -171,6 +192,8 @@ def _header(table: str) -> str:
 
 def is_refused(type_text: str, value: str) -> bool:
     """Whether the type line of the docs rules a value out; judged by its text alone."""
+    if "sequence of object" in type_text and value.startswith("["):
+        return False  # of what is for the fit to say
     if "array" in type_text or "sequence" in type_text or "tuple" in type_text:
         return value in NONSENSE
     if value in NONSENSE:
@@ -355,6 +378,65 @@ def _classes(choose: random.Random, files: Files) -> Case:
     return Case(arguments, "output half.csv" if "half.csv" in arguments[2:] else "")
 
 
+def _related(choose: random.Random, files: Files) -> Case:
+    """Graphs of all kinds, with options that fit and that do not."""
+    methods = [m for m in catalog.methods() if m.kind.command in RELATED]
+    method = choose.choice(methods)
+    tables = [*files.related, *files.tables, *files.damaged, *MIXED]
+    table = "good.csv" if choose.random() < 0.7 else choose.choice(tables)
+    arguments = _related_base(choose, method, table)
+    words = ["", "abc", "-1", "0", "0.5", "nan", "inf", "1e400", "é", "id", "class", "a", "zz"]
+    others = {
+        "correlate": [
+            ("--prior", choose.choice(words)),
+            ("--duplicates", choose.choice(["mean", "sum", "max", "min", *words])),
+            ("--nodes", choose.choice(["good.csv", *files.related, *files.damaged])),
+            ("--nodes", "good.csv", "--source-column", choose.choice(["class", *words])),
+            ("--nodes", "good.csv", "--truth-column", choose.choice(["class", *words])),
+            ("--source-column", "class"),
+        ],
+        "consensus": [
+            ("--columns", choose.choice(["u,v", "u", "u,zz", ",", "id,u"])),
+            ("--truth-column", choose.choice(words)),
+        ],
+        "regions": [
+            ("--edges", choose.choice([*files.related, *files.damaged])),
+            ("--coordinates", choose.choice(["a,b", "a", "a,class", "a,b,c", ",", "zz,a", "a,a"])),
+            ("-k", choose.choice(["2:3", "2,3", "1", "24", "30", "0", "abc", "3:2"])),
+            ("--scale", choose.choice(["range", "abc"])),
+        ],
+        "resolve": [
+            (
+                "--compare",
+                choose.choice(["a:number", "a:name", "a:number*2", "a:x", "a", "zz:name"]),
+            ),
+            (
+                "--compare",
+                choose.choice(["a:number*0", "a:number*x", ":name", "a:", "class:exact"]),
+            ),
+            (
+                "--block",
+                choose.choice(["a:near3", "a:within2", "b:prefix2", "zz", "a&b", "&", "a:x"]),
+            ),
+            ("--group-column", choose.choice(["class", "a", "id", "zz", ""])),
+            ("--source-column", choose.choice(["class", "a", "id", "zz", ""])),
+            ("--threshold", choose.choice(words)),
+            ("--alpha", choose.choice(words)),
+            ("--doubtful", choose.choice(["d.csv", "d.npy", "good.csv", ""])),
+        ],
+    }[method.kind.command]
+    others += [
+        ("-c", choose.choice([*files.known, *files.damaged])),
+        ("--seed", choose.choice(["1", "-1", "abc"])),
+        ("-o", choose.choice(["out.csv", "out.parquet", "good.csv", "scored.csv"]), "--force"),
+    ]
+    if method.kind.command != "consensus":
+        others.append(("--report", "out.html", "--force"))
+    for other in choose.sample(others, choose.choice([0, 1, 1, 2])):
+        arguments += other
+    return Case(arguments)
+
+
 def _stream(choose: random.Random, table: str) -> Case:
     """Rows of any file, or typed, as a stream."""
     typed = choose.random() < 0.5 or table.startswith("pipe")  # a stream waits for its writer
@@ -428,7 +510,11 @@ def _others(choose: random.Random, files: Files) -> Case:
     typed = [choose.choice(["s", "d", "k", "u", "h", "s p0 p1", "d 'p", "\x00", "", "x y z"])] * 5
     arguments = ["ask", table, "-k", choose.choice(["3", "2", *words]), "--answers", answers]
     arguments += ["--strategy", choose.choice(strategies), "--budget", choose.choice(["3", *words])]
-    if choose.random() < 0.4:  # a classifier, which has no number of clusters
+    if choose.random() < 0.2:  # pairs of a list
+        listed = choose.choice(["doubtful.csv", "doubtful.csv", *files.related, *files.damaged])
+        arguments = ["ask", "good.csv", "--pairs", listed, "--answers", answers]
+        arguments += ["--budget", choose.choice(["3", *words])]
+    elif choose.random() < 0.4:  # a classifier, which has no number of clusters
         arguments[1:4] = [choose.choice(["half.csv", "half.csv", table])]
         methods = ["pairwise-svc", "pairwise-logistic-regression", "harmonic", "kmeans"]
         arguments += ["-m", choose.choice(methods), "--label-column", choose.choice(["class", "a"])]

@@ -28,6 +28,7 @@ class Files:
     damaged: list[str] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
+    related: list[str] = field(default_factory=list)
 
 
 def make_files() -> Files:
@@ -44,6 +45,7 @@ def make_files() -> Files:
         joined = [f"{line},{value}" for line, value in zip(lines, column, strict=True)]
         Path(name).write_text("\n".join(["id,a,b,c,class", *joined, ""]))
     Path("anchors.csv").write_text("id,u,v\np0,0,0\np9,1,2\np17,3,1\n")
+    files.related = _related_files()
     table = pa.table({"id": [f"p{i}" for i in range(24)], "a": rows[:, 0], "b": rows[:, 1]})
     pq.write_table(table, "good.parquet")
     Path("good.csv.gz").write_bytes(gzip.compress(good.encode()))
@@ -100,6 +102,35 @@ def _csv(names: list[str], rows: np.ndarray, classes: str) -> str:
         for i, row in enumerate(rows)
     ]
     return "\n".join([",".join(names), *lines, ""])
+
+
+def _related_files() -> list[str]:
+    """Scored pairs, edges, partitions and lists of pairs about the rows p0 to p23, good and bad."""
+    chance = random.Random(1)
+    pairs = sorted({tuple(sorted(chance.sample(range(24), 2))) for _ in range(60)})
+    scored = [f"p{i},p{j},{chance.gauss(0, 2):.3f}" for i, j in pairs]
+    path = [f"p{i},p{i + 1}" for i in range(23)]
+    written = {
+        "scored.csv": "\n".join(["i,j,score", *scored]),
+        "graph.csv": "\n".join(["from,to", *path]),
+        "votes.csv": "id,u,v,w\n" + "".join(f"p{i},{i % 3},{i // 8},x{i % 2}\n" for i in range(24)),
+        "doubtful.csv": "i,j,similarity,attribute,relational,reason\np0,p1,0.5,0.5,0,why\n",
+        "splink.csv": "unique_id_l,unique_id_r,match_probability\np0,p1,0.9\np1,p2,0.01\n",
+        "self.csv": "i,j,score\np0,p0,-1\n",
+        "both-signs.csv": "i,j,score\np0,p1,1\np1,p0,-1\n",
+        "beyond.csv": "i,j,probability\np0,p1,1.5\n",
+        "not-finite.csv": "i,j,score\np0,p1,inf\np1,p2,nan\n",
+        "huge-scores.csv": "i,j,score\np0,p1,1e308\np1,p2,1e308\np0,p2,-1e308\n",
+        "no-scores.csv": "i,j,score\np0,p1,\n",
+        "strangers.csv": "i,j,score\np0,nobody,1\n",
+        "pieces.csv": "i,j\np0,p1\np5,p6\n",
+        "no-ids.csv": "a,b,c\n1,2,3\n",
+        "only-header.csv": "i,j,score\n",
+        "members.csv": "object,hyperedge\np0,h1\np1,h1\n",
+    }
+    for name, text in written.items():
+        Path(name).write_text(text)
+    return [*written]
 
 
 def customers(n_rows: int = 40) -> dict[str, list[object]]:

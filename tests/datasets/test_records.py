@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sidelight import Relations
 from sidelight.datasets import make_duplicates, make_papers
-from sidelight.datasets._made_up_words import mistyped
+from sidelight.datasets.related._made_up_words import mistyped
 from sidelight.exceptions import SidelightError
 
 

@@ -16,7 +16,7 @@ from sidelight.datasets import (
     make_references,
     make_signed_graph,
 )
-from sidelight.datasets._pair_sampling import draw_numbers, pairs_of_blocks
+from sidelight.datasets.related._pair_sampling import draw_numbers, pairs_of_blocks
 from sidelight.evaluation import clustering_accuracy
 from sidelight.exceptions import SidelightError
 

@@ -34,6 +34,7 @@ from sidelight.cli._options import (
     requests,
     screened,
 )
+from sidelight.cli._relational_app import COMMANDS
 
 app = typer.Typer(
     cls=Commands,
@@ -276,6 +277,10 @@ def select(
     run(request, screen, force=force, safe_ids=safe_ids, features=output, report=report, model=save)
 
 
+for command in COMMANDS:
+    app.command()(command)
+
+
 @app.command()
 @requests(OneClusters, without=("must_link", "cannot_link", "truth", "settings", "quiet"))
 def ask(
@@ -302,6 +307,14 @@ def ask(
             "default DATA.answers.jsonl in the current folder.",
         ),
     ] = None,
+    pairs: Annotated[
+        Path | None,
+        file_option(
+            "--pairs",
+            text="Ask about these pairs (columns i and j), such as those of `sidelight resolve "
+            "--doubtful`, and write the answers as constraints; nothing is clustered.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         file_option(
@@ -319,19 +332,15 @@ def ask(
     Examples: sidelight ask customers.csv -k 4 --budget 50 -o labels.csv, or sidelight ask
     customers.csv --label-column segment -m pairwise-logistic-regression --budget 20 -o classes.csv
     """
-    from sidelight.cli.ask._command import run
+    from sidelight.cli.ask import _command, _listed
 
+    options: Any = {"budget": budget, "answers_file": answers, "safe_ids": safe_ids, "force": force}
+    if pairs is not None:
+        asked: Any = {"strategy": strategy, "output": output, "report": report}
+        _listed.run(request, screen, pairs, **options, **asked)
+        return
     outputs = {"labels": output, "report": report}
-    run(
-        request,
-        screen,
-        outputs,
-        strategy=strategy,
-        budget=budget,
-        answers_file=answers,
-        safe_ids=safe_ids,
-        force=force,
-    )
+    _command.run(request, screen, outputs, strategy=strategy, **options)
 
 
 @app.command()

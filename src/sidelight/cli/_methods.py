@@ -11,6 +11,15 @@ from sidelight.cli._screen import Screen, plain_text, table
 from sidelight.runs._classes import BASE
 from sidelight.tags import KINDS, KNOWLEDGE, Kind
 
+#: What a command takes first, and an option that most want, by the kind of the methods.
+USAGE = {
+    "classifier": ("DATA", "--label-column C "),
+    "graph-clusterer": ("PAIRS", ""),
+    "consensus": ("PARTITIONS", ""),
+    "regionalizer": ("NODES", "--edges EDGES "),
+    "resolver": ("REFERENCES", ""),
+}
+
 
 def run(name: str | None, *, knowledge: str | None, hard: bool | None, screen: Screen) -> None:
     """List the methods that fit, or tell all about one."""
@@ -61,10 +70,10 @@ def _lists(found: tuple[catalog.Method, ...]) -> list[object]:
 
 def _usage(kind: Kind, name: str, *, sized: bool) -> str:
     """The command that runs a method; ``sized`` if it has a number to choose."""
-    option = f"{kind.option} N " if sized and kind.option else ""
-    if kind.name == "classifier":
-        option = "--label-column C "
-    return f"sidelight {kind.command} DATA {option}-m {name}"
+    data, option = USAGE.get(kind.name, ("DATA", ""))
+    if sized and kind.option:
+        option = f"{option}{kind.option} N "
+    return f"sidelight {kind.command} {data} {option}-m {name}"
 
 
 def _uses(method: catalog.Method) -> str:

@@ -400,18 +400,18 @@ def requests(
         if isinstance(asked.get("k"), str):
             asked["k"] = read_numbers(asked["k"])
         asked["command"] = command if command in RUNS else "cluster"
-        asked["columns"] = _split_names(asked["columns"])
+        asked["columns"] = split_names(asked["columns"])
         if asked["columns"] == []:
             raise UsageError("--columns names no column; name at least one, or leave it out.")
-        asked["drop"] = _split_names(asked["drop"]) or ()
+        asked["drop"] = split_names(asked["drop"]) or ()
         if "ignore" in asked:
-            asked["ignore"] = _split_names(asked["ignore"]) or ()
+            asked["ignore"] = split_names(asked["ignore"]) or ()
             asked["views"] = tuple(asked["views"] or ())
         if asked["data"] is None:
             asked["data"] = _piped(given)
-        asked["settings"] = _split_pairs("--set", asked.get("settings"))
-        asked["kinds"] = _split_pairs("--as", asked.get("kinds"))
-        asked["weights"] = _weights(_split_pairs("--weight", asked.get("weights")))
+        asked["settings"] = split_pairs("--set", asked.get("settings"))
+        asked["kinds"] = split_pairs("--as", asked.get("kinds"))
+        asked["weights"] = _weights(split_pairs("--weight", asked.get("weights")))
         asked["prepare"] = not asked.pop("raw", False)
         return {"request": Request(**asked), "screen": screen}
 
@@ -481,14 +481,14 @@ def read_numbers(text: str) -> int | tuple[int, ...]:
     return tuple(sorted(found)) if len(found) > 1 else found.pop()
 
 
-def _split_names(values: list[str] | None) -> list[str] | None:
+def split_names(values: list[str] | None) -> list[str] | None:
     """Names given as ``a,b`` or by repeating the option."""
     if values is None:
         return None
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
-def _split_pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
+def split_pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
     """Read ``name=value`` of a repeatable option."""
     split = _at_first if option == "--set" else _behind_column
     parts = [(pair, split(pair)) for pair in given or ()]

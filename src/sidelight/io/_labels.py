@@ -25,6 +25,9 @@ ID = "id"
 CLUSTER = "cluster"
 CLASS = "class"
 GIVEN = "given"
+ENTITY = "entity"
+#: Columns of a file of doubtful pairs.
+DOUBTFUL = ("i", "j", "similarity", "attribute", "relational", "reason")
 #: In front of the name of a class: its probability, or its decision value.
 PROBABILITY, SCORE = "p_", "score_"
 
@@ -74,7 +77,7 @@ def write_labels(
 
 
 def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Read what :func:`write_labels` wrote: ids and clusters.
+    """Read what :func:`write_labels` wrote: ids and clusters, or the entities of a resolver.
 
     Examples
     --------
@@ -90,17 +93,18 @@ def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDA
     file = check_labels_path(path)
     check_readable(file)
     raw = (
-        read_csv(file, text_columns=(CLUSTER,))
+        read_csv(file, text_columns=(CLUSTER, ENTITY))
         if table_format(file) == "csv"
         else read_parquet(file)
     )
-    missing = [name for name in (ID, CLUSTER) if name not in raw.names]
+    label = ENTITY if ENTITY in raw.names and CLUSTER not in raw.names else CLUSTER
+    missing = [name for name in (ID, label) if name not in raw.names]
     if missing:
         raise SidelightError(
             f"{file} has no column {quoted(missing)}; a file of labels has the columns "
-            f"'{ID}' and '{CLUSTER}', its columns are {quoted(raw.names)}."
+            f"'{ID}' and '{CLUSTER}' (or '{ENTITY}'), its columns are {quoted(raw.names)}."
         )
-    return id_values(raw.column(ID), ID, file), label_values(raw.column(CLUSTER))
+    return id_values(raw.column(ID), ID, file), label_values(raw.column(label))
 
 
 def check_labels_path(path: str | os.PathLike[str]) -> Path:

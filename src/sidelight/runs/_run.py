@@ -41,6 +41,8 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "constraints": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".json", ".parquet"),
     "answers": (),
     "explanation": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
+    "entities": (),
+    "doubtful": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
 }
 #: Keys of what is told about a column.
 PLANNED = ("column", "used_as", "how")
@@ -50,6 +52,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "coordinates": check_table_path,
     "predictions": check_table_path,
     "classes": check_labels_path,
+    "entities": check_labels_path,
 }
 
 
@@ -432,8 +435,8 @@ def check_outputs(
     inputs : iterable of path-like
         Files that are read: none of them may be an output, by whatever name or link.
     **outputs : path-like or None
-        Where ``labels``, ``classes``, ``features``, ``coordinates``, ``report``, ``model``,
-        ``constraints`` and ``answers`` are to go; each to a file of its own.
+        Where ``labels``, ``classes``, ``features``, ``coordinates``, ``entities``, ``doubtful``,
+        ``report``, ``model``, ``constraints`` and ``answers`` are to go; each to a file of its own.
 
     Returns
     -------

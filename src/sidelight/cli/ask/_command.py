@@ -13,19 +13,14 @@ from sidelight.active import Answers, make_strategy
 from sidelight.active._strategies import NAMES
 from sidelight.cli import _run
 from sidelight.cli._errors import UsageError
-from sidelight.cli._screen import Screen, plain_text, preparation_lines
-from sidelight.cli.ask._dialogue import HELP, Dialogue
+from sidelight.cli._screen import Screen, preparation_lines
+from sidelight.cli.ask._dialogue import Dialogue
 from sidelight.cli.ask._pair_view import PairView
+from sidelight.cli.ask._talk import talk
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
 from sidelight.runs import Prepared, Request, prepare
 from sidelight.runs._request import numbers_text, several
-
-ENDINGS = {
-    "quit": "",
-    "budget": "That was the last question. ",
-    "nothing left to ask": "Nothing is left to ask. ",
-}
 
 #: Strategies that ask where a classifier is in doubt, and those that need clusters on the way.
 OF_CLASSIFIERS = "ambiguous-"
@@ -154,23 +149,11 @@ def _talk(
         chooser = make_strategy(strategy, prepared.estimator)
         chooser.start(prepared.X, answers, _number(prepared), request.seed)
         dialogue = Dialogue(answers, chooser, PairView(prepared), console, budget)
-        resumed = f" ({dialogue.tally()})" if len(answers) else ""
-        console.print(
-            f"[bold]{plain_text(request.data)}[/]: {counted(data.n_rows, 'row')}. Every answer is "
-            f"kept at once in {plain_text(answers_file)}{resumed}\n{plain_text(HELP)}"
+        return talk(
+            dialogue,
+            counted(data.n_rows, "row"),
+            request.data,
+            answers_file,
+            constraints_file,
+            safe_ids=safe_ids,
         )
-        ended = dialogue.run()
-        answers.constraints.write(constraints_file, safe_ids=safe_ids)
-        console.print(
-            f"\n{ENDINGS[ended]}{dialogue.tally()} Written: {plain_text(constraints_file)}"
-        )
-        return {
-            "ended": ended,
-            "asked": dialogue.n_asked,
-            "same": answers.n_same,
-            "different": answers.n_different,
-            "skipped": answers.n_skipped,
-            "saved": answers.n_saved,
-            "file": str(answers_file),
-            "constraints": str(constraints_file),
-        }

@@ -1,0 +1,157 @@
+"""At which distance rows joined their clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from sidelight._typing import FloatArray, IntArray
+from sidelight.display._canvas import (
+    MOST_LABELED,
+    Display,
+    check_matplotlib,
+    label_lines,
+    set_titles,
+)
+from sidelight.display._rows import final_step
+from sidelight.exceptions import InvalidRequest
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AbsorptionDisplay(Display):
+    """Distance thresholds at which rows joined, sorted: a sudden rise tells outliers.
+
+    A cluster that grows over a graph takes its rows in order of their distance to the center, as
+    far as the graph lets it. Rows behind a sharp bend of the curve joined only because nothing
+    nearer was left.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (n,)
+        Distance at which every row joined.
+    codes : ndarray of shape (n,)
+        Cluster of every row; -1 for none.
+    by_cluster : bool
+        Whether every cluster has a curve of its own.
+    title : str
+        Written above the picture.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : dict of str to Line2D
+        The curves.
+
+    Examples
+    --------
+    >>> from sidelight.display import AbsorptionDisplay
+    >>> display = AbsorptionDisplay.from_thresholds([0.5, 0.1, 3.0, 0.2])
+    >>> display.lines_["all"].get_ydata().tolist()
+    [0.1, 0.2, 0.5, 3.0]
+    """
+
+    thresholds: FloatArray
+    codes: IntArray
+    by_cluster: bool = False
+    title: str = ""
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, by_cluster: bool = False, ax: Any = None) -> Self:
+        """Draw the thresholds of a fitted clusterer that grows over a graph.
+
+        Parameters
+        ----------
+        estimator : NetScan, ConnectedKMeans or ConnectedKCenter
+            Fitted; it has ``absorbed_at_``.
+        by_cluster : bool, default=False
+            Whether every cluster gets a curve of its own.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        AbsorptionDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        model, _ = final_step(estimator)
+        if not hasattr(model, "absorbed_at_"):
+            raise InvalidRequest(
+                f"{type(model).__name__} does not grow its clusters over a graph (it has no "
+                "absorbed_at_); NetScan does."
+            )
+        return cls(
+            thresholds=np.asarray(model.absorbed_at_, np.float64),
+            codes=np.asarray(model.labels_, np.int64),
+            by_cluster=by_cluster,
+            title=type(model).__name__,
+        ).plot(ax)
+
+    @classmethod
+    def from_thresholds(cls, thresholds: Any, labels: Any = None, *, ax: Any = None) -> Self:
+        """Draw thresholds that were computed elsewhere.
+
+        Parameters
+        ----------
+        thresholds : array-like of shape (n_samples,)
+            Distance at which every row joined; NaN or infinity for rows that did not.
+        labels : array-like of shape (n_samples,), default=None
+            Clusters of the rows, which then have a curve each.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        AbsorptionDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        values = np.asarray(thresholds, np.float64)
+        codes = np.zeros(len(values), np.int64) if labels is None else np.asarray(labels, np.int64)
+        if values.ndim != 1 or codes.shape != values.shape:
+            raise InvalidRequest(
+                f"thresholds and labels hold one number per row, got shapes {values.shape} and "
+                f"{codes.shape}."
+            )
+        return cls(thresholds=values, codes=codes, by_cluster=labels is not None).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        AbsorptionDisplay
+            The display itself.
+        """
+        inks = self._begin(ax)
+        joined = np.isfinite(self.thresholds)
+        groups = {"all": joined}
+        if self.by_cluster:
+            clusters = np.unique(self.codes[self.codes >= 0])
+            groups = {str(c): joined & (self.codes == c) for c in clusters.tolist()}
+        colors = inks.groups(max(len(groups), 1))
+        self.lines_ = {}
+        for (name, chosen), color in zip(groups.items(), colors, strict=True):
+            values = np.sort(self.thresholds[chosen])
+            places = np.arange(1, len(values) + 1)
+            (line,) = self.ax_.plot(
+                places, values, color=color, linewidth=1.6, drawstyle="steps-post", label=name
+            )
+            self.lines_[name] = line
+        left_out = int((~joined).sum())
+        note = f"{left_out:,} rows joined no cluster" if left_out else ""
+        set_titles(
+            self.ax_, ("rows in the order of joining", "distance when joining"), self.title, note
+        )
+        filled = {name: line for name, line in self.lines_.items() if len(line.get_xdata())}
+        if 1 < len(filled) <= MOST_LABELED:
+            label_lines(self.ax_, filled, inks)
+        return self

@@ -1,0 +1,156 @@
+"""Precision and recall of entity resolution over its threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from sidelight.constraints.algebra._classes import read_classes
+from sidelight.constraints.algebra._plain import plain
+from sidelight.display._canvas import Display, check_matplotlib, label_lines, set_titles
+from sidelight.display._rows import final_step
+from sidelight.exceptions import InvalidRequest
+from sidelight.report.relational._curve import ResolutionCurve, curve_of, threshold_of
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ResolutionCurveDisplay(Display):
+    """Precision, recall and F1 of the joined pairs over the threshold of the similarity.
+
+    A threshold stands for the run that stops there. A fitted resolver has made the merges above
+    its own threshold: fit with a lower one to see what comes below it.
+
+    Parameters
+    ----------
+    curve : ResolutionCurve
+        Thresholds with precision and recall.
+    threshold : float or None
+        Threshold of the run, a vertical line.
+    title : str
+        Written above the picture.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : dict of str to Line2D
+        The curves ``"precision"``, ``"recall"`` and ``"F1"``.
+
+    Examples
+    --------
+    >>> from sidelight.display import ResolutionCurveDisplay
+    >>> display = ResolutionCurveDisplay.from_curve([0.9, 0.6], [1.0, 0.5], [0.5, 1.0])
+    >>> [round(float(f1), 3) for f1 in display.lines_["F1"].get_ydata()]
+    [0.667, 0.667]
+    """
+
+    curve: ResolutionCurve
+    threshold: float | None = None
+    title: str = ""
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, truth: Any, *, ax: Any = None) -> Self:
+        """Draw how the merges of a fitted resolver agree with the true entities.
+
+        Parameters
+        ----------
+        estimator : AttributeResolution, RelationalResolution or CollectiveResolution
+            Fitted; it has ``merges_``.
+        truth : array-like of shape (n_samples,)
+            True entity of every reference; -1, None or an empty word where it is unknown.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        ResolutionCurveDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        model, _ = final_step(estimator)
+        if not hasattr(model, "merges_"):
+            raise InvalidRequest(
+                f"{type(model).__name__} keeps no merges_; fit a resolver, such as "
+                "CollectiveResolution."
+            )
+        codes, _ = read_classes(plain(truth), "truth")
+        if len(codes) != len(model.labels_):
+            raise InvalidRequest(
+                f"truth holds {len(codes)} entities, but {len(model.labels_)} references were "
+                "resolved."
+            )
+        return cls(
+            curve=curve_of(model.merges_, codes),
+            threshold=threshold_of(model),
+            title=type(model).__name__,
+        ).plot(ax)
+
+    @classmethod
+    def from_curve(cls, thresholds: Any, precision: Any, recall: Any, *, ax: Any = None) -> Self:
+        """Draw a curve that was computed elsewhere.
+
+        Parameters
+        ----------
+        thresholds : array-like of shape (m,)
+            Thresholds, falling.
+        precision, recall : array-like of shape (m,)
+            Values at each of them.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        ResolutionCurveDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        parts = [np.asarray(values, np.float64) for values in (thresholds, precision, recall)]
+        shapes = {part.shape for part in parts}
+        if len(shapes) > 1 or parts[0].ndim != 1:
+            raise InvalidRequest(
+                "thresholds, precision and recall hold one number per threshold, got shapes "
+                f"{', '.join(str(part.shape) for part in parts)}."
+            )
+        return cls(curve=ResolutionCurve(*parts)).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        ResolutionCurveDisplay
+            The display itself.
+        """
+        inks = self._begin(ax)
+        curve = self.curve
+        values = {"precision": curve.precision, "recall": curve.recall, "F1": curve.f1}
+        self.lines_ = {}
+        for (name, heights), color in zip(values.items(), inks.groups(3), strict=True):
+            # A threshold has the values of the last merge at or above it.
+            (line,) = self.ax_.plot(
+                curve.thresholds,
+                heights,
+                color=color,
+                linewidth=1.8,
+                drawstyle="steps-post",
+                label=name,
+            )
+            self.lines_[name] = line
+        note = ""
+        if len(curve.thresholds):
+            best = curve.best
+            note = f"best F1 {curve.f1[best]:.3f} at {curve.thresholds[best]:.3g}"
+        if self.threshold is not None:
+            self.ax_.axvline(self.threshold, color=inks.soft, linewidth=1.0, linestyle=(0, (4, 3)))
+        self.ax_.set_ylim(-0.02, 1.02)
+        set_titles(self.ax_, ("threshold", "share of pairs"), self.title, note)
+        if len(curve.thresholds):
+            label_lines(self.ax_, self.lines_, inks)
+        return self

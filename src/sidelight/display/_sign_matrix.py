@@ -1,0 +1,179 @@
+"""Scored pairs as a matrix in the order of a partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from sidelight._words import counted
+from sidelight.constraints.relations import as_relations
+from sidelight.display._canvas import Display, check_matplotlib
+from sidelight.display._rows import final_step
+from sidelight.exceptions import InvalidRequest
+from sidelight.report.relational._blocks import SignBlocks, sign_blocks
+from sidelight.report.relational._signs import matrix_codes
+
+#: Of more objects the largest groups of linked clusters are drawn.
+MOST_OBJECTS = 400
+#: Blocks of fewer objects are too small for a frame.
+_SMALLEST_FRAME = 2
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SignMatrixDisplay(Display):
+    """Scores of all pairs in the order of the clusters, with the disagreements in red.
+
+    Rows and columns are the objects, cluster by cluster; clusters that scored pairs link stand
+    together, the largest group first. Positive scores are blue, negative ones orange, and pairs
+    without a score have the color of the page. A partition that agrees with all scores has blue
+    blocks on the diagonal and orange beside them; what it disagrees with is red: negative scores
+    inside of a block, positive ones outside. Of more than 400 objects the first are drawn, and the
+    title says so.
+
+    Parameters
+    ----------
+    blocks : SignBlocks
+        The ordered objects and their scored pairs.
+    title : str
+        Written above the picture.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    image_ : AxesImage
+        The matrix: 0 no score, 1 positive, 2 negative, 3 disagreement.
+    frames_ : list of Rectangle
+        Frames of the clusters of at least two objects.
+
+    Examples
+    --------
+    >>> from sidelight import Relations
+    >>> from sidelight.display import SignMatrixDisplay
+    >>> scored = Relations([(0, 1), (1, 2), (0, 3)], [2.0, -1.0, 0.5], n_samples=4)
+    >>> display = SignMatrixDisplay.from_relations(scored, [0, 0, 1, 1])
+    >>> display.image_.get_array().tolist()
+    [[0, 1, 0, 3], [1, 0, 2, 0], [0, 2, 0, 0], [3, 0, 0, 0]]
+    """
+
+    blocks: SignBlocks
+    title: str = ""
+
+    @classmethod
+    def from_relations(
+        cls, relations: Any, labels: Any, *, title: str = "", ax: Any = None
+    ) -> Self:
+        """Draw scored pairs with the clusters of any labels.
+
+        Parameters
+        ----------
+        relations : Relations, square matrix or networkx graph
+            Scored pairs of the objects.
+        labels : array-like of shape (n_samples,)
+            Cluster of every object.
+        title : str, default=""
+            Written above the picture.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        SignMatrixDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        clusters = np.asarray(labels)
+        if clusters.ndim != 1:
+            raise InvalidRequest(
+                f"labels hold one cluster per object, got an array of shape {clusters.shape}."
+            )
+        given = as_relations(relations, len(clusters))
+        blocks = sign_blocks(given.edges, given.scores, clusters, MOST_OBJECTS)
+        return cls(blocks=blocks, title=title).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> Self:
+        """Draw the scored pairs that a clusterer was fitted to, with its clusters.
+
+        Parameters
+        ----------
+        estimator : fitted clusterer of a graph
+            Has ``labels_``, such as :class:`~sidelight.relational.CorrelationClustering`.
+        X : Relations or square matrix
+            What it was fitted to.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        SignMatrixDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        model, _ = final_step(estimator)
+        if not hasattr(model, "labels_"):
+            raise InvalidRequest(f"{type(model).__name__} gives no clusters (it has no labels_).")
+        return cls.from_relations(X, model.labels_, title=type(model).__name__, ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        SignMatrixDisplay
+            The display itself.
+        """
+        from matplotlib.colors import ListedColormap
+        from matplotlib.patches import Patch, Rectangle
+
+        inks = self._begin(ax, (5.6, 5.6))
+        blue, orange = inks.groups(2)
+        blocks = self.blocks
+        self.image_ = self.ax_.imshow(
+            matrix_codes(blocks),
+            cmap=ListedColormap([inks.page, blue, orange, inks.bad]),
+            vmin=0,
+            vmax=3,
+            interpolation="nearest",
+        )
+        self.frames_ = [
+            self.ax_.add_patch(
+                Rectangle(
+                    (start - 0.5, start - 0.5),
+                    end - start,
+                    end - start,
+                    fill=False,
+                    edgecolor=inks.ink,
+                    linewidth=1.2,
+                )
+            )
+            for start, end in zip(blocks.starts[:-1], blocks.starts[1:], strict=True)
+            if end - start >= _SMALLEST_FRAME
+        ]
+        self.ax_.set_xticks([])
+        self.ax_.set_yticks([])
+        legend = {"positive": blue, "negative": orange, "disagreement": inks.bad}
+        patches = [Patch(color=color, label=name) for name, color in legend.items()]
+        self.ax_.legend(
+            handles=patches,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.01),
+            ncols=3,
+            frameon=False,
+            fontsize="small",
+        )
+        wrong = int(blocks.disagree.sum())
+        lines = [self.title, f"{counted(wrong, 'disagreement')}, {_pairs(blocks)}", blocks.note]
+        self.ax_.set_title("\n".join(line for line in lines if line), fontsize="medium")
+        return self
+
+
+def _pairs(blocks: SignBlocks) -> str:
+    return counted(len(blocks.scores), "scored pair")

@@ -1,0 +1,1 @@
+"""The reports of clusters in graphs: scored pairs, connected clusters, entities."""

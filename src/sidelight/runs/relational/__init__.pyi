@@ -1,0 +1,12 @@
+from ._consensus import ConsensusRequest as ConsensusRequest
+from ._consensus import ConsensusRun as ConsensusRun
+from ._consensus import consensus as consensus
+from ._correlate import CorrelateRequest as CorrelateRequest
+from ._correlate import CorrelateRun as CorrelateRun
+from ._correlate import correlate as correlate
+from ._regions import RegionsRequest as RegionsRequest
+from ._regions import RegionsRun as RegionsRun
+from ._regions import regions as regions
+from ._resolve import ResolveRequest as ResolveRequest
+from ._resolve import ResolveRun as ResolveRun
+from ._resolve import resolve as resolve

@@ -1,0 +1,269 @@
+"""Reports of graphs: sign matrix, gap, map of connected clusters, merge chains, rates."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
+from tests.display.test_relational import signed
+
+from sidelight import Constraints, Relations
+from sidelight.evaluation import pairwise_f1
+from sidelight.relational import AttributeResolution, ConnectedKMeans
+from sidelight.report.relational import _correlation, _signs
+from sidelight.report.relational._blocks import sign_blocks
+from sidelight.report.relational._correlation import gap_text, render_correlation
+from sidelight.report.relational._curve import curve_of_merges
+from sidelight.report.relational._regions import n_pieces, render_regions
+from sidelight.report.relational._resolution import render_resolution
+
+
+class Fitted(BaseEstimator):
+    """A partition of scored pairs whose quality is given."""
+
+    def __init__(self, labels_=None, cost_=0.0, lower_bound_=0.0):
+        self.labels_, self.cost_, self.lower_bound_ = labels_, cost_, lower_bound_
+        self.agreement_ = 10.0
+
+
+# --- scored pairs -----------------------------------------------------------------------------
+
+
+def test_cost_is_the_sum_over_red_cells():
+    relations, labels = signed()
+    blocks = sign_blocks(relations.edges, relations.scores, labels, 1000)
+    same = labels[relations.edges[:, 0]] == labels[relations.edges[:, 1]]
+    cost = np.where(same, np.maximum(-relations.scores, 0), np.maximum(relations.scores, 0)).sum()
+    assert np.abs(blocks.scores[blocks.disagree]).sum() == pytest.approx(cost)
+    rows = _correlation._quality(Fitted(labels), relations, labels)["pair_kinds"]
+    assert sum(int(row["n"]) for row in rows) == relations.n_edges
+    bad = [row for row in rows if row["bad"]]
+    assert sum(int(row["n"]) for row in bad) == blocks.disagree.sum()
+
+
+def test_linked_clusters_are_neighbors():
+    pairs = [(0, 1), (2, 3), (1, 2), (4, 5), (5, 6), (4, 6), (7, 8)]
+    scores = np.array([1.0, 1.0, -1.0, 1.0, 1.0, 1.0, 1.0])
+    labels = np.array([0, 0, 1, 1, 2, 2, 2, 3, 3])
+    blocks = sign_blocks(np.array(pairs), scores, labels, 100)
+    assert blocks.clusters.tolist() == [0, 1, 2, 3]  # 0 and 1 are linked, and four objects
+    assert sorted(blocks.order.tolist()) == list(range(9))
+
+
+def test_strokes_cover_the_matrix():
+    relations, labels = signed()
+    blocks = sign_blocks(relations.edges, relations.scores, labels, 30)
+    svg = _signs.sign_matrix(blocks, [f"o{i}" for i in blocks.order])
+    drawn = np.zeros((30, 30), int)
+    for code, name in _signs.NAMES.items():
+        path = re.search(rf'<path class="{name}" d="([^"]*)"', svg).group(1)
+        for x, y, length in re.findall(r"M(\d+) ([\d.]+)h(\d+)", path):
+            drawn[int(float(y)), int(x) : int(x) + int(length)] += code
+    np.testing.assert_array_equal(drawn, _signs.matrix_codes(blocks))
+
+
+def test_the_page_of_scored_pairs(parse):
+    relations, labels = signed()
+    ids = [f"<o{i}>" for i in range(40)]
+    named = Relations([(ids[i], ids[j]) for i, j in relations.edges], relations.scores, ids=ids)
+    known = Constraints(n_samples=40, ids=ids)
+    model = Fitted(labels, 12.0, 10.0)
+    html = render_correlation(
+        estimator=model, relations=named, constraints=known, truth=labels, command="sidelight x"
+    )
+    page = parse(html)
+    words = page.words()
+    assert "within 17 % of optimal" in words
+    assert "Strongest disagreements" in words
+    assert "Agreement with the truth" in words
+    assert "<o1>" not in html  # ids are escaped
+    worst = _correlation.worst_disagreements(named, labels, 3)
+    scores = [abs(float(row["score"])) for row in worst]
+    assert scores == sorted(scores, reverse=True)
+    assert worst[0]["first"] in words
+    assert len(page.find("rect", class_="frame")) == 4
+
+
+def test_how_far_from_optimal():
+    assert gap_text(Fitted(None, 5.0, 5.0)) == "proven optimal"
+    assert gap_text(Fitted(None, 0.0, 0.0)) == "proven optimal"
+    assert gap_text(Fitted(None, 5.0, 4.0)) == "within 20 % of optimal"
+    assert "no lower bound" in gap_text(Fitted(None, 5.0, 0.0))
+
+
+def test_of_many_objects_the_page_says_what_is_shown(monkeypatch, parse):
+    monkeypatch.setattr(_correlation, "MOST_OBJECTS", 10)
+    relations, labels = signed()
+    html = render_correlation(
+        estimator=Fitted(labels, 1.0, 1.0),
+        relations=relations,
+        constraints=Constraints(n_samples=40),
+    )
+    assert "10 of 40 objects" in parse(html).words()
+
+
+# --- connected clusters -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def lattice():
+    side = 6
+    place = np.array(list(itertools.product(range(side), range(side))), float)
+    number = np.arange(side * side).reshape(side, side)
+    across = np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()])
+    down = np.column_stack([number[:-1].ravel(), number[1:].ravel()])
+    graph = Relations(np.vstack([across, down]), n_samples=side * side)
+    X = np.where(place[:, :1] < 3, 0.0, 5.0) + np.random.default_rng(0).normal(size=(36, 2))
+    return X, graph, place
+
+
+def test_the_map_of_connected_clusters(lattice, parse):
+    X, graph, place = lattice
+    model = ConnectedKMeans(2, random_state=0).fit(X, relations=graph)
+    html = render_regions(
+        estimator=model, X=X, relations=graph, coordinates=place, constraints=None
+    )
+    page = parse(html)
+    assert "Every cluster is one piece" in page.words()
+    assert "Radius of every cluster" in page.words()
+    assert "Distances at which rows joined" in page.words()
+    svg = re.search(r'<svg class="regions".*?</svg>', html).group()
+    assert svg.count("<circle") == 36
+    assert svg.count(' center"') == 2
+    between = re.search(r'<path class="between" d="([^"]*)"', svg).group(1).count("M")
+    inside = sum(d.count("M") for d in re.findall(r'<path class="inside k\d" d="([^"]*)"', svg))
+    labels = model.labels_
+    expected = (labels[graph.edges[:, 0]] != labels[graph.edges[:, 1]]).sum()
+    assert (between, inside) == (expected, graph.n_edges - expected)
+
+
+def test_without_coordinates_and_without_a_graph(lattice, parse):
+    X, graph, _ = lattice
+    model = ConnectedKMeans(2, random_state=0).fit(X, relations=graph)
+    plain = render_regions(
+        estimator=model, X=X, relations=graph, coordinates=None, constraints=None
+    )
+    assert "nodes are placed by their attributes" in parse(plain).words()
+    model = ConnectedKMeans(2, random_state=0).fit(X)
+    html = render_regions(estimator=model, X=X, relations=None, coordinates=None, constraints=None)
+    assert "Connected clusters on the map" not in parse(html).words()
+
+
+def test_pieces_are_counted(lattice):
+    _, graph, _ = lattice
+    assert n_pieces(np.zeros(36, int), graph).tolist() == [1]
+    labels = np.zeros(36, int)
+    labels[[0, 35]] = 1
+    labels[7] = -1
+    assert n_pieces(labels, graph).tolist() == [1, 2]
+    assert n_pieces(np.arange(36) // 6, graph).tolist() == [1] * 6
+
+
+# --- entities ---------------------------------------------------------------------------------
+
+
+def joined_pairs(n, first, second):
+    labels = np.arange(n)
+    for a, b in zip(first, second, strict=True):
+        labels[labels == labels[b]] = labels[a]
+    return labels
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_rates_equal_those_of_every_partition(seed):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 9)), int(rng.integers(1, 8))
+    truth = rng.integers(-1, 3, size=n)
+    first, second = rng.integers(n, size=(2, m))
+    similarity = rng.choice([0.9, 0.7, 0.5, 0.3], size=m)
+    curve = curve_of_merges(first, second, similarity, truth)
+    assert (np.diff(curve.thresholds) < 0).all()
+    level = np.minimum.accumulate(similarity)
+    known = truth >= 0
+    for place, threshold in enumerate(curve.thresholds):
+        steps = np.flatnonzero(level >= threshold)
+        labels = joined_pairs(n, first[steps], second[steps])[known]
+        same = labels[:, None] == labels
+        right = truth[known][:, None] == truth[known]
+        upper = np.triu(np.ones_like(same), 1).astype(bool)
+        joined, both = (same & upper).sum(), (same & right & upper).sum()
+        assert curve.precision[place] == pytest.approx(both / joined if joined else 1.0)
+        assert curve.recall[place] == pytest.approx(both / max((right & upper).sum(), 1))
+        if (right & upper).any() and joined:
+            expected = pairwise_f1(truth[known], labels)
+            assert curve.f1[place] == pytest.approx(expected)
+
+
+NAMES = ["Ann Lee", "Anne Lee", "Bob Ross", "Bob Ros", "Bo Ross", "Carl Sand"]
+TRUTH = np.array([0, 0, 1, 1, 1, 2])
+
+
+def resolved(**settings):
+    table = {"name": NAMES}
+    return AttributeResolution(0.7, compare={"name": "text"}, **settings).fit(table)
+
+
+def doubts(model, n=2):
+    found = {name: np.asarray(values)[:n] for name, values in model.pairs_.items()}
+    return {**found, "reason": ["a <reason>"] * n}
+
+
+def test_the_page_of_entities(parse):
+    model = resolved()
+    ids = np.array([f"r{i}" for i in range(6)])
+    merges = model.merges_
+    curve = curve_of_merges(merges["i"], merges["j"], merges["similarity"], TRUTH)
+    html = render_resolution(
+        estimator=model,
+        ids=ids,
+        says=NAMES,
+        constraints=Constraints(n_samples=6, ids=ids),
+        blocking=["15 pairs of 15 compared."],
+        doubtful=doubts(model),
+        curve=curve,
+        truth=TRUTH,
+    )
+    words = parse(html).words()
+    assert "How the largest entities came about" in words
+    assert "Entity 1 3 references" in words  # the Rosses
+    assert "Bo Ross" in words
+    assert "a <reason>" in words
+    assert "Precision and recall over the threshold" in words
+    assert f"{float(merges['similarity'][0]):.3f}" in words
+    assert "15 pairs of 15 compared." in words
+
+
+def test_a_page_without_truth_merges_and_doubts(parse):
+    model = AttributeResolution(2.0, compare={"name": "text"}).fit({"name": NAMES})
+    html = render_resolution(
+        estimator=model,
+        ids=None,
+        says=NAMES,
+        constraints=Constraints(n_samples=6),
+        blocking=[],
+        doubtful=None,
+    )
+    words = parse(html).words()
+    assert "No references were joined." in words
+    assert "Doubtful pairs" not in words
+    assert "Precision" not in words
+
+
+def test_pages_in_a_browser(lattice, tmp_path, chromium):
+    X, graph, place = lattice
+    model = ConnectedKMeans(2, random_state=0).fit(X, relations=graph)
+    page = tmp_path / "map.html"
+    page.write_text(
+        render_regions(estimator=model, X=X, relations=graph, coordinates=place, constraints=None),
+        encoding="utf-8",
+    )
+    dom = chromium(page.as_uri(), "--dump-dom")
+    root = re.search(r"<html[^>]*>", dom).group()
+    assert 'data-ready="true"' in root
+    assert "data-error" not in root
