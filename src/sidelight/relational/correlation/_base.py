@@ -1,0 +1,156 @@
+"""What the clusterers of a graph of scored pairs share: input, fitted attributes, summary."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import Tags
+
+from sidelight._fit.parameters import check_parameters
+from sidelight._typing import IntArray
+from sidelight.base import Clusterer
+from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
+from sidelight.constraints import Constraints, Relations
+from sidelight.constraints.algebra._alignment import align_to_ids, by_row, own_ids
+from sidelight.constraints.algebra._classes import as_codes
+from sidelight.relational.correlation._graph import SignedGraph
+from sidelight.relational.correlation._solve import Solution
+
+BOUND_ATTRIBUTES = {
+    "cost_ : float": "Sum of the scores with which the partition disagrees, ``objective_``.",
+    "agreement_ : float": "Sum of the scores with which it agrees.",
+    "lower_bound_ : float": "Proven: no partition costs less.",
+    "gap_ : float": "``(cost_ - lower_bound_) / cost_``, 0 where both are 0: the cost could be "
+    "lower by this share at most.",
+}
+
+
+class ScoredPairsClusterer(Clusterer):
+    """A clusterer whose input is a graph of scored pairs."""
+
+    _common_attributes: ClassVar[Any] = CLUSTERER_ATTRIBUTES | BOUND_ATTRIBUTES
+    _family_tags: ClassVar[dict[str, Any]] = {
+        "knowledge": ("must-link", "cannot-link", "labels", "groups", "sources"),
+        "enforcement": "hard",
+        "kind": "graph-clusterer",
+        "sparse": True,
+    }
+
+    cost_: float
+    agreement_: float
+    lower_bound_: float
+    gap_: float
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        return tags
+
+    def _validate_graph(
+        self, X: Any, y: Any, constraints: Constraints | None, sources: Any
+    ) -> tuple[Relations, Constraints, IntArray | None]:
+        """Scored pairs, knowledge in the order of their objects, and codes of the sources."""
+        check_parameters(self)
+        relations = self._as_scored_pairs(X)
+        n = relations.n_samples
+        if relations.ids is not None:
+            if isinstance(constraints, Constraints) and constraints.ids is not None:
+                constraints = align_to_ids(constraints, relations.ids, "X")
+            y = None if y is None else by_row(y, relations.row_index, n, "y")
+        rows = None if isinstance(X, Relations) or _is_networkx(X) else X
+        known = self._validate_knowledge(constraints, y, n, rows)
+        if known.ids is None and relations.ids is not None:
+            known = _named(known, relations)
+        if sources is None:
+            return relations, known, None
+        placed = as_codes(by_row(sources, relations.row_index, n, "sources"), n, "sources")
+        return relations, known, None if placed is None else placed.codes
+
+    def _as_scored_pairs(self, X: Any) -> Relations:
+        if isinstance(X, Relations) or _is_networkx(X):
+            relations = X if isinstance(X, Relations) else Relations.from_networkx(X)
+            self.n_features_in_ = relations.n_samples
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_  # of another fit
+            return relations
+        rows = self._check_rows(X, reset=True)
+        return Relations.from_matrix(rows, ids=own_ids(X))
+
+    def _set_fitted(
+        self, graph: SignedGraph, solved: Solution, known: Constraints, relations: Relations
+    ) -> None:
+        """Set the attributes that tell of the partition and of its bound."""
+        self.labels_ = graph.of_objects(solved.labels)
+        self.cost_ = self.objective_ = solved.cost
+        self.agreement_ = graph.total - solved.cost
+        self.lower_bound_ = solved.bound
+        self.gap_ = relative_gap(solved.cost, solved.bound)
+        self.history_ = solved.history
+        self.n_iter_ = solved.n_iter
+        self.converged_ = solved.converged
+        self._relations = relations
+        self._compare_with(known)
+
+    def summary(self) -> str:
+        """Return five plain lines about the fit: method, data, end of the search, result, advice.
+
+        The end of the search says how far from optimal the partition can be.
+        """
+        lines = super().summary().split("\n")
+        return "\n".join([*lines[:2], f"{lines[2][:-1]}, {proven(self.gap_)}.", *lines[3:]])
+
+
+def _named(known: Constraints, relations: Relations) -> Constraints:
+    """Constraints about positions, whose messages name the objects by the ids of the relations."""
+    labels, groups = (
+        None if codes is None else [names[code].item() if code >= 0 else None for code in codes]
+        for codes, names in ((known.labels, known.label_names), (known.groups, known.group_names))
+    )
+    assert relations.ids is not None
+    return Constraints(
+        relations.ids[known.must_link],
+        relations.ids[known.cannot_link],
+        labels=labels,
+        groups=groups,
+        ids=relations.ids,
+    )
+
+
+def relative_gap(cost: float, bound: float) -> float:
+    """Share of the cost above the bound."""
+    return max(cost - bound, 0.0) / cost if cost > 0 else 0.0
+
+
+def proven(gap: float) -> str:
+    """What a gap says, in words."""
+    if gap <= 1e-9:
+        return "proven optimal"
+    return f"within {100 * gap:.2g} % of optimal"
+
+
+def _is_networkx(X: Any) -> bool:
+    return hasattr(X, "adj") and hasattr(X, "edges")
+
+
+def listed_disagreements(relations: Relations, labels: Any) -> Any:
+    """Which edges disagree with a partition: positive ones apart, negative ones joined."""
+    same = labels[relations.edges[:, 0]] == labels[relations.edges[:, 1]]
+    return np.where(same, relations.scores < 0, relations.scores > 0)
+
+
+def unlisted_pairs(relations: Relations, labels: Any) -> IntArray:
+    """Pairs of objects of one cluster that no edge joins, sorted; memory O(joined pairs)."""
+    n = relations.n_samples
+    order = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    # Every object with those behind it in its cluster.
+    place = np.arange(n) - np.repeat(starts, sizes)
+    behind = np.repeat(sizes, sizes) - place - 1
+    first = np.repeat(np.arange(n), behind)
+    offsets = np.arange(len(first)) - np.repeat(np.cumsum(behind) - behind, behind)
+    joined = np.column_stack([order[first], order[first + 1 + offsets]])
+    key = joined[:, 0] * n + joined[:, 1]
+    listed = relations.edges[:, 0] * n + relations.edges[:, 1]
+    return joined[np.sort(np.flatnonzero(~np.isin(key, listed)))]
