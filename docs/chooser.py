@@ -29,8 +29,9 @@ BRANCHES: dict[str, tuple[str, ...]] = {
     "opinions on documents": ("feedback",),
     "places on the map": ("anchors",),
     "views of one object": ("correspondences",),
+    "scored pairs, links, groups": ("relations", "sources"),
 }
-NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME = BRANCHES
+NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME, LINKS = BRANCHES
 
 #: Methods that stand first in the leaves of these branches, best first, and why. Where figures were
 #: measured they bear it out (a test compares), and the page shows them; the others are the simplest
@@ -95,6 +96,11 @@ RECOMMENDED: dict[str, tuple[tuple[str, ...], str]] = {
         "the only one of which pairs of unlabeled rows change the classes",
     ),
     "harmonic": ((LABELS,), "simple and fast, where classes are connected"),
+    "correlation-clustering": ((LINKS,), "a partition with a proven gap, behind any pair score"),
+    "consensus-clustering": ((NOTHING,), "several partitions, and one in their middle"),
+    "connected-kmeans": ((LINKS,), "compact clusters, every one of them one piece"),
+    "collective-resolution": ((LINKS,), "decisions that depend on each other"),
+    "attribute-resolution": ((LINKS,), "the baseline: what the columns alone tell"),
 }
 
 SURE: dict[str, str] = {
@@ -111,6 +117,10 @@ WANTED: dict[tuple[str, str], str] = {
     ("embedding", "mixture"): "a map with a density",
     ("selector", "feature_selection"): "fewer features",
     ("classifier", "semi_supervised"): "a class for every row",
+    ("graph-clusterer", "relational"): "clusters from scored pairs",
+    ("consensus", "relational"): "one partition out of several",
+    ("regionalizer", "relational"): "connected clusters",
+    ("resolver", "relational"): "entities behind references",
 }
 
 
@@ -230,7 +240,7 @@ def page() -> str:
             clusterer_leaves(),
         ),
         (
-            "Distances, maps, features and classes",
+            "Distances, maps, features, classes and relations",
             ("What do you want?", "What do you know?"),
             other_leaves(),
         ),

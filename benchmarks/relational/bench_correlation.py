@@ -6,10 +6,10 @@
   cost and seconds. It needs an upper limit on the number of clusters, and gets the true one + 2.
 - Duplicates: records in blocks, of which all pairs are scored by a noisy classifier. Pairwise F1 of
   the partition and seconds, beside the connected components above a threshold of the probability
-  with which Splink ends, and the average-linkage clusters in components with which dedupe ends. For
-  both, the best of five thresholds is chosen by the truth, which nobody has; ours has no threshold.
-  Pairs that no block holds count as unlike for dedupe, and for us with ``absent=1``; ``absent=0``
-  does not count them.
+  with which Splink ends, and the centroid-linkage clusters in components with which dedupe ends,
+  and average linkage beside it. For all, the best of five thresholds is chosen by the truth, which
+  nobody has; ours has no threshold. Pairs that no block holds count as unlike for dedupe, and for
+  us with ``absent="auto"``; ``absent=0`` does not count them.
 - Consensus of 20 k-means runs on digits, and of 20 noisy partitions of 10^6 objects: cost beside
   the best of the given partitions, which is all that one can choose without a consensus.
 """
@@ -42,7 +42,7 @@ THRESHOLDS = (0.5, 0.7, 0.9, 0.95, 0.99)
 
 def run(quick: bool) -> list[Row]:
     rows = [_in_new_process(_large, 20_000 if quick else 1_000_000)]
-    for n, k in ((40, 3),) if quick else ((40, 3), (100, 4), (200, 5)):
+    for n, k in ((40, 3),) if quick else ((40, 3), (100, 4)):
         rows.append(_beside_annealing(n, k))
     for noise in (1.0, 2.0, 3.0) if quick else (0.5, 1.0, 1.5, 2.0, 2.5, 3.0):
         rows.append(_duplicates(2000 if quick else 20_000, noise))
@@ -102,7 +102,7 @@ def _beside_annealing(n: int, k: int) -> Row:
     found: list[Any] = []
     row["theirs"] = clock(
         lambda: found.append(
-            cluster_correlation_search(network, s=k + 3, max_iter=200, rng=np.random.default_rng(0))
+            cluster_correlation_search(network, s=k + 3, rng=np.random.default_rng(0))
         )
     )
     labels = np.empty(n, dtype=int)
@@ -149,7 +149,7 @@ def _duplicates(n: int, noise: float) -> Row:
     edges, probability, entity = make_records(n, noise)
     graph = Relations(edges, np.log(probability / (1 - probability)), n_samples=n)
     # Pairs that no block holds have been ruled out: dedupe counts them as unlike, and so do we.
-    ours = CorrelationClustering(absent=1.0, random_state=0)
+    ours = CorrelationClustering(absent="auto", random_state=0)
     row: Row = {
         "case": f"{n:,} records, {len(edges):,} scored pairs, noise {noise:g}",
         "seconds": clock(lambda: ours.fit(graph)),
@@ -157,7 +157,8 @@ def _duplicates(n: int, noise: float) -> Row:
         "F1": pair_f1(entity, ours.labels_),
         "F1, absent=0": pair_f1(entity, CorrelationClustering(random_state=0).fit(graph).labels_),
     }
-    for name, cut in (("components", components_above), ("average linkage", average_linkage)):
+    linkages = {name: partial(linked, method=name) for name in ("centroid", "average")}
+    for name, cut in {"components": components_above, **linkages}.items():
         scores = [pair_f1(entity, cut(edges, probability, n, t)) for t in THRESHOLDS]
         best = int(np.argmax(scores))
         row[f"{name} seconds"] = clock(partial(cut, edges, probability, n, THRESHOLDS[best]))
@@ -182,10 +183,10 @@ def components_above(
     return labels
 
 
-def average_linkage(
-    edges: np.ndarray, probability: np.ndarray, n: int, threshold: float
+def linked(
+    edges: np.ndarray, probability: np.ndarray, n: int, threshold: float, *, method: str
 ) -> np.ndarray:
-    """Average-linkage clusters of every component of likely pairs, as dedupe clusters."""
+    """Clusters of every component of likely pairs by a linkage: dedupe takes "centroid"."""
     component = components_above(edges, probability, n, 0.5)
     matrix = sparse.coo_array((probability, (edges[:, 0], edges[:, 1])), (n, n)).tocsr()
     matrix = (matrix + matrix.T).tocsr()
@@ -195,7 +196,7 @@ def average_linkage(
         if len(nodes) > 1:
             distances = 1 - matrix[nodes][:, nodes].toarray()
             np.fill_diagonal(distances, 0.0)
-            tree = linkage(squareform(distances, checks=False), "average")
+            tree = linkage(squareform(distances, checks=False), method)
             labels[nodes] = nodes[fcluster(tree, 1 - threshold, "distance") - 1]
     return labels
 

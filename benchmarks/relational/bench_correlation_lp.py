@@ -35,7 +35,7 @@ from sidelight.relational.correlation._rounding import (
 
 PEER = "full model, same solver"
 #: Seconds of the full model.
-LIMIT = 900.0
+LIMIT = 240.0
 
 
 def run(quick: bool) -> list[Row]:

@@ -21,6 +21,8 @@ from sidelight import Constraints, Relations
 from sidelight.datasets import make_signed_graph
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 from sidelight.relational import CorrelationClustering
+from sidelight.relational.correlation import _absent
+from sidelight.relational.correlation._absent import estimate_absent
 from sidelight.relational.correlation._components import branch, combine
 from sidelight.relational.correlation._graph import SignedGraph, signed_graph
 from sidelight.relational.correlation._local_search import Level, local_search
@@ -433,3 +435,38 @@ def test_too_many_pairs_to_list(monkeypatch: pytest.MonkeyPatch) -> None:
     model = CorrelationClustering(absent=0.1, random_state=0).fit(np.ones((5, 5)))
     with pytest.raises(SidelightError, match="10 pairs"):
         model.disagreements()
+
+
+def brute_force_absent(graph: Relations) -> float:
+    """Cost of a pair without a score, from all paths of two positive edges."""
+    positive = {tuple(pair) for pair in graph.edges[graph.scores > 0].tolist()}
+    listed = {tuple(pair) for pair in graph.edges.tolist()}
+    near = {
+        u: [v for v in range(graph.n_samples) if tuple(sorted((u, v))) in positive]
+        for u in range(graph.n_samples)
+    }
+    ends = [pair for u in near for pair in itertools.combinations(near[u], 2)]
+    closed = sum(pair in listed for pair in ends)
+    return float(np.log((len(ends) + 1) / (len(ends) - closed + 1)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cost_of_unscored_pairs_is_that_of_all_paths(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = np.triu(rng.normal(size=(12, 12)) * (rng.random((12, 12)) < 0.4), 1)
+    graph = Relations.from_matrix(scores)
+    model = CorrelationClustering(absent="auto", random_state=0).fit(graph)
+    assert model.absent_ == pytest.approx(brute_force_absent(graph))
+    given = CorrelationClustering(absent=model.absent_, random_state=0).fit(graph)
+    np.testing.assert_array_equal(model.labels_, given.labels_)
+    assert model.cost_ == given.cost_
+
+
+def test_cost_of_unscored_pairs_from_drawn_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, _ = make_signed_graph(400, 20, degree=20, random_state=0)
+    exact = estimate_absent(graph)
+    monkeypatch.setattr(_absent, "MOST_PATHS", 15_000)
+    assert estimate_absent(graph) == pytest.approx(exact, rel=0.1)
+    assert estimate_absent(graph) != exact
+    assert estimate_absent(Relations(n_samples=3)) == 0.0
+    assert estimate_absent(Relations([(0, 1), (1, 2)], n_samples=3)) == 0.0

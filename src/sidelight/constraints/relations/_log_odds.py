@@ -100,3 +100,8 @@ def from_log2_odds(weight: Array, prior: float) -> tuple[FloatArray, tuple[str, 
         f"{prior_words(prior)}."
     )
     return weight * math.log(2) + shift(prior), (note,)
+
+
+def hold_log_odds(notes: tuple[str, ...]) -> bool:
+    """Whether notes tell that scores were made from probabilities or match weights."""
+    return any("became log-odds" in note or "natural log-odds" in note for note in notes)

@@ -22,6 +22,7 @@ from sidelight._typing import Array
 from sidelight._words import counted
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
+from sidelight.relational.correlation._absent import estimate_absent
 from sidelight.relational.correlation._base import (
     ScoredPairsClusterer,
     listed_disagreements,
@@ -63,9 +64,11 @@ class CorrelationClustering(ScoredPairsClusterer):
         region growing, random pivots or balls of radius one half, and run the local search from
         there. ``"balls"`` runs it from balls of the scores themselves. ``"exact"`` solves the
         integer program. In each component of positive scores the best of all restarts is kept.
-    absent : float >= 0, finite, default=0.0
+    absent : float >= 0, finite or "auto", default=0.0
         Cost of joining two objects that no edge joins. With 0 such pairs do not count; above it,
-        clusters have to be dense.
+        clusters have to be dense. "auto" suits candidate pairs of a pair classifier, with log-odds
+        as scores: it is ``-log(1 - p)``, where ``p`` is the share of scored pairs among objects
+        that both have a positive score with a third.
     n_init : int >= 1 or "auto", default="auto"
         Number of restarts with different seeds. By default 10, and 2 on graphs of more than a
         million edges.
@@ -76,6 +79,8 @@ class CorrelationClustering(ScoredPairsClusterer):
 
     Attributes
     ----------
+    absent_ : float
+        Cost of joining two objects that no edge joins.
     method_ : str
         Method that gave the result: that of the parameter, or for ``"auto"`` the strongest that
         was needed, ``"local"``, ``"exact"`` (branch and bound) or ``"lp"``.
@@ -99,7 +104,8 @@ class CorrelationClustering(ScoredPairsClusterer):
     Zeros of a matrix are no edges. Probabilities are not scores: make log-odds of them, as
     ``Relations.from_table`` does. Where most pairs have no score and ``absent`` is 0, a single
     wrong positive score may join two clusters that nothing else keeps apart: score the pairs
-    around it too, or set ``absent``.
+    around it too, or set ``absent``; ``"auto"`` where unscored pairs were left out because they
+    look unlike each other.
 
     References
     ----------
@@ -124,7 +130,7 @@ class CorrelationClustering(ScoredPairsClusterer):
 
     method: Method = "auto"
     _: KW_ONLY
-    absent: FiniteNonNegative = 0.0
+    absent: FiniteNonNegative | Auto = 0.0
     n_init: Count | Auto = "auto"
     c: AboveTwo = 3.0
     max_iter: Count = 50
@@ -165,7 +171,8 @@ class CorrelationClustering(ScoredPairsClusterer):
             With the chain of must-links that joins what must be apart.
         """
         relations, known, codes = self._validate_graph(X, y, constraints, sources)
-        graph = signed_graph(relations, known, sources=codes, absent=self.absent)
+        absent = estimate_absent(relations) if self.absent == "auto" else float(self.absent)
+        graph = signed_graph(relations, known, sources=codes, absent=absent)
         solved = solve(
             graph,
             Settings(
@@ -179,6 +186,7 @@ class CorrelationClustering(ScoredPairsClusterer):
             ),
         )
         self._set_fitted(graph, solved, known, relations)
+        self.absent_ = absent
         self.method_ = solved.method
         self.bound_method_ = solved.bound_method
         return self
@@ -199,7 +207,7 @@ class CorrelationClustering(ScoredPairsClusterer):
         """
         check_is_fitted(self)
         scores = sparse.csr_array(self._check_rows(X, reset=False)).astype(np.float64)
-        scores.data += self.absent  # the sizes of clusters take it off again, for all objects
+        scores.data += self.absent_  # the sizes of clusters take it off again, for all objects
         k = len(self.cluster_sizes_)
         one_hot = sparse.csr_array(
             (np.ones(len(self.labels_)), (np.arange(len(self.labels_)), self.labels_)),
@@ -207,7 +215,7 @@ class CorrelationClustering(ScoredPairsClusterer):
         )
         worth = (scores @ one_hot).tocsr()
         worth.sort_indices()
-        worth.data -= self.absent * self.cluster_sizes_[worth.indices]
+        worth.data -= self.absent_ * self.cluster_sizes_[worth.indices]
         labels = np.full(worth.shape[0], -1, np.int32)
         rows = np.repeat(np.arange(worth.shape[0]), np.diff(worth.indptr))
         best = np.zeros(worth.shape[0])
@@ -237,7 +245,7 @@ class CorrelationClustering(ScoredPairsClusterer):
         relations, labels = self._relations, self.labels_
         chosen = listed_disagreements(relations, labels)
         pairs, scores = relations.edges[chosen], relations.scores[chosen]
-        if self.absent:
+        if self.absent_:
             sizes = self.cluster_sizes_.astype(float)
             n_joined = float((sizes * (sizes - 1) / 2).sum())
             if n_joined > MAX_LISTED:
@@ -247,7 +255,7 @@ class CorrelationClustering(ScoredPairsClusterer):
                 )
             joined = unlisted_pairs(relations, labels)
             pairs = np.concatenate([pairs, joined])
-            scores = np.append(scores, np.full(len(joined), -self.absent))
+            scores = np.append(scores, np.full(len(joined), -self.absent_))
         names = pairs if relations.ids is None else relations.ids[pairs]
         kind = np.where(scores > 0, "apart", "joined")
         return {"i": names[:, 0], "j": names[:, 1], "score": scores, "kind": kind}

@@ -18,7 +18,7 @@ from sidelight.relational.correlation._graph import SignedGraph
 MAX_NODES = 4000
 #: Scored pairs of a component up to which programs are tried: 550 nodes if all pairs have a score.
 #: 300 such nodes take half a minute, and time grows steeply.
-MAX_PAIRS = 150_000
+MAX_PAIRS = 80_000
 #: Edges of small components that are solved together, so that few programs are started.
 SHARED_EDGES = 4000
 

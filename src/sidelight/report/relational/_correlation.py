@@ -147,7 +147,7 @@ def _quality(estimator: Any, relations: Relations, labels: Any) -> Section:
 def _absent(estimator: Any) -> list[str]:
     """What pairs without a score cost, where they do."""
     edits = getattr(estimator, "edits", "remove")  # cluster editing: an edge has to be added
-    cost = float(getattr(estimator, "absent", 0.0 if edits == "remove" else 1.0))
+    cost = float(getattr(estimator, "absent_", 0.0 if edits == "remove" else 1.0))
     if not cost:
         return []
     return [f"Pairs without a score cost {format_number(cost)} each where they are together."]

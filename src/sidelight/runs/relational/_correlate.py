@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from sidelight._fit.parameters import declared
 from sidelight._words import worded
+from sidelight.catalog import Method
 from sidelight.constraints import Relations
+from sidelight.constraints.relations._log_odds import hold_log_odds
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
 from sidelight.runs._features import IN_MEMORY
@@ -30,6 +33,8 @@ from sidelight.runs.relational._shared import (
 )
 
 DEFAULT = "correlation-clustering"
+#: Parameter that says what it costs to join two objects that were not compared.
+ABSENT = "absent"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +64,8 @@ class CorrelateRequest:
     must_link, cannot_link : path-like or None
         Files of pairs, two ids per line.
     settings : mapping of str to object
-        Parameters of the method.
+        Parameters of the method. Where the pairs have probabilities, ``absent`` is ``"auto"`` by
+        default: pairs that were not compared count against joining.
     seed : int
         Seed of the random numbers.
     """
@@ -135,7 +141,15 @@ class CorrelateRun(GraphRun):
         model = self.estimator
         facts = {
             name: getattr(model, f"{name}_", None)
-            for name in ("cost", "agreement", "lower_bound", "gap", "method", "bound_method")
+            for name in (
+                "cost",
+                "agreement",
+                "lower_bound",
+                "gap",
+                "absent",
+                "method",
+                "bound_method",
+            )
         }
         facts["found_by"] = facts.pop("method")
         return {
@@ -183,9 +197,10 @@ def correlate(request: CorrelateRequest) -> CorrelateRun:
     (3, 'proven optimal')
     """
     method = method_for("correlate", request.method)
-    estimator = estimator_for(method, request.settings, request.seed)
+    estimator_for(method, request.settings, request.seed)  # refuses settings before files are read
     nodes = _nodes(request)
     relations = read_pairs_of(request, None if nodes is None else nodes.ids)
+    estimator = estimator_for(method, settings_for(request, method, relations), request.seed)
     path = Path(request.pairs) if is_path(request.pairs) else IN_MEMORY
     data = objects_table(relations.ids, relations.n_samples, path)
     beside: dict[str, Any] = {}
@@ -209,10 +224,39 @@ def correlate(request: CorrelateRequest) -> CorrelateRun:
         data=data,
         knowledge=knowledge,
         seconds=seconds,
-        notes=(*notes, *_lonely(relations), *relations.notes, *knowledge.notes),
+        notes=(
+            *notes,
+            *_lonely(relations),
+            *relations.notes,
+            *_unscored(request, estimator),
+            *knowledge.notes,
+        ),
         files=tuple(request.inputs),
         request=request,
         relations=relations,
+    )
+
+
+def settings_for(
+    request: CorrelateRequest, method: Method, relations: Relations
+) -> Mapping[str, Any]:
+    """Settings of the request; pairs without a probability count against joining by default.
+
+    Probabilities come from a matcher that compares the pairs that look alike, so that a pair that
+    it left out is evidence. Scores may be anything, and then a pair without one says nothing.
+    """
+    if hold_log_odds(relations.notes) and ABSENT in declared(method.cls):
+        return {ABSENT: "auto", **request.settings}
+    return request.settings
+
+
+def _unscored(request: CorrelateRequest, estimator: Any) -> tuple[str, ...]:
+    """Tell of a cost that was not asked for."""
+    if ABSENT in request.settings or not getattr(estimator, "absent_", 0.0):
+        return ()
+    return (
+        f"Joining two objects that were not compared costs {estimator.absent_:.3g}, by how often "
+        f"likely pairs were; {worded('absent=0 in settings', '--set absent=0')} ignores them.",
     )
 
 
