@@ -18,7 +18,7 @@ from tests.relational.connected.graphs import (
 )
 
 from sidelight import Relations
-from sidelight._kernels.relational.boundary import stays_connected
+from sidelight._kernels.relational.connected.boundary import stays_connected
 from sidelight.datasets import make_areas
 from sidelight.relational import ConnectedKMeans
 from sidelight.relational.connected._connected_kmeans import _Squares, agglomerated

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.relational.connected.graphs import is_connected, nodes_of, random_connected
 
-from sidelight._kernels.relational.growth import better_side
+from sidelight._kernels.relational.connected.growth import better_side
 
 
 def plain_heap(X: np.ndarray, edges: np.ndarray, seeds: list[int]) -> tuple[list[int], list[float]]:

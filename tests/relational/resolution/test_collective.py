@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from tests.relational.resolution.collective_reference import Reference, draw_evidence
 
 from sidelight import Constraints, Relations
-from sidelight._kernels.relational.collective_state import (
+from sidelight._kernels.relational.resolution.collective_state import (
     HEAP_SIZE,
     OPEN,
     fill_heap,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidelight._kernels.relational.collective_graph import (
+from sidelight._kernels.relational.resolution.collective_graph import (
     MergeGraph,
     find,
     merge_graph,

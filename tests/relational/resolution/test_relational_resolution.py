@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from sidelight import Constraints
-from sidelight._kernels.relational.hyperedges import assignment_value
+from sidelight._kernels.relational.resolution.hyperedges import assignment_value
 from sidelight.exceptions import SidelightError
 from sidelight.relational import AttributeResolution, ColumnComparison, RelationalResolution
 from sidelight.relational.resolution import _relational

@@ -15,7 +15,7 @@ from sidelight._fit.lowest import lowest
 from sidelight._fit.parameters import Auto, Count, Interval
 from sidelight._fit.restarts import Run, best_restart
 from sidelight._fit.views import UnitRows
-from sidelight._kernels.relational.neighbors import nearest_of_neighbors
+from sidelight._kernels.relational.connected.neighbors import nearest_of_neighbors
 from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.base import Clusterer

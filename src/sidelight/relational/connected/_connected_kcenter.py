@@ -9,8 +9,8 @@ import numpy as np
 
 from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
 from sidelight._kernels.constraints.unionfind import members_by_code
-from sidelight._kernels.relational.reach import part_overlaps, split_off_leaves
-from sidelight._kernels.relational.recenter import recenter
+from sidelight._kernels.relational.connected.reach import part_overlaps, split_off_leaves
+from sidelight._kernels.relational.connected.recenter import recenter
 from sidelight._typing import Array, IntArray
 from sidelight.constraints import Constraints
 from sidelight.relational.connected._base import ConnectedClusterer, Metric, NClusters

@@ -10,9 +10,9 @@ import numpy as np
 
 from sidelight._fit.parameters import Auto, Count, NonNegative, Seed, Verbosity, estimator
 from sidelight._kernels.constraints.unionfind import members_by_code
-from sidelight._kernels.relational.boundary import improve_boundary
-from sidelight._kernels.relational.contraction import contract
-from sidelight._kernels.relational.quasi_clique import expel_weak_members
+from sidelight._kernels.relational.connected.boundary import improve_boundary
+from sidelight._kernels.relational.connected.contraction import contract
+from sidelight._kernels.relational.connected.quasi_clique import expel_weak_members
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.relational.connected._base import (
     ConnectedClusterer,

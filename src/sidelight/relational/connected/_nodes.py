@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sidelight._kernels.relational.growth import (
+from sidelight._kernels.relational.connected.growth import (
     add_members,
     assign_nearest,
     closest_members,

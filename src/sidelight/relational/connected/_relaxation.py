@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from sidelight._kernels.relational.cover import balls_within, find_cover
-from sidelight._kernels.relational.reach import (
+from sidelight._kernels.relational.connected.cover import balls_within, find_cover
+from sidelight._kernels.relational.connected.reach import (
     all_squares,
     cover_all_pairs_greedily,
     cover_greedily,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidelight._kernels.relational.neighbors import second_squares
+from sidelight._kernels.relational.connected.neighbors import second_squares
 from sidelight.relational.connected._graph import joined_pairs
 from sidelight.relational.connected._nodes import Clusters, Nodes
 

@@ -26,7 +26,7 @@ MOST_PATHS = 1_000_000
 def estimate_absent(relations: Relations) -> float:
     """Cost ``-log(1 - p)`` of joining two objects that no edge joins, for scores in log-odds.
 
-    One path that is not closed is added to those of the data, so that the cost is 0 unless some are.
+    One path that is not closed is added to those of the data: the cost is 0 where none is closed.
     """
     ends = _paths(relations)
     n = relations.n_samples

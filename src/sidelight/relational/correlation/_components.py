@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sidelight._kernels.relational.branching import branch_components
+from sidelight._kernels.relational.correlation.branching import branch_components
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.relational.correlation._graph import SignedGraph
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from sidelight._fit.parameters import Count, Seed, Verbosity, check_parameters, estimator
 from sidelight._fit.restarts import best_restart
-from sidelight._kernels.relational.consensus import pivot_rows
+from sidelight._kernels.relational.correlation.consensus import pivot_rows
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.base import Clusterer

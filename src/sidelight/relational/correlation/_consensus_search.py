@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.restarts import fit_progress
-from sidelight._kernels.relational import consensus
+from sidelight._kernels.relational.correlation import consensus
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints import Constraints
 from sidelight.relational.correlation._graph import SignedGraph

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from sidelight._kernels.relational.lp_subsets import best_partition
+from sidelight._kernels.relational.correlation.lp_subsets import best_partition
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.relational.correlation._graph import SignedGraph
 from sidelight.relational.correlation._lp import (

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from sidelight._kernels.relational.branching import component_costs
-from sidelight._kernels.relational.local_search import disagreements
+from sidelight._kernels.relational.correlation.branching import component_costs
+from sidelight._kernels.relational.correlation.local_search import disagreements
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints import Constraints, Relations
 from sidelight.constraints.algebra._canonical import StatedPairs, Statements

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.restarts import fit_progress
-from sidelight._kernels.relational.local_search import contract, count_cross, move_nodes
+from sidelight._kernels.relational.correlation.local_search import contract, count_cross, move_nodes
 from sidelight._typing import Array, FloatArray
 from sidelight.relational.correlation._graph import SignedGraph
 

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sidelight._kernels.relational.lp import path_distances
+from sidelight._kernels.relational.correlation.lp import path_distances
 from sidelight._typing import FloatArray, IntArray
 from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._graph import SignedGraph

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from sidelight._kernels.relational.lp import violated_cycles, violated_triangles
+from sidelight._kernels.relational.correlation.lp import violated_cycles, violated_triangles
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._lp_parts import Part

@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from sidelight._kernels.relational.lp import component_scores
+from sidelight._kernels.relational.correlation.lp import component_scores
 from sidelight._typing import FloatArray, IntArray
 from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._graph import SignedGraph
 
 #: Nodes of a component whose pairs are held as a matrix: 8 bytes each, 128 MB.
 MAX_NODES = 4000
-#: Scored pairs of a component up to which programs are tried: 550 nodes if all pairs have a score.
+#: Scored pairs of a component up to which programs are tried: 400 nodes if all pairs have a score.
 #: 300 such nodes take half a minute, and time grows steeply.
 MAX_PAIRS = 80_000
 #: Edges of small components that are solved together, so that few programs are started.

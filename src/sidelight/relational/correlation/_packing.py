@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidelight._kernels.relational import packing
+from sidelight._kernels.relational.correlation import packing
 from sidelight._typing import FloatArray
 from sidelight.relational.correlation._graph import SignedGraph
 

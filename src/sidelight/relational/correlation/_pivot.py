@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidelight._kernels.relational.pivot import pivot
+from sidelight._kernels.relational.correlation.pivot import pivot
 from sidelight._typing import Array
 from sidelight.relational.correlation._graph import SignedGraph
 

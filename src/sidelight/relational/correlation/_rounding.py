@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sidelight._kernels.relational import rounding
+from sidelight._kernels.relational.correlation import rounding
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.relational.correlation._graph import SignedGraph
 from sidelight.relational.correlation._lp import Distances

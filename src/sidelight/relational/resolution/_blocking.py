@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._kernels.relational.blocking import window_pairs
+from sidelight._kernels.relational.resolution.blocking import window_pairs
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, worded
 from sidelight.constraints.algebra._classes import as_codes

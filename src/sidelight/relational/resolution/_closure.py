@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.parameters import estimator
-from sidelight._kernels.relational.joining import join_in_order
+from sidelight._kernels.relational.resolution.joining import join_in_order
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.relational.resolution._base import _Resolver
 from sidelight.relational.resolution._problem import Problem

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from sidelight._kernels.relational.collective import (
+from sidelight._kernels.relational.resolution.collective import (
     DONE,
     HEAP_FULL,
     PAUSED,
@@ -25,8 +25,8 @@ from sidelight._kernels.relational.collective import (
     pairs_in_edges,
     parts_of,
 )
-from sidelight._kernels.relational.collective_graph import merge_graph
-from sidelight._kernels.relational.collective_state import (
+from sidelight._kernels.relational.resolution.collective_graph import merge_graph
+from sidelight._kernels.relational.resolution.collective_state import (
     AVERAGE,
     COMPLETE,
     HEAP_SIZE,

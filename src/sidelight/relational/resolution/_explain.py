@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sidelight._kernels.relational.collective import parts_of
-from sidelight._kernels.relational.collective_state import OPEN
+from sidelight._kernels.relational.resolution.collective import parts_of
+from sidelight._kernels.relational.resolution.collective_state import OPEN
 from sidelight._typing import Array, IntArray
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.exceptions import SidelightError

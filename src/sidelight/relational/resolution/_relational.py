@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.parameters import Share, estimator
-from sidelight._kernels.relational.hyperedges import best_matches, matchings
+from sidelight._kernels.relational.resolution.hyperedges import best_matches, matchings
 from sidelight._typing import FloatArray
 from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._closure import _ClosureResolver

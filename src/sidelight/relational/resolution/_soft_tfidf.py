@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidelight._kernels.relational.soft_tfidf import cosines, list_close_words, soft_sums
+from sidelight._kernels.relational.resolution.soft_tfidf import cosines, list_close_words, soft_sums
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.relational.resolution._references import Column
 from sidelight.relational.resolution._tokens import read_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.relational.growth import squared_distance
+from sidelight._kernels.relational.connected.growth import squared_distance
 from sidelight._typing import Array
 
 

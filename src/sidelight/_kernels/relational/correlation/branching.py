@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.relational.packing import shares_source
+from sidelight._kernels.relational.correlation.packing import shares_source
 from sidelight._typing import Array
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sidelight._kernels import kernel
-from sidelight._kernels.relational.collective_graph import find, n_shared, remove
+from sidelight._kernels.relational.resolution.collective_graph import find, n_shared, remove
 
 #: How the attribute similarities of the pairs between two clusters become one.
 SINGLE, AVERAGE, COMPLETE = 0, 1, 2

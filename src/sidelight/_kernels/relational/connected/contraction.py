@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.relational.heap import grown, sift_down, sift_up
+from sidelight._kernels.relational.connected.heap import grown, sift_down, sift_up
 from sidelight._typing import Array
 
 

@@ -11,8 +11,13 @@ from typing import Any
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.relational.collective_graph import find, n_shared, redirect, remove
-from sidelight._kernels.relational.collective_state import (
+from sidelight._kernels.relational.resolution.collective_graph import (
+    find,
+    n_shared,
+    redirect,
+    remove,
+)
+from sidelight._kernels.relational.resolution.collective_state import (
     APART,
     AVERAGE,
     COMBINED,

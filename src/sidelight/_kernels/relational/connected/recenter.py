@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.relational.growth import squared_distance
+from sidelight._kernels.relational.connected.growth import squared_distance
 from sidelight._typing import Array
 
 #: Steps towards the center of the smallest ball around a cluster.

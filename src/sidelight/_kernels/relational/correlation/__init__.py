@@ -1,0 +1,1 @@
+"""Loops of correlation clustering."""
