@@ -57,18 +57,23 @@ def table_trouble(record: int | None, problem: str, ids: Sequence[Any] = ()) -> 
     return UnknownIds(message, ids=ids) if ids else SidelightError(message)
 
 
-def table_columns(table: Any) -> dict[str, Array]:
-    """Columns of a pandas, polars or pyarrow table, or of a mapping."""
+def column_names(table: Any, what: str) -> list[Any]:
+    """Names of the columns of a pandas, polars or pyarrow table, or of a mapping."""
     names: Any = list(table) if isinstance(table, Mapping) else None
     for attribute in ("column_names", "columns"):  # of pyarrow; of pandas and polars
         if names is None:
             names = getattr(table, attribute, None)
     if names is None:
         raise SidelightError(
-            "A table of constraints is a pandas, polars or pyarrow table or a dictionary of "
-            f"columns, not {type(table).__name__}."
+            f"A table of {what} is a pandas, polars or pyarrow table or a dictionary of columns, "
+            f"not {type(table).__name__}."
         )
-    columns = {str(name): plain(table[name]) for name in names}
+    return list(names)
+
+
+def table_columns(table: Any) -> dict[str, Array]:
+    """Columns of a pandas, polars or pyarrow table, or of a mapping."""
+    columns = {str(name): plain(table[name]) for name in column_names(table, "constraints")}
     if len({len(column) for column in columns.values()}) > 1:
         raise SidelightError("The columns of the table have different lengths.")
     return columns

@@ -11,7 +11,7 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import listed
 from sidelight.constraints.algebra._canonical import RowIndex
 from sidelight.constraints.algebra._plain import plain, text_of
-from sidelight.constraints.exchange._tables import Trouble
+from sidelight.constraints.exchange._tables import Trouble, column_names
 from sidelight.constraints.relations._edges import Edges, canonical_edges
 from sidelight.constraints.relations._hyperedges import Hyperedges, canonical_hyperedges, incidence
 from sidelight.constraints.relations._id_columns import (
@@ -96,16 +96,7 @@ class TableOptions(NamedTuple):
 
 def columns_of(table: Any) -> dict[str, Any]:
     """Columns of a pandas, polars or pyarrow table, or of a mapping, as they are."""
-    names: Any = list(table) if isinstance(table, Mapping) else None
-    for attribute in ("column_names", "columns"):  # of pyarrow; of pandas and polars
-        if names is None:
-            names = getattr(table, attribute, None)
-    if names is None:
-        raise SidelightError(
-            "A table of relations is a pandas, polars or pyarrow table or a dictionary of columns, "
-            f"not {type(table).__name__}."
-        )
-    names = list(names)
+    names = column_names(table, "relations")
     if len({str(name).strip().lower() for name in names}) < len(names):
         raise SidelightError(
             f"The table has several columns of one name: {quoted([str(name) for name in names])}; "

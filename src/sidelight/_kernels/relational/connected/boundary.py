@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
+from sidelight._kernels.constraints.unionfind import find
 from sidelight._typing import Array
 
 #: A move has to lower the objective by this share of what the node costs now.
@@ -160,7 +161,7 @@ def stays_connected(
     while begin < end and begin < patience:
         member = queue[begin]
         begin += 1
-        own = _find(root, owners[member])
+        own = find(root, owners[member])
         for entry in range(indptr[member], indptr[member + 1]):
             v = indices[entry]
             if labels[v] != home:
@@ -172,7 +173,7 @@ def stays_connected(
                 end += 1
                 open_ends[own] += 1
             elif owners[v] >= 0:
-                other = _find(root, owners[v])
+                other = find(root, owners[v])
                 if other != own:
                     root[other] = own
                     open_ends[own] += open_ends[other]
@@ -183,12 +184,3 @@ def stays_connected(
         if open_ends[own] == 0:
             return False
     return False
-
-
-@kernel
-def _find(root: Array, search: int) -> int:
-    """The search that stands for all that this one has met."""
-    while root[search] != search:
-        root[search] = root[root[search]]
-        search = root[search]
-    return search

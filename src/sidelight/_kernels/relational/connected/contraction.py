@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._kernels import kernel
+from sidelight._kernels.constraints.unionfind import find
 from sidelight._kernels.relational.connected.heap import grown, sift_down, sift_up
 from sidelight._typing import Array
 
@@ -125,15 +126,6 @@ def contract(
     for node in range(n):
         labels[node] = find(parent, node)
     return n_left
-
-
-@kernel
-def find(parent: Array, node: int) -> int:
-    """Cluster of a node; halves the path on the way."""
-    while parent[node] != node:
-        parent[node] = parent[parent[node]]
-        node = parent[node]
-    return node
 
 
 @kernel
