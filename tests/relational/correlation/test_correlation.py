@@ -19,7 +19,7 @@ from tests.relational.correlation.enumerate import (
 
 from sidelight import Constraints, Relations
 from sidelight.datasets import make_signed_graph
-from sidelight.exceptions import InconsistentConstraints, SidelightError
+from sidelight.exceptions import InconsistentConstraints, SidelightError, UnusedKnowledge
 from sidelight.relational import CorrelationClustering
 from sidelight.relational.correlation import _absent
 from sidelight.relational.correlation._absent import estimate_absent
@@ -470,3 +470,10 @@ def test_cost_of_unscored_pairs_from_drawn_paths(monkeypatch: pytest.MonkeyPatch
     assert estimate_absent(graph) != exact
     assert estimate_absent(Relations(n_samples=3)) == 0.0
     assert estimate_absent(Relations([(0, 1), (1, 2)], n_samples=3)) == 0.0
+
+
+def test_hyperedges_are_told_to_be_of_no_use() -> None:
+    related = Relations([(0, 1)], hyperedges=[[1, 2]], n_samples=3)
+    with pytest.warns(UnusedKnowledge, match="hyper-edges"):
+        model = CorrelationClustering(random_state=0).fit(related)
+    assert model.labels_.tolist() == [0, 0, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
 from sidelight.constraints import Constraints, Relations
 from sidelight.constraints.algebra._alignment import align_to_ids, by_row, own_ids
 from sidelight.constraints.algebra._classes import as_codes
+from sidelight.exceptions import UnusedKnowledge
 from sidelight.relational.correlation._graph import SignedGraph
 from sidelight.relational.correlation._solve import Solution
 
@@ -53,6 +55,13 @@ class ScoredPairsClusterer(Clusterer):
         """Scored pairs, knowledge in the order of their objects, and codes of the sources."""
         check_parameters(self)
         relations = self._as_scored_pairs(X)
+        if relations.n_hyperedges:
+            warnings.warn(
+                f"{type(self).__name__} does not use hyper-edges, only scored pairs: its result is "
+                "the same without them. CollectiveResolution uses them.",
+                UnusedKnowledge,
+                stacklevel=3,
+            )
         n = relations.n_samples
         if relations.ids is not None:
             if isinstance(constraints, Constraints) and constraints.ids is not None:
