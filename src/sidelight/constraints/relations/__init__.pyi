@@ -1,2 +1,2 @@
+from ._given import as_relations as as_relations
 from ._relations import Relations as Relations
-from ._relations import as_relations as as_relations

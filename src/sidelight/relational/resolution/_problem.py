@@ -16,7 +16,7 @@ from sidelight.constraints.algebra._alignment import check_one_index, own_ids
 from sidelight.constraints.algebra._canonical import StatedPairs, Statements
 from sidelight.constraints.algebra._classes import as_codes
 from sidelight.constraints.algebra._plain import plain
-from sidelight.constraints.relations._relations import as_relations
+from sidelight.constraints.relations import as_relations
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
 from sidelight.relational.resolution._candidates import Candidates
 from sidelight.relational.resolution._references import References
