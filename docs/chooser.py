@@ -29,7 +29,7 @@ BRANCHES: dict[str, tuple[str, ...]] = {
     "opinions on documents": ("feedback",),
     "places on the map": ("anchors",),
     "views of one object": ("correspondences",),
-    "scored pairs, links, groups": ("relations", "sources"),
+    "links or pair scores": ("relations", "sources"),
 }
 NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME, LINKS = BRANCHES
 
@@ -117,10 +117,10 @@ WANTED: dict[tuple[str, str], str] = {
     ("embedding", "mixture"): "a map with a density",
     ("selector", "feature_selection"): "fewer features",
     ("classifier", "semi_supervised"): "a class for every row",
-    ("graph-clusterer", "relational"): "clusters from scored pairs",
-    ("consensus", "relational"): "one partition out of several",
+    ("graph-clusterer", "relational"): "clusters of pair scores",
+    ("consensus", "relational"): "a consensus partition",
     ("regionalizer", "relational"): "connected clusters",
-    ("resolver", "relational"): "entities behind references",
+    ("resolver", "relational"): "entities of references",
 }
 
 
@@ -214,7 +214,7 @@ def _belongs(method: Method, kinds: tuple[str, ...]) -> bool:
     """Return whether a method is for a branch; "nothing" is for those that use nothing."""
     if not kinds:
         # A mixture with labels is a mixture without them, and the one to start with.
-        plain = method.name == "gaussian-mixture" or method.tags.kind == "embedding"
+        plain = method.name == "gaussian-mixture" or method.tags.kind in ("embedding", "consensus")
         return plain or not method.tags.knowledge
     return bool(set(kinds) & set(method.tags.knowledge))
 

@@ -45,8 +45,8 @@ STARTS: dict[str, tuple[float | None, int]] = {
 VERDICTS = {
     "Mean number of neighbors": Verdict(
         "differs",
-        "decisions that depend on each other gain most where entities have one or two neighbors, as "
-        "published, but with eight they are level with A*, not below A: all methods but A know "
+        "decisions that depend on each other gain most where entities have one or two neighbors, "
+        "as published, but with eight they are level with A*, not below A: all methods but A know "
         "here that references of one hyper-edge are different; the text has curves only",
     ),
     "Length of hyper-edges": Verdict(

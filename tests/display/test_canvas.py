@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from sidelight import Constraints, display
+from sidelight import Constraints, Relations, display
 from sidelight.cluster import ConstrainedAgglomeration, KMeans, PCKMeans
 from sidelight.display._canvas import inks_of
 from sidelight.evaluation import ConstraintSearchCV
@@ -21,6 +21,8 @@ from sidelight.mixture import GaussianMixture, SelfOrganizingMixture
 from sidelight.report._palette import DARK, LIGHT
 from sidelight.semi_supervised import HarmonicClassifier, SemiBoostClassifier
 
+PATH = Relations([(0, 1), (1, 2), (2, 3)], n_samples=4)
+PLACES = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]
 TABLE = {"name": ["a", "b"], "score": [0.7, 0.9], "error": [0.1, 0.1]}
 
 
@@ -53,6 +55,10 @@ def makers(X, y, known):
         "DecisionDisplay": ("from_estimator", (classes, X, half)),
         "StagesDisplay": ("from_estimator", (boosted,)),
         "MapDisplay": ("from_estimator", (SelfOrganizingMixture((3, 3)).fit(X),)),
+        "SignMatrixDisplay": ("from_relations", (PATH, [0, 0, 1, 1])),
+        "ConnectedClustersDisplay": ("from_labels", (PLACES, PATH, [0, 0, 1, 1])),
+        "AbsorptionDisplay": ("from_thresholds", ([0.5, 0.1, 3.0],)),
+        "ResolutionCurveDisplay": ("from_curve", ([0.9, 0.6], [1.0, 0.5], [0.5, 1.0])),
     }
     return {
         name: lambda ax=None, name=name, how=how, given=given: getattr(getattr(display, name), how)(
@@ -135,7 +141,7 @@ def test_repr_tells_whether_it_is_drawn(draw):
 MISSING = """
 import sys
 import numpy as np
-from sidelight import Constraints, display
+from sidelight import Constraints, Relations, display
 [getattr(display, name) for name in display.__all__]
 assert "matplotlib" not in sys.modules  # it is imported to draw, not before
 sys.modules["matplotlib"] = None  # as if it were not installed

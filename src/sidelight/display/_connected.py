@@ -146,7 +146,7 @@ class ConnectedClustersDisplay(Display):
                 zorder=4,
             )
         self.ax_.set_aspect("equal", adjustable="datalim")
-        set_titles(self.ax_, ("", ""), self.title, drawn.note)
+        set_titles(self.ax_, ("first coordinate", "second coordinate"), self.title, drawn.note)
         return self
 
     def _lines(self, edges: IntArray, colors: Any, width: float) -> Any:

@@ -157,14 +157,13 @@ class SignMatrixDisplay(Display):
             for start, end in zip(blocks.starts[:-1], blocks.starts[1:], strict=True)
             if end - start >= _SMALLEST_FRAME
         ]
-        self.ax_.set_xticks([])
-        self.ax_.set_yticks([])
+        self.ax_.set(xticks=[], yticks=[], xlabel="objects by cluster", ylabel="objects by cluster")
         legend = {"positive": blue, "negative": orange, "disagreement": inks.bad}
         patches = [Patch(color=color, label=name) for name, color in legend.items()]
         self.ax_.legend(
             handles=patches,
             loc="upper center",
-            bbox_to_anchor=(0.5, -0.01),
+            bbox_to_anchor=(0.5, -0.05),
             ncols=3,
             frameon=False,
             fontsize="small",
