@@ -34,7 +34,7 @@ from sidelight.cli._options import (
     requests,
     screened,
 )
-from sidelight.cli._relational_app import COMMANDS
+from sidelight.cli.relational._commands import COMMANDS
 
 app = typer.Typer(
     cls=Commands,

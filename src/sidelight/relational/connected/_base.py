@@ -20,6 +20,7 @@ from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.base import Clusterer
 from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
+from sidelight.base._estimator import not_defined
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import InvalidParameter, SidelightError
@@ -141,7 +142,7 @@ class ConnectedClusterer(Clusterer):
 
     def _solve(self, nodes: Nodes, n_clusters: int) -> Restart:
         """The best of the restarts with so many clusters, which the graph allows."""
-        raise NotImplementedError
+        not_defined(self, "_solve")
 
     def _search(self, nodes: Nodes, n_clusters: int) -> Restart:
         if nodes.graph is not None:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from sidelight._words import counted
-from sidelight.cli._correlate import ending, finish, heading, largest_table
 from sidelight.cli._run import claim
 from sidelight.cli._screen import SHOWN_COLUMNS, Screen, table
+from sidelight.cli.relational._correlate import ending, finish, heading, largest_table
 from sidelight.runs.relational import ConsensusRequest, ConsensusRun, consensus
 
 

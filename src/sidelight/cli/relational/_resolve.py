@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from sidelight._words import counted, set_by
-from sidelight.cli._correlate import ending, finish, heading, largest_table
 from sidelight.cli._errors import UsageError
 from sidelight.cli._options import split_names
 from sidelight.cli._run import claim
 from sidelight.cli._screen import Screen, number, plain_text, table
+from sidelight.cli.relational._correlate import ending, finish, heading, largest_table
 from sidelight.exceptions import SidelightError
 from sidelight.io._columns import is_number
 from sidelight.runs.relational import ResolveRequest, ResolveRun, resolve

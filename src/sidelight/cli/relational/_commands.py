@@ -128,7 +128,7 @@ def correlate(
 
     Example: sidelight correlate pairs.csv -o clusters.csv --report clusters.html
     """
-    from sidelight.cli._correlate import run
+    from sidelight.cli.relational._correlate import run
     from sidelight.runs.relational import CorrelateRequest
 
     given: dict[str, Any] = {} if method is None else {"method": method}
@@ -176,7 +176,7 @@ def consensus(
 
     Example: sidelight consensus votes.csv --columns ann,bob,cid -o consensus.csv
     """
-    from sidelight.cli._consensus import run
+    from sidelight.cli.relational._consensus import run
     from sidelight.runs.relational import ConsensusRequest
 
     names = split_names(columns)
@@ -228,7 +228,7 @@ def regions(
 
     Example: sidelight regions areas.csv --edges borders.csv -k 8 --coordinates x,y -o regions.csv
     """
-    from sidelight.cli._regions import run
+    from sidelight.cli.relational._regions import run
     from sidelight.runs.relational import RegionsRequest
 
     places = None if coordinates is None else split_names([coordinates])
@@ -316,7 +316,7 @@ def resolve(
 
     Example: sidelight resolve authors.csv --group-column paper --compare name:name -o entities.csv
     """
-    from sidelight.cli._resolve import read_block, read_compare, run
+    from sidelight.cli.relational._resolve import read_block, read_compare, run
     from sidelight.runs.relational import ResolveRequest
 
     request = ResolveRequest(

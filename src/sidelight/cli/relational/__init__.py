@@ -1,0 +1,1 @@
+"""Commands about related objects: correlate, consensus, regions, resolve."""

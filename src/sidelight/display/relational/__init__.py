@@ -1,0 +1,5 @@
+"""Pictures of related objects: scores, connected clusters, absorption, resolution."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,0 +1,4 @@
+from ._absorption import AbsorptionDisplay as AbsorptionDisplay
+from ._connected import ConnectedClustersDisplay as ConnectedClustersDisplay
+from ._resolution_curve import ResolutionCurveDisplay as ResolutionCurveDisplay
+from ._sign_matrix import SignMatrixDisplay as SignMatrixDisplay
