@@ -68,7 +68,7 @@ class TestSignMatrix:
         assert [int(frame.get_width()) for frame in display.frames_] == sizes.tolist()
 
     def test_of_many_objects_the_largest_clusters(self, ax, monkeypatch):
-        from sidelight.display import _sign_matrix
+        from sidelight.display.relational import _sign_matrix
 
         monkeypatch.setattr(_sign_matrix, "MOST_OBJECTS", 12)
         relations, labels = signed()
