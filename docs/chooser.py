@@ -30,8 +30,11 @@ BRANCHES: dict[str, tuple[str, ...]] = {
     "places on the map": ("anchors",),
     "views of one object": ("correspondences",),
     "links or pair scores": ("relations", "sources"),
+    "a split not wanted again": ("splits",),
+    "an order of rows or columns": ("order",),
+    "what a cluster must hold": ("conditions",),
 }
-NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME, LINKS = BRANCHES
+NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME, LINKS, SPLITS, ORDER, HOLDS = BRANCHES
 
 #: Methods that stand first in the leaves of these branches, best first, and why. Where figures were
 #: measured they bear it out (a test compares), and the page shows them; the others are the simplest
@@ -121,6 +124,10 @@ WANTED: dict[tuple[str, str], str] = {
     ("consensus", "relational"): "a consensus partition",
     ("regionalizer", "relational"): "connected clusters",
     ("resolver", "relational"): "entities of references",
+    ("alternative", "cluster"): "another split",
+    ("coclusterer", "cluster"): "clusters of two sides",
+    ("categorizer", "cluster"): "categories of documents",
+    ("anonymizer", "privacy"): "a table to publish",
 }
 
 

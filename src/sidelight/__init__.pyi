@@ -17,6 +17,7 @@ from . import manifold as manifold
 from . import metric as metric
 from . import mixture as mixture
 from . import preparation as preparation
+from . import privacy as privacy
 from . import relational as relational
 from . import report as report
 from . import runs as runs

@@ -25,7 +25,7 @@ from sidelight.tags import KINDS, KNOWLEDGE, Kind, MethodTags
 #: Parameters that set the number of clusters, dimensions or features.
 SIZES = ("n_clusters", "n_components", "n_features_to_select")
 FAMILIES = (
-    *("cluster", "feature_selection", "manifold", "metric", "mixture", "relational"),
+    *("cluster", "feature_selection", "manifold", "metric", "mixture", "privacy", "relational"),
     "semi_supervised",
 )
 

@@ -98,6 +98,38 @@ KINDS: dict[str, Kind] = {
             clusters=True,
         ),
         Kind("resolver", "an entity for every reference", "resolve", "", "Entities", clusters=True),
+        Kind(
+            "alternative",
+            "clusters that differ from the splits that are known already",
+            "alternatives",
+            "-k",
+            "Other splits than the known ones",
+            clusters=True,
+        ),
+        Kind(
+            "coclusterer",
+            "a cluster for every row and for every column",
+            "cocluster",
+            "-k",
+            "Clusters of rows and columns",
+            clusters=True,
+        ),
+        Kind(
+            "categorizer",
+            "a category for every document",
+            "categorize",
+            "",
+            "Categories of documents",
+            clusters=True,
+        ),
+        Kind(
+            "anonymizer",
+            "a table in which every row is like several others",
+            "anonymize",
+            "",
+            "Tables to publish",
+            clusters=True,
+        ),
     )
 }
 
@@ -115,6 +147,9 @@ KNOWLEDGE: dict[str, Knowledge] = {
         Knowledge("correspondences", "V", "rows of two views show the same object"),
         Knowledge("relations", "R", "two objects are linked, or several occur together"),
         Knowledge("sources", "U", "rows of one source are all different"),
+        Knowledge("splits", "K", "a split of the rows is known and not wanted again"),
+        Knowledge("order", "O", "rows or columns have an order, and clusters are runs of it"),
+        Knowledge("conditions", "E", "every cluster has at least so many rows of a kind"),
     )
 }
 

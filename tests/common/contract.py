@@ -10,8 +10,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.common import (
+    alternative,
+    anonymizer,
+    categorizer,
     classifier,
     clusterer,
+    coclusterer,
     consensus,
     embedding,
     estimator,
@@ -39,6 +43,10 @@ KINDS: dict[str, tuple[Any, ...]] = {
     "consensus": (estimator, knowledge, partition, consensus),
     "regionalizer": (estimator, knowledge, partition, regionalizer),
     "resolver": (estimator, knowledge, partition, resolver),
+    "alternative": (estimator, knowledge, partition, alternative),
+    "coclusterer": (estimator, knowledge, partition, coclusterer),
+    "categorizer": (estimator, knowledge, partition, categorizer),
+    "anonymizer": (estimator, knowledge, partition, anonymizer),
 }
 
 

@@ -18,6 +18,10 @@ USAGE = {
     "consensus": ("PARTITIONS", ""),
     "regionalizer": ("NODES", "--edges EDGES "),
     "resolver": ("REFERENCES", ""),
+    "alternative": ("DATA", "--avoid C "),
+    "coclusterer": ("TABLE", ""),
+    "categorizer": ("DOCUMENTS", "--label-column C "),
+    "anonymizer": ("TABLE", "--quasi A,B "),
 }
 
 

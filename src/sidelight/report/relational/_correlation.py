@@ -11,16 +11,16 @@ from markupsafe import Markup
 from sidelight._typing import IntArray
 from sidelight._words import counted, listed, statements
 from sidelight.constraints import Constraints, Relations
-from sidelight.report._sections import Section, status
-from sidelight.report._tables import format_number
-from sidelight.report.relational._blocks import sign_blocks
-from sidelight.report.relational._page import (
+from sidelight.report._page import (
     agreement,
     largest_clusters,
     render_page,
     row_names,
     size_figure,
 )
+from sidelight.report._sections import Section, status
+from sidelight.report._tables import format_number
+from sidelight.report.relational._blocks import sign_blocks
 from sidelight.report.relational._signs import MOST_OBJECTS, sign_matrix
 
 WORST = 20
@@ -79,8 +79,9 @@ def render_correlation(
         "remarks": [*_absent(estimator), *relations.notes, *constraints.notes],
     }
     return render_page(
-        "correlation.html.j2",
+        "relational/correlation.html.j2",
         cards,
+        style="relational/relational.css",
         estimator=estimator,
         n_rows=relations.n_samples,
         noun="Objects",

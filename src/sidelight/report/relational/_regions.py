@@ -15,13 +15,13 @@ from sidelight._words import counted
 from sidelight.constraints import Constraints, Relations
 from sidelight.report import _sections
 from sidelight.report._charts import figure
+from sidelight.report._page import row_names
 from sidelight.report._projection import project
 from sidelight.report._report import _cluster_cards, _environment, _resource
 from sidelight.report._run import Given, make_given, make_run
 from sidelight.report._sections import MAX_GROUPS, Section, status
 from sidelight.report._tables import format_number, settings_of, versions
 from sidelight.report.relational._curves_svg import absorbed_svg
-from sidelight.report.relational._page import row_names
 from sidelight.report.relational._region_map import map_svg, region_map
 
 

@@ -11,11 +11,7 @@ from sidelight._typing import IntArray
 from sidelight._words import counted, listed, statements
 from sidelight.constraints import Constraints
 from sidelight.report._charts import figure
-from sidelight.report._sections import Section, status
-from sidelight.report._tables import format_number
-from sidelight.report.relational._curve import ResolutionCurve, threshold_of
-from sidelight.report.relational._curves_svg import rates_svg
-from sidelight.report.relational._page import (
+from sidelight.report._page import (
     SHOWN_MEMBERS,
     agreement,
     largest_clusters,
@@ -23,6 +19,10 @@ from sidelight.report.relational._page import (
     row_names,
     size_figure,
 )
+from sidelight.report._sections import Section, status
+from sidelight.report._tables import format_number
+from sidelight.report.relational._curve import ResolutionCurve, threshold_of
+from sidelight.report.relational._curves_svg import rates_svg
 
 CHAINS = 8
 CHAIN_STEPS = 30
@@ -92,8 +92,9 @@ def render_resolution(
         "remarks": list(constraints.notes),
     }
     return render_page(
-        "resolution.html.j2",
+        "relational/resolution.html.j2",
         cards,
+        style="relational/relational.css",
         estimator=estimator,
         n_rows=n,
         noun="References",

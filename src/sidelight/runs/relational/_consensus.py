@@ -15,16 +15,15 @@ from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import read_table
 from sidelight.io._columns import class_values
-from sidelight.runs.relational._shared import (
-    GraphRun,
+from sidelight.runs._shared import (
     PathLike,
     estimator_for,
     knowledge_about,
     method_for,
-    objects_table,
     paths_of,
     timed_fit,
 )
+from sidelight.runs.relational._shared import GraphRun, objects_table
 
 DEFAULT = "consensus-clustering"
 #: Partitions with missing rows that are named.

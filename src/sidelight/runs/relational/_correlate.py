@@ -17,8 +17,7 @@ from sidelight.constraints.relations._log_odds import hold_log_odds
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
 from sidelight.runs._features import IN_MEMORY
-from sidelight.runs.relational._shared import (
-    GraphRun,
+from sidelight.runs._shared import (
     PathLike,
     check_takes,
     command_line,
@@ -26,11 +25,10 @@ from sidelight.runs.relational._shared import (
     is_path,
     knowledge_about,
     method_for,
-    objects_table,
     paths_of,
-    read_objects,
     timed_fit,
 )
+from sidelight.runs.relational._shared import GraphRun, objects_table, read_objects
 
 DEFAULT = "correlation-clustering"
 #: Parameter that says what it costs to join two objects that were not compared.

@@ -23,7 +23,7 @@ from sidelight.io._columns import number_column, row_name
 from sidelight.io.formats._formats import read_raw
 from sidelight.runs._request import Request, numbers_text, prepare, several
 from sidelight.runs._run import Prepared, Run
-from sidelight.runs.relational._shared import PathLike, is_path, paths_of
+from sidelight.runs._shared import PathLike, is_path, paths_of
 
 DEFAULT = "connected-kmeans"
 

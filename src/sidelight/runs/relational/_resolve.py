@@ -21,8 +21,7 @@ from sidelight.io._labels import DOUBTFUL, ENTITY, ID
 from sidelight.io._table import check_readable
 from sidelight.io._write_table import write_columns
 from sidelight.io.formats._formats import column_names, read_raw
-from sidelight.runs.relational._shared import (
-    GraphRun,
+from sidelight.runs._shared import (
     PathLike,
     check_takes,
     command_line,
@@ -32,6 +31,7 @@ from sidelight.runs.relational._shared import (
     paths_of,
     timed_fit,
 )
+from sidelight.runs.relational._shared import GraphRun
 
 if TYPE_CHECKING:
     from sidelight.report.relational._curve import ResolutionCurve

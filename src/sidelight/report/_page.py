@@ -1,4 +1,4 @@
-"""What the pages of graphs have in common: heading, colors, cluster sizes, agreement."""
+"""What pages of their own kind have in common: heading, colors, cluster sizes, agreement."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def render_page(
     template: str,
     cards: Section,
     *,
+    style: str,
     estimator: Any,
     n_rows: int,
     noun: str,
@@ -40,23 +41,24 @@ def render_page(
     """Put the cards of a page between heading and settings.
 
     ``cards`` holds ``sentence``, ``status``, ``facts_of_its_own`` and ``n_colors`` besides what
-    the template asks for; ``noun`` is what the rows are called, such as ``"Objects"``.
+    the template asks for. ``template`` and ``style``, a style sheet, are files of this package,
+    such as ``"relational/relational.css"``; ``noun`` is what rows are called, such as ``"Objects"``.
     """
     fitted: Any = SimpleNamespace(estimator=estimator, n_rows=n_rows)
     head = _sections.heading(fitted, title, seconds, cards["facts_of_its_own"])
     head["facts"] = [(noun if name == "Rows" else name, text) for name, text in head["facts"]]
-    style = _resource("relational/relational.css") + _sections.colours(max(cards["n_colors"], 1))
+    colored = _resource(style) + _sections.colours(max(cards["n_colors"], 1))
     context = {
         **cards,
         **head,
-        "colours": Markup(style),
+        "colours": Markup(colored),
         "method_line": _sections.method_line(estimator),
         "settings": settings_of(estimator, settings),
         "versions": versions(),
         "preparation": preparation,
         "command": command,
     }
-    html: str = _environment().get_template(f"relational/{template}").render(context)
+    html: str = _environment().get_template(template).render(context)
     return html
 
 

@@ -1,0 +1,3 @@
+"""Checks of estimators that give other splits than the known ones."""
+
+from __future__ import annotations

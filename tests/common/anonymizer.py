@@ -1,0 +1,3 @@
+"""Checks of estimators that make tables that can be published."""
+
+from __future__ import annotations

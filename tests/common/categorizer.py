@@ -1,0 +1,3 @@
+"""Checks of estimators that make categories of documents."""
+
+from __future__ import annotations
