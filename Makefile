@@ -33,9 +33,14 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet -e .
 	@touch $@
 
+# pycanon, an independent checker of anonymity, names exact versions of NumPy and pandas although its
+# checks run on any: installed alone, it leaves those of the environment as they are.
+PYCANON := $(BIN)/python -m pip install --quiet --no-deps pycanon==1.3.6
+
 $(VENV)/.installed-dev: pyproject.toml
 	$(SETUP)
 	$(BIN)/python -m pip install --quiet -e ".[dev]"
+	$(PYCANON)
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: pyproject.toml
@@ -46,6 +51,7 @@ $(VENV)/.installed-docs: pyproject.toml
 $(VENV)/.installed-bench: pyproject.toml
 	$(SETUP)
 	$(BIN)/python -m pip install --quiet -e ".[bench,docs,data]"
+	$(PYCANON)
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
@@ -94,6 +100,7 @@ test-oldest: browser
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/$(PROGRAMS)/python -m pip install --quiet --upgrade pip
 	.venv-oldest/$(PROGRAMS)/python -m pip install --quiet -e ".[dev]" -c requirements/oldest.txt
+	.venv-oldest/$(PROGRAMS)/python -m pip install --quiet --no-deps pycanon==1.3.6
 	.venv-oldest/$(PROGRAMS)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 bench: $(VENV)/.installed-bench

@@ -42,7 +42,7 @@ def render_page(
 
     ``cards`` holds ``sentence``, ``status``, ``facts_of_its_own`` and ``n_colors`` besides what
     the template asks for. ``template`` and ``style``, a style sheet, are files of this package,
-    such as ``"relational/relational.css"``; ``noun`` is what rows are called, such as ``"Objects"``.
+    such as ``"relational/relational.css"``; ``noun`` names the rows, such as ``"Objects"``.
     """
     fitted: Any = SimpleNamespace(estimator=estimator, n_rows=n_rows)
     head = _sections.heading(fitted, title, seconds, cards["facts_of_its_own"])
