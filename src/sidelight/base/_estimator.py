@@ -60,6 +60,9 @@ class ConstrainedEstimator(BaseEstimator):
     #: Kinds of knowledge that count beside labels only, such as must-links that pass them on.
     _with_labels: ClassVar[tuple[str, ...]] = ()
 
+    #: Whether a clusterer takes a ``y`` that labels every row for the truth, not for knowledge.
+    _ignores_full_labels: ClassVar[bool] = True
+
     #: Sentence that names a method for knowledge that this one does not use.
     _uses_pairs: ClassVar[str] = ""
 
@@ -229,8 +232,8 @@ class ConstrainedEstimator(BaseEstimator):
     ) -> Constraints:
         """Put everything that is known about the rows into one object, in their order.
 
-        A clusterer takes a ``y`` that labels every row for the truth, and ignores it; what makes
-        features learns from it.
+        Most clusterers take a ``y`` that labels every row for the truth, and ignore it; what makes
+        features, or starts from given classes, learns from it.
         """
         if constraints is None:
             known = Constraints(n_samples=n_samples)
@@ -255,7 +258,8 @@ class ConstrainedEstimator(BaseEstimator):
         if labels is None:
             return known
         stated = Constraints(labels=labels, ids=known.ids)
-        if self._is_clusterer and stated.labels is not None and np.all(stated.labels >= 0):
+        to_cluster = self._is_clusterer and self._ignores_full_labels
+        if to_cluster and stated.labels is not None and np.all(stated.labels >= 0):
             warnings.warn(
                 "y labels every row, so nothing is left to cluster: it was taken for the truth "
                 "that the result will be compared with, and ignored. Mark unknown labels with -1, "

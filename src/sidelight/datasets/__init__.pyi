@@ -1,3 +1,4 @@
+from ._categories import make_category_corpus as make_category_corpus
 from ._classified import make_sequences as make_sequences
 from ._classified import make_spirals as make_spirals
 from ._classified import make_topics as make_topics

@@ -1,0 +1,1 @@
+"""Loops over the words of documents and the seeds of categories."""

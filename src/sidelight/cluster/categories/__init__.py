@@ -1,0 +1,5 @@
+"""Category systems of documents."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,0 +1,405 @@
+"""TClus: a category system out of labeled text (Book 2009, section 7.2.3)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from sidelight._fit.parameters import (
+    Count,
+    Interval,
+    NonNegative,
+    Share,
+    Verbosity,
+    Whole,
+    estimator,
+)
+from sidelight._fit.restarts import fit_progress
+from sidelight._fit.targets import check_target, read_targets
+from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._words import counted, setting
+from sidelight.base import Clusterer
+from sidelight.cluster.categories._documents import (
+    Damping,
+    as_documents,
+    damp,
+    inverse_frequencies,
+    nearest,
+    unit,
+    weigh,
+)
+from sidelight.cluster.categories._passes import Pass, Passes, Seeds, spread
+from sidelight.cluster.categories._ranking import CategoryRanking, rank_documents
+from sidelight.constraints import Constraints
+from sidelight.exceptions import SidelightError
+from sidelight.tags import own_tags
+
+#: Parts of the name of a category that is made of several classes.
+SHOWN_CLASSES = 3
+
+
+@estimator
+class TextCategories(Clusterer):
+    """Coherent categories of documents, from classes that are roughly right (TClus).
+
+    The classes of the documents only choose the first seeds, the damped sums
+    ``s_c = Σ_{i∈c} φ(tf_i)`` of their word counts; afterwards the documents decide (Book 2009,
+    section 7.2.3). Every pass assigns documents to the seed of largest cosine
+    ``cos(s_h, tf_i)``, sums the documents of every seed anew, keeps the ``l`` heaviest words of
+    each (project), joins seeds whose cosine is above ``merge_threshold`` (merge) and deletes those
+    of fewer than ``min_documents`` documents (kill). ``l`` shrinks from ``n_words`` to
+    ``n_words_final``. So classes that say the same become one category, documents that stand in
+    the wrong class move to the right one, and classes without substance disappear. A last
+    assignment to the seeds as they are makes ``predict`` of the same documents agree with
+    ``labels_``. Read more in the :doc:`user guide </cluster/categories>`.
+
+    Parameters
+    ----------
+    n_words : int >= 1, default=500
+        Number of words of a seed in the first pass.
+    n_words_final : int >= 1, default=200
+        Number of words of a seed in the last pass; at most ``n_words``.
+    shrink : float in (0, 1], default=0.7
+        Factor of the number of words from pass to pass. With 1 it stays ``n_words``, and passes go
+        on until no document changes its category.
+    merge_threshold : float >= 0, default=0.95
+        Cosine of two seeds above which they become one; above 1 none do.
+    min_documents : int >= 0, default=8
+        Number of documents that a category needs to stay. Documents of a deleted one go to others.
+    outlier_threshold : float in [0, 1], default=0.0
+        Cosine with the nearest seed below which a document is an outlier. It no longer counts for
+        the seeds. Documents that share no word with any seed are always outliers.
+    damping : {"sqrt", "log1p", "binary", "identity"}, default="sqrt"
+        Function ``φ`` of a count in the sums, so that a word that is repeated inside one document
+        counts less.
+    use_idf : bool, default=False
+        Whether words weigh the reciprocal of the number of documents that have them. The source
+        found it harmful.
+    domination_threshold : float >= 0, default=0.025
+        Difference of cosines from which ``rank`` does not look at words that only one of two
+        categories has.
+    max_iter : int >= 1, default=100
+        Largest number of passes.
+
+    Attributes
+    ----------
+    seeds_ : csr_array of shape (n_categories, n_features)
+        Seeds of unit length, with at most ``n_words_final`` words each.
+    labels_ : ndarray of int32, shape (n_samples,)
+        Category of every document, -1 for outliers.
+    cosines_ : ndarray of shape (n_samples,)
+        Cosine of every document with the seed of its category; for outliers with the nearest seed.
+    class_names_ : ndarray of shape (n_classes,)
+        The given classes, sorted.
+    class_category_ : ndarray of int32, shape (n_classes,)
+        Category that the seed of every class became, or became part of; -1 where it was deleted.
+    category_names_ : ndarray of str, shape (n_categories,)
+        Names of the categories: the classes that their seeds come from, joined by plus signs.
+    constituents_ : ndarray of int, shape (n_categories, n_classes)
+        Number of documents of every given class in every category.
+    moved_ : ndarray of int, shape (n_moved,)
+        Positions of the documents whose category does not come from the class that they had.
+    passes_ : dict of str to ndarray
+        What happened in every pass: ``n_words``, ``n_categories`` at its end, ``n_merged``,
+        ``n_killed`` and ``n_outliers``.
+    objective_ : float
+        ``Σ (1 - cos)`` over the documents with a category, at the end. It may rise, as seeds lose
+        words.
+    history_ : ndarray
+        The same in every pass, and at the end.
+    n_iter_ : int
+        Number of passes.
+    converged_ : bool
+        Whether the passes came to their end before ``max_iter``.
+
+    See Also
+    --------
+    sidelight.feature_selection.GiniScore : Choice of the words that tell classes apart.
+    SphericalKMeans : Clusters by cosine from random starts.
+
+    Examples
+    --------
+    >>> from sidelight.cluster import TextCategories
+    >>> from sidelight.datasets import make_category_corpus
+    >>> corpus = make_category_corpus(600, n_topics=5, n_duplicated=1, random_state=0)
+    >>> model = TextCategories().fit(corpus.data, corpus.extras["labels"])
+    >>> model.seeds_.shape[0], len(model.class_names_), len(model.merged_)
+    (5, 6, 1)
+    """
+
+    _: KW_ONLY
+    n_words: Count = 500
+    n_words_final: Count = 200
+    shrink: Annotated[float, Interval(0, 1, open_low=True)] = 0.7
+    merge_threshold: NonNegative = 0.95
+    min_documents: Whole = 8
+    outlier_threshold: Share = 0.0
+    damping: Damping = "sqrt"
+    use_idf: bool = False
+    domination_threshold: NonNegative = 0.025
+    max_iter: Count = 100
+    verbose: Verbosity = 0
+
+    #: A ``y`` that labels every document is what the seeds are made of.
+    _ignores_full_labels: ClassVar[bool] = False
+
+    _own_tags = own_tags(
+        summary="coherent categories of documents, from classes that are roughly right",
+        knowledge=("labels",),
+        enforcement="start",
+        source="Aggarwal, Gates, Yu 2004; Book 2009, section 7.2.3",
+        complexity="O(nnz s) per pass for s seeds that share a word, O(nnz + n) memory",
+        kind="categorizer",
+        sparse=True,
+        as_they_are=True,
+    )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        """Find the categories of documents.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Counts of words, not negative.
+        y : array of shape (n_samples,), default=None
+            Classes of the documents, of any type; -1, None, NaN or an empty word where there is
+            none. Documents without a class get a category, but do not make seeds.
+        constraints : Constraints, default=None
+            Side information about the documents. Its labels count like those of ``y``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        rows, known = self._validate_fit_in_memory(X, y, constraints)
+        documents = self._check_counts(rows)
+        codes, self.class_names_ = read_targets(y, known, type(self).__name__, pass_on=False)
+        self._word_weights = inverse_frequencies(documents) if self.use_idf else None
+        weighted = weigh(documents, self._word_weights)
+        passes = Passes(
+            weighted,
+            damp(documents, self.damping, self._word_weights),
+            merge_threshold=self.merge_threshold,
+            min_documents=self.min_documents,
+            outlier_threshold=self.outlier_threshold,
+        )
+        start = passes.start(codes, len(self.class_names_))
+        if start.n == 0:
+            raise SidelightError(
+                "No labeled document has a word: count words, or keep more of them."
+            )
+        done, self.converged_ = self._run(passes, start)
+        self._set_seeds(done[-1].seeds, rows.dtype)
+        self._set_labels(weighted, codes, known, done)
+        return self
+
+    def _validate_knowledge(
+        self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
+    ) -> Constraints:
+        self._refuse_constraints_as_labels(y)
+        check_target(y, X, n_samples)
+        return super()._validate_knowledge(constraints, y, n_samples, X)
+
+    def _check_counts(self, rows: Any) -> sparse.csr_array:
+        values = rows.data if sparse.issparse(rows) else rows
+        if values.size and float(values.min()) < 0:
+            raise SidelightError(
+                f"Negative values in data passed to {type(self).__name__}: counts of words are not."
+            )
+        return as_documents(rows)
+
+    def _run(self, passes: Passes, seeds: Seeds) -> tuple[list[Pass], bool]:
+        """All passes, and whether they came to their end."""
+        words, last = self.n_words, min(self.n_words_final, self.n_words)
+        done: list[Pass] = []
+        converged = False
+        with fit_progress(type(self).__name__, self._n_passes(), verbose=self.verbose) as progress:
+            for _ in range(self.max_iter):
+                done.append(passes.run(seeds, words))
+                self._check_left(done[-1], seeds.n)
+                seeds = done[-1].seeds
+                progress.step(done[-1].objective)
+                converged = self._is_last(done, last)
+                if converged:
+                    break
+                words = max(int(words * self.shrink), last)
+        if not converged and not progress.interrupted:
+            warnings.warn(
+                f"{type(self).__name__} did not come to its end within "
+                f"{setting('max_iter', self.max_iter)} passes.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return done, converged
+
+    def _n_passes(self) -> int:
+        """Number of passes, as far as it is known."""
+        if self.shrink == 1:
+            return self.max_iter
+        words, last, n = self.n_words, min(self.n_words_final, self.n_words), 1
+        while words > last and n < self.max_iter:
+            words, n = max(int(words * self.shrink), last), n + 1
+        return n
+
+    def _is_last(self, done: list[Pass], last: int) -> bool:
+        if self.shrink < 1:
+            return done[-1].n_words <= last
+        return len(done) > 1 and np.array_equal(done[-2].labels, done[-1].labels)
+
+    def _check_left(self, one: Pass, n_before: int) -> None:
+        """Refuse to go on without documents or without categories."""
+        if one.n_outliers == len(one.labels):
+            raise SidelightError(
+                "Every document is an outlier: none has a cosine of "
+                f"{setting('outlier_threshold', self.outlier_threshold)} with any category. Lower "
+                "the threshold."
+            )
+        if one.seeds.n == 0:
+            largest = int(np.bincount(one.labels[one.labels >= 0]).max())
+            raise SidelightError(
+                f"No category is left: the largest of {n_before:,} has "
+                f"{counted(largest, 'document')}, and "
+                f"{setting('min_documents', self.min_documents)} asks for more. Lower it."
+            )
+
+    def _set_seeds(self, seeds: Seeds, dtype: np.dtype[Any]) -> None:
+        self.seeds_ = unit(seeds.sums).astype(dtype)
+        self.seeds_.sort_indices()
+        self.class_category_ = seeds.category.astype(np.int32)
+        names = [
+            _joined_names(self.class_names_[self.class_category_ == category].tolist())
+            for category in range(seeds.n)
+        ]
+        self.category_names_ = np.array(names, dtype=str)
+
+    def _set_labels(
+        self, documents: sparse.csr_array, codes: IntArray, known: Constraints, done: list[Pass]
+    ) -> None:
+        """The last assignment, and what follows from it."""
+        labels, cosines = self._assign(documents)
+        self.labels_ = labels
+        self.cosines_ = cosines.astype(self.seeds_.dtype)
+        self.objective_ = spread(labels, cosines)
+        self.history_ = np.array([*(one.objective for one in done), self.objective_])
+        self.n_iter_ = len(done)
+        self.passes_ = {
+            "n_categories": np.array([one.seeds.n for one in done]),
+            **{
+                name: np.array([getattr(one, name) for one in done])
+                for name in ("n_words", "n_merged", "n_killed", "n_outliers")
+            },
+        }
+        labeled = (codes >= 0) & (labels >= 0)
+        shape = (len(self.category_names_), len(self.class_names_))
+        self.constituents_ = np.zeros(shape, dtype=np.int64)
+        np.add.at(self.constituents_, (labels[labeled], codes[labeled]), 1)
+        self.moved_ = np.flatnonzero(labeled & (self.class_category_[codes] != labels))
+        self._compare_with(known)
+
+    def _assign(self, documents: sparse.csr_array) -> tuple[npt.NDArray[np.int32], FloatArray]:
+        labels, cosines = nearest(documents, self.seeds_)
+        placed = np.where(cosines >= self.outlier_threshold, labels, -1)
+        return placed.astype(np.int32), cosines
+
+    def _n_clusters_found(self) -> int:
+        return int(self.seeds_.shape[0])
+
+    def _new_documents(self, X: Any) -> sparse.csr_array:
+        check_is_fitted(self)
+        documents = self._check_counts(self._check_rows(X, reset=False))
+        return weigh(documents, self._word_weights)
+
+    @property
+    def merged_(self) -> list[Array]:
+        """Classes that became one category, an array for each such category."""
+        sizes = np.bincount(self.class_category_[self.class_category_ >= 0])
+        several = np.flatnonzero(sizes > 1)
+        return [self.class_names_[self.class_category_ == category] for category in several]
+
+    @property
+    def killed_(self) -> Array:
+        """Classes whose category was deleted."""
+        return self.class_names_[self.class_category_ < 0]
+
+    @property
+    def outliers_(self) -> IntArray:
+        """Positions of the documents that belong to no category."""
+        return np.flatnonzero(self.labels_ < 0)
+
+    def predict(self, X: Any) -> Array:
+        """Return the category of every document.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Counts of words.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            Category of largest cosine; -1 for outliers.
+        """
+        return self._assign(self._new_documents(X))[0]
+
+    def rank(self, X: Any, n_categories: int = 3) -> CategoryRanking:
+        """Rank the nearest categories of every document, with the reasons.
+
+        Of two candidates, one dominates if its cosine is larger by at least
+        ``domination_threshold``, or if it is not and the words that the other does not have fit
+        better. Candidates are ranked by the number of others that they dominate, then by cosine
+        (Book 2009, section 7.2.4).
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Counts of words.
+        n_categories : int, default=3
+            Number of candidates: those of largest cosine, above 0 and not below
+            ``outlier_threshold``.
+
+        Returns
+        -------
+        ranking : CategoryRanking
+            Categories, cosines and reasons.
+
+        Examples
+        --------
+        >>> from sidelight.cluster import TextCategories
+        >>> counts = [[3, 1, 0], [2, 2, 0], [0, 1, 3], [0, 2, 2]]
+        >>> model = TextCategories(min_documents=1).fit(counts, ["sea", "sea", "sky", "sky"])
+        >>> ranking = model.rank([[2, 3, 1]])
+        >>> model.category_names_[ranking.categories[0]].tolist(), ranking.reasons[0].tolist()
+        (['sea', 'sky'], ['cosine', 'last'])
+        """
+        if isinstance(n_categories, bool) or not isinstance(n_categories, int | np.integer):
+            raise TypeError(f"n_categories must be a whole number, got {n_categories!r}.")
+        if n_categories < 1:
+            raise ValueError(f"n_categories must be at least 1, got {n_categories}.")
+        return rank_documents(
+            self._new_documents(X),
+            self.seeds_,
+            n_categories=int(n_categories),
+            tau=float(self.domination_threshold),
+            least=float(self.outlier_threshold),
+        )
+
+
+def _joined_names(classes: list[Any]) -> str:
+    shown = " + ".join(str(name) for name in classes[:SHOWN_CLASSES])
+    more = len(classes) - SHOWN_CLASSES
+    return f"{shown} + {more} more" if more > 0 else shown
