@@ -28,6 +28,8 @@ from sidelight.cluster import (
     KMeans,
     PCKMeans,
     SeededKMeans,
+    SphericalKMeans,
+    TextCategories,
 )
 from sidelight.feature_selection import FisherScore, VarianceScore
 from sidelight.manifold import (
@@ -280,4 +282,28 @@ limit(
     "with all rows as neighbors the stream ends with the distances of principal components",
     lambda X, y: pdist(grown_from_halves(X)),
     lambda X, y: pdist(PCA(2).fit_transform(X)),
+)
+
+
+def spherical_labels(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Spherical k-means from the mean directions of the classes."""
+    start = np.array([X[y == group].sum(axis=0) for group in range(K)])
+    return labels_of(SphericalKMeans(K, init=start, n_init=1, tol=0.0), X)
+
+
+limit(
+    TextCategories,
+    "of unit rows, with all words, no merging, no deletion and no damping, it is spherical k-means",
+    lambda X, y: (
+        TextCategories(
+            n_words=X.shape[1],
+            shrink=1.0,
+            merge_threshold=2.0,
+            min_documents=0,
+            damping="identity",
+        )
+        .fit(X / np.linalg.norm(X, axis=1, keepdims=True), y)
+        .labels_
+    ),
+    lambda X, y: spherical_labels(X / np.linalg.norm(X, axis=1, keepdims=True), y),
 )

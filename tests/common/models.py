@@ -89,6 +89,16 @@ def partitions_near(y: np.ndarray, n_partitions: int = 5) -> np.ndarray:
     return np.where(moved, rng.integers(0, K, moved.shape), y[:, None]).astype(np.float64)
 
 
+def counts_about(y: np.ndarray) -> np.ndarray:
+    """Counts of words, some of which one class has more often than others."""
+    often = np.full((K, 30), 0.4)
+    for topic in range(K):
+        often[topic, 5 * topic : 5 * topic + 5] = 3.0
+    counts = np.random.default_rng(0).poisson(often[y]).astype(np.float64)
+    counts[:, -1] += 1.0  # no document is empty
+    return counts
+
+
 @functools.cache
 def data_for(method: Method) -> Data:
     """The shared rows as the kind of method takes them, with knowledge that the method takes."""
@@ -97,6 +107,8 @@ def data_for(method: Method) -> Data:
         X = scores_between(X)
     elif method.tags.kind == "consensus":
         X = partitions_near(y)
+    elif method.tags.kind == "categorizer":
+        X = counts_about(y)
     X.setflags(write=False)
     return Data(X, y, knowledge_for(method, y))
 

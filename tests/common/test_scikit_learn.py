@@ -26,6 +26,7 @@ SPECTRAL_START = (
 )
 NO_SCORES = "the data of this check are rows, not scores between rows"
 MINUS_ONE = "the check calls a class -1, which means unlabeled, as in scikit-learn's own"
+NO_LABELS = "the check fits without labels, of which categories are made, and with negative counts"
 SPARSE = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
 ON_ZERO_ROWS = ("check_estimators_dtypes", "check_estimator_sparse_tag")
 EXPECTED_TO_FAIL = {
@@ -54,6 +55,7 @@ EXPECTED_TO_FAIL = {
 EXPECTED_OF_KIND = {
     "graph-clusterer": {"check_clustering": NO_SCORES},
     "consensus": {"check_clustering": CONTINUOUS},
+    "categorizer": {"check_clustering": NO_LABELS},
 }
 
 

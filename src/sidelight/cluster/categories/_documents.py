@@ -19,7 +19,7 @@ Damping: TypeAlias = Literal["sqrt", "log1p", "binary", "identity"]
 DAMPED: dict[str, Callable[[Array], Array]] = {
     "sqrt": np.sqrt,
     "log1p": np.log1p,
-    "binary": lambda counts: (counts > 0).astype(np.float64),
+    "binary": np.ones_like,
     "identity": lambda counts: counts,
 }
 
@@ -46,13 +46,12 @@ def weigh(documents: sparse.csr_array, word_weights: FloatArray | None) -> spars
     return sparse.csr_array((values, documents.indices, documents.indptr), documents.shape)
 
 
-def damp(
-    documents: sparse.csr_array, damping: str, word_weights: FloatArray | None
-) -> sparse.csr_array:
-    """``φ(tf)`` of every count as float64, times the weights of the words."""
-    values = DAMPED[damping](documents.data.astype(np.float64))
-    damped = sparse.csr_array((values, documents.indices, documents.indptr), documents.shape)
-    return weigh(damped, word_weights)
+def damp(documents: sparse.csr_array, damping: str) -> sparse.csr_array:
+    """``φ(tf)`` of every count, in the type of the counts."""
+    if damping == "identity":
+        return documents
+    values = DAMPED[damping](documents.data).astype(documents.dtype)
+    return sparse.csr_array((values, documents.indices, documents.indptr), documents.shape)
 
 
 def inverse_frequencies(documents: sparse.csr_array) -> FloatArray:
@@ -64,9 +63,8 @@ def inverse_frequencies(documents: sparse.csr_array) -> FloatArray:
 def sums_by_label(damped: sparse.csr_array, labels: IntArray, n_labels: int) -> sparse.csr_array:
     """Sum of the damped documents of every label, a row each; -1 belongs to none."""
     placed = np.flatnonzero(labels >= 0)
-    members = sparse.csr_array(
-        (np.ones(len(placed)), (labels[placed], placed)), (n_labels, len(labels))
-    )
+    ones = np.ones(len(placed))  # float64, and so are the sums
+    members = sparse.csr_array((ones, (labels[placed], placed)), (n_labels, len(labels)))
     sums = sparse.csr_array(members @ damped)
     sums.sort_indices()
     return sums

@@ -53,7 +53,7 @@ class TextCategories(Clusterer):
     The classes of the documents only choose the first seeds, the damped sums
     ``s_c = Σ_{i∈c} φ(tf_i)`` of their word counts; afterwards the documents decide (Book 2009,
     section 7.2.3). Every pass assigns documents to the seed of largest cosine
-    ``cos(s_h, tf_i)``, sums the documents of every seed anew, keeps the ``l`` heaviest words of
+    ``cos(s_h, φ(tf_i))``, sums the documents of every seed anew, keeps the ``l`` heaviest words of
     each (project), joins seeds whose cosine is above ``merge_threshold`` (merge) and deletes those
     of fewer than ``min_documents`` documents (kill). ``l`` shrinks from ``n_words`` to
     ``n_words_final``. So classes that say the same become one category, documents that stand in
@@ -80,6 +80,9 @@ class TextCategories(Clusterer):
     damping : {"sqrt", "log1p", "binary", "identity"}, default="sqrt"
         Function ``φ`` of a count in the sums, so that a word that is repeated inside one document
         counts less.
+    damp_documents : bool, default=True
+        Whether documents are compared with the seeds by their damped counts, too. The source
+        compares plain counts, which moved more documents to wrong categories.
     use_idf : bool, default=False
         Whether words weigh the reciprocal of the number of documents that have them. The source
         found it harmful.
@@ -143,6 +146,7 @@ class TextCategories(Clusterer):
     min_documents: Whole = 8
     outlier_threshold: Share = 0.0
     damping: Damping = "sqrt"
+    damp_documents: bool = True
     use_idf: bool = False
     domination_threshold: NonNegative = 0.025
     max_iter: Count = 100
@@ -190,10 +194,11 @@ class TextCategories(Clusterer):
         documents = self._check_counts(rows)
         codes, self.class_names_ = read_targets(y, known, type(self).__name__, pass_on=False)
         self._word_weights = inverse_frequencies(documents) if self.use_idf else None
-        weighted = weigh(documents, self._word_weights)
+        damped = weigh(damp(documents, self.damping), self._word_weights)
+        compared = damped if self.damp_documents else weigh(documents, self._word_weights)
         passes = Passes(
-            weighted,
-            damp(documents, self.damping, self._word_weights),
+            compared,
+            damped,
             merge_threshold=self.merge_threshold,
             min_documents=self.min_documents,
             outlier_threshold=self.outlier_threshold,
@@ -205,7 +210,7 @@ class TextCategories(Clusterer):
             )
         done, self.converged_ = self._run(passes, start)
         self._set_seeds(done[-1].seeds, rows.dtype)
-        self._set_labels(weighted, codes, known, done)
+        self._set_labels(compared, codes, known, done)
         return self
 
     def _validate_knowledge(
@@ -322,7 +327,8 @@ class TextCategories(Clusterer):
     def _new_documents(self, X: Any) -> sparse.csr_array:
         check_is_fitted(self)
         documents = self._check_counts(self._check_rows(X, reset=False))
-        return weigh(documents, self._word_weights)
+        damped = damp(documents, self.damping) if self.damp_documents else documents
+        return weigh(damped, self._word_weights)
 
     @property
     def merged_(self) -> list[Array]:
