@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def make_category_corpus(
     }
     if with_texts:
         spelled = np.array(names, dtype=object)[words]
-        extras["texts"] = [" ".join(spelled[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+        extras["texts"] = [" ".join(spelled[a:b]) for a, b in itertools.pairwise(ends)]
     return Dataset(
         data=counts,
         target=topic.astype(np.int64),

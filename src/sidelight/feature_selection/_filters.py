@@ -338,7 +338,7 @@ class GiniScore(_Filter):
         summary="words whose presence is skewed over known classes",
         knowledge=("labels",),
         source="Book 2009, section 7.2.2",
-        complexity="O(nnz) time, O(K d) memory for K classes",
+        complexity="O(nnz) time and memory",
         as_they_are=True,
     )
 

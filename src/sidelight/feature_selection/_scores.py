@@ -156,13 +156,14 @@ def gini_scores(counts: Any, classes: Array) -> Array:
     """
     labeled, codes = known_rows(counts, classes)
     members = sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))))
-    sums = members @ labeled
-    f = np.asarray(sums.toarray() if sparse.issparse(sums) else sums, dtype=np.float64)
-    n = f.sum(axis=1)
-    present = f[n > 0] / n[n > 0, None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        p = present / present.sum(axis=0)
-    return 1.0 - np.sqrt(np.sum(p**2, axis=0))
+    f = members @ labeled  # additive over documents, and sparse where they are
+    n = np.asarray(f.sum(axis=1), dtype=np.float64).reshape(-1)
+    scale = np.divide(1.0, n, where=n > 0, out=np.zeros(len(n)))
+    present = sparse.diags_array(scale) @ f
+    total = np.asarray(present.sum(axis=0)).reshape(-1)
+    squares = present.multiply(present) if sparse.issparse(present) else present * present
+    length = np.sqrt(np.asarray(squares.sum(axis=0)).reshape(-1))
+    return 1.0 - ratio(length, total)
 
 
 def ratio(part: Array, whole: Array) -> Array:

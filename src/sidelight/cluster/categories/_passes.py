@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._typing import FloatArray, IntArray
@@ -114,7 +115,8 @@ class Passes:
         counts = np.bincount(labels[labels >= 0], minlength=seeds.n)
         sums = project(sums_by_label(self._damped, labels, seeds.n), n_words)
         assigned = Seeds(sums, seeds.category)
-        n_components, component = joined_components(sums, self._merge_threshold)
+        compared = _with_empty(sums, seeds.sums, counts == 0, n_words)
+        n_components, component = joined_components(compared, self._merge_threshold)
         merged = assigned
         if n_components < seeds.n:
             merged = assigned.merge(component, n_components)
@@ -130,6 +132,16 @@ class Passes:
             n_merged=seeds.n - n_components,
             n_killed=n_components - len(kept),
         )
+
+
+def _with_empty(
+    sums: sparse.csr_array, before: sparse.csr_array, empty: npt.NDArray[np.bool_], n_words: int
+) -> sparse.csr_array:
+    """Seeds to compare: one that lost all documents, perhaps to an equal one, is as it was."""
+    if not empty.any():
+        return sums
+    kept = sparse.diags_array(empty.astype(np.float64)) @ project(before, n_words)
+    return sparse.csr_array(sums + kept)
 
 
 def spread(labels: IntArray, cosines: FloatArray) -> float:

@@ -230,7 +230,7 @@ class TextCategories(Clusterer):
 
     def _run(self, passes: Passes, seeds: Seeds) -> tuple[list[Pass], bool]:
         """All passes, and whether they came to their end."""
-        words, last = self.n_words, min(self.n_words_final, self.n_words)
+        words = self.n_words
         done: list[Pass] = []
         converged = False
         with fit_progress(type(self).__name__, self._n_passes(), verbose=self.verbose) as progress:
@@ -239,10 +239,10 @@ class TextCategories(Clusterer):
                 self._check_left(done[-1], seeds.n)
                 seeds = done[-1].seeds
                 progress.step(done[-1].objective)
-                converged = self._is_last(done, last)
+                converged = self._is_last(done)
                 if converged:
                     break
-                words = max(int(words * self.shrink), last)
+                words = self._shrunk(words)
         if not converged and not progress.interrupted:
             warnings.warn(
                 f"{type(self).__name__} did not come to its end within "
@@ -256,14 +256,20 @@ class TextCategories(Clusterer):
         """Number of passes, as far as it is known."""
         if self.shrink == 1:
             return self.max_iter
-        words, last, n = self.n_words, min(self.n_words_final, self.n_words), 1
-        while words > last and n < self.max_iter:
-            words, n = max(int(words * self.shrink), last), n + 1
+        words, n = self.n_words, 1
+        while words > self.n_words_final and n < self.max_iter:
+            words, n = self._shrunk(words), n + 1
         return n
 
-    def _is_last(self, done: list[Pass], last: int) -> bool:
+    def _shrunk(self, words: int) -> int:
+        """Number of words of the next pass."""
+        if self.shrink == 1:
+            return words
+        return max(min(round(words * self.shrink), words - 1), self.n_words_final)
+
+    def _is_last(self, done: list[Pass]) -> bool:
         if self.shrink < 1:
-            return done[-1].n_words <= last
+            return done[-1].n_words <= self.n_words_final
         return len(done) > 1 and np.array_equal(done[-2].labels, done[-1].labels)
 
     def _check_left(self, one: Pass, n_before: int) -> None:

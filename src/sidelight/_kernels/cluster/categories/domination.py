@@ -168,8 +168,6 @@ def rank_categories(
                     reasons[i, rank] = BY_COSINE
                 else:
                     reasons[i, rank] = BY_OTHERS
-            telling_words(
-                row_words[mine], row_weights[mine], without, document, telling[i, rank]
-            )
+            telling_words(row_words[mine], row_weights[mine], without, document, telling[i, rank])
         for place in range(len(words)):
             document[words[place]] = 0.0
