@@ -28,6 +28,9 @@ GIVEN = "given"
 ENTITY = "entity"
 #: Columns of a file of doubtful pairs.
 DOUBTFUL = ("i", "j", "similarity", "attribute", "relational", "reason")
+#: Columns of a file of categories, and the first ones of a file of ranked categories.
+CATEGORIZED = ("id", "class", "category", "moved", "cosine")
+RANKED = ("id", "category", "cosine", "why")
 #: In front of the name of a class: its probability, or its decision value.
 PROBABILITY, SCORE = "p_", "score_"
 

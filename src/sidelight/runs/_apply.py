@@ -78,7 +78,8 @@ def predict(
     -------
     Applied
         The rows with their clusters, in ``labels``; of a classifier with their classes, and how
-        sure they are, in ``decisions``.
+        sure they are, in ``decisions``; of a model of categories with the best ones, in
+        ``ranking``.
 
     Examples
     --------
@@ -110,6 +111,10 @@ def predict(
         from sidelight.runs._classes import ClassesApplied
 
         return ClassesApplied(model, model.estimator, table, labels, None, [], seconds, rows)
+    if kind == "categorizer":
+        from sidelight.runs.categories import CategoriesApplied
+
+        return CategoriesApplied(model, model.estimator, table, labels, None, [], seconds, rows)
     return Applied(model, model.estimator, table, labels, None, [], seconds)
 
 

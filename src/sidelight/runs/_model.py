@@ -19,9 +19,12 @@ from sidelight.io._columns import quoted
 from sidelight.io._id_column import PANDAS_INDEX
 from sidelight.io._table import check_readable
 from sidelight.io.formats._formats import column_names, table_format
-from sidelight.preparation import TablePreparer
+from sidelight.preparation import TablePreparer, TextPreparer
 
 FORMAT = "sidelight-model-2"
+
+#: What makes features of columns of any type.
+FROM_TABLES = (TablePreparer, TextPreparer)
 
 #: What a model may be made of, besides NumPy and scikit-learn: estimators and their parameters.
 OURS = tuple(f"sidelight.{part}." for part in (*catalog.FAMILIES, "graphs", "preparation"))
@@ -51,7 +54,7 @@ class Model:
     ----------
     estimator : object
         The fitted estimator.
-    preparer : TablePreparer, scaler or None
+    preparer : TablePreparer, TextPreparer, scaler or None
         Transformer that made the features of the columns; None where they are taken as they are.
     method : str
         Name of the method in the catalog.
@@ -84,7 +87,7 @@ class Model:
     def read(self, path: str | os.PathLike[str], *, id_column: str | None = None) -> Table:
         """Read a table in the way the data of the model was read."""
         file = check_readable(path)
-        is_prepared = isinstance(self.preparer, TablePreparer)
+        is_prepared = isinstance(self.preparer, FROM_TABLES)
         if table_format(file) == "libsvm":
             if is_prepared:
                 raise SidelightError(
@@ -120,7 +123,7 @@ class Model:
 
     def rows(self, data: Table) -> Any:
         """Return the rows of a table as the estimator takes them."""
-        if isinstance(self.preparer, TablePreparer):
+        if isinstance(self.preparer, FROM_TABLES):
             return self.preparer.transform(data)
         X = data.X
         if data.zero_based is not None and X.shape[1] < len(self.feature_names):
@@ -140,7 +143,7 @@ class Model:
 
 def names_in(preparer: Any, names: Sequence[str]) -> list[str]:
     """Names of the features that become of columns."""
-    if not isinstance(preparer, TablePreparer):
+    if not isinstance(preparer, FROM_TABLES):
         return list(names)
     return [str(name) for name in preparer.get_feature_names_out()]
 

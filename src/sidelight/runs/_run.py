@@ -42,6 +42,8 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "answers": (),
     "explanation": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
     "entities": (),
+    "categories": (),
+    "ranked": (),
     "doubtful": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
 }
 #: Keys of what is told about a column.
@@ -53,6 +55,8 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "predictions": check_table_path,
     "classes": check_labels_path,
     "entities": check_labels_path,
+    "categories": check_labels_path,
+    "ranked": check_labels_path,
 }
 
 
