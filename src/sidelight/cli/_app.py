@@ -34,6 +34,7 @@ from sidelight.cli._options import (
     requests,
     screened,
 )
+from sidelight.cli.categories._command import categorize
 from sidelight.cli.relational._commands import COMMANDS
 
 app = typer.Typer(
@@ -279,6 +280,7 @@ def select(
 
 for command in COMMANDS:
     app.command()(command)
+app.command()(categorize)
 
 
 @app.command()
@@ -348,7 +350,10 @@ def ask(
 def predict(
     screen: Any,
     model: Annotated[
-        Path, file_argument("MODEL", "What `sidelight cluster --save` or `classify --save` wrote.")
+        Path,
+        file_argument(
+            "MODEL", "What `sidelight cluster`, `classify` or `categorize` wrote by --save."
+        ),
     ],
     data: Data,
     id_column: IdColumn = None,
@@ -357,13 +362,14 @@ def predict(
         file_option(
             "--output",
             "-o",
-            text="Where to write id and cluster, or class and probabilities (.csv, .parquet).",
+            text="Where to write id and cluster, class and probabilities, or ranked categories and "
+            "why (.csv, .parquet).",
         ),
     ] = None,
     safe_ids: SafeIds = False,
     force: Force = False,
 ) -> None:
-    """Assign new rows to the clusters or classes of a saved model.
+    """Assign new rows to the clusters, classes or categories of a saved model.
 
     Example: sidelight predict model.skops new.csv -o labels.csv
     """

@@ -11,7 +11,18 @@ from sidelight.cli._run import claim, dense_values, features_line, heading
 from sidelight.cli._screen import Screen, class_lines, size_table
 from sidelight.exceptions import InvalidRequest
 from sidelight.io._table import check_readable
-from sidelight.runs import Applied, ClassesApplied, load_model, predict, transform
+from sidelight.runs import (
+    Applied,
+    CategoriesApplied,
+    ClassesApplied,
+    load_model,
+    predict,
+    transform,
+)
+
+
+#: What is written about new rows, by the kind of the method; labels by default.
+WRITTEN = {"classifier": "classes", "categorizer": "ranked"}
 
 
 def run_predict(
@@ -26,8 +37,8 @@ def run_predict(
 ) -> None:
     """Predict and write."""
     loaded = load_model(model)
-    is_classifier = loaded.estimator.__sidelight_tags__().kind == "classifier"
-    outputs = {"classes" if is_classifier else "labels": output}
+    kind = loaded.estimator.__sidelight_tags__().kind
+    outputs = {WRITTEN.get(kind, "labels"): output}
     claim(screen, [model, data], force=force, **outputs)
     check_readable(data)
     found = predict(loaded, data, id_column=id_column)
@@ -42,6 +53,12 @@ def run_predict(
             "least_certain": found.least_certain(np.arange(found.data.n_rows)),
         }
         _write(found, screen, "predict", model, told, safe_ids=safe_ids, **outputs)
+        return
+    if isinstance(found, CategoriesApplied):
+        from sidelight.cli.categories._run import ranked_facts, ranked_parts
+
+        screen.show(heading(found), *ranked_parts(found))
+        _write(found, screen, "predict", model, ranked_facts(found), safe_ids=safe_ids, **outputs)
         return
     classes = found.class_names
     screen.show(heading(found), size_table(found.sizes, classes))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from sidelight._fit.targets import read_targets
 from sidelight._typing import Array, IntArray
@@ -226,6 +227,15 @@ class CategorizeRun(Outcome):
             )
         return found
 
+    def similar(self, most: int = 5) -> list[tuple[str, str, float]]:
+        """Pairs of categories of largest cosine, which are merged from ``merge_threshold`` on."""
+        seeds = self.estimator.seeds_
+        pairs = sparse.triu(seeds @ seeds.T, 1).tocoo()
+        order = np.argsort(-pairs.data, kind="stable")[:most]
+        names = self.estimator.category_names_
+        found = zip(pairs.row[order], pairs.col[order], pairs.data[order], strict=True)
+        return [(str(names[i]), str(names[j]), float(cosine)) for i, j, cosine in found]
+
     def rows(self) -> dict[str, Any]:
         """Columns of the result: id, class, category, whether the document moved, cosine."""
         estimator = self.estimator
@@ -261,6 +271,7 @@ class CategorizeRun(Outcome):
             "categories": self.categories(),
             "merged": [[str(name) for name in group.tolist()] for group in estimator.merged_],
             "killed": [str(name) for name in estimator.killed_.tolist()],
+            "similar": self.similar(),
             "n_moved": len(estimator.moved_),
             "n_outliers": len(estimator.outliers_),
             "seconds": self.seconds,

@@ -1,0 +1,1 @@
+"""Command about categories of documents."""
