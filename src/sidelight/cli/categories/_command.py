@@ -47,9 +47,7 @@ def categorize(
     id_column: IdColumn = None,
     truth_column: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="Column with the true topics, only to score the result."
-        ),
+        typer.Option(metavar="NAME", help="Column with the true topics, only to score the result."),
     ] = None,
     min_df: Annotated[
         int | None,

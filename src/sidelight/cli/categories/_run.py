@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted, listed
+from sidelight._words import SCORES, counted, listed
 from sidelight.cli._errors import UsageError
 from sidelight.cli._run import claim
 from sidelight.cli._screen import (
@@ -15,7 +15,6 @@ from sidelight.cli._screen import (
     Screen,
     number,
     plain_text,
-    score_table,
     table,
 )
 from sidelight.io._columns import is_number
@@ -81,9 +80,12 @@ def _parts(found: CategorizeRun, facts: dict[str, Any]) -> list[Any]:
         *(plain_text(line) for line in _changes(facts)),
     ]
     if found.scores:
-        column = found.data.truth_column or "truth"
-        shown = {f"{name}:": scores for name, scores in found.scores.items()}
-        parts.append(score_table(shown, column))
+        rows = [
+            (title, *(f"{side[name]:.3f}" for side in found.scores.values()))
+            for name, title in SCORES.items()
+        ]
+        title = f"Agreement with the column {found.data.truth_column!r}"
+        parts.append(table(title, *(name.capitalize() for name in found.scores), rows=rows))
     return parts
 
 
@@ -141,6 +143,8 @@ def ranked_parts(found: CategoriesApplied) -> list[Any]:
     if len(sizes) > SHOWN_CLUSTERS:
         rows.append((f"and {len(sizes) - SHOWN_CLUSTERS:,} others", ""))
     n_other = int(np.count_nonzero(found.ranking.reranked))
+    if not n_other:
+        return [table("Category", "Documents", rows=rows)]
     line = f"For {counted(n_other, 'document')} words of its own put another category first."
     return [table("Category", "Documents", rows=rows), line]
 

@@ -66,9 +66,7 @@ class CategoriesApplied(Applied):
         for place in range(self.ranking.categories.shape[1]):
             behind = "" if place == 0 else f"_{place + 1}"
             category = self.ranking.categories[:, place]
-            reasons = [
-                self.ranking.why(row, place, names, words) for row in range(len(category))
-            ]
+            reasons = [self.ranking.why(row, place, names, words) for row in range(len(category))]
             category_names = np.where(category >= 0, names[category], "")
             columns[f"{RANKED[1]}{behind}"] = category_names
             columns[f"{RANKED[2]}{behind}"] = np.round(self.ranking.cosines[:, place], 4)

@@ -323,6 +323,7 @@ class CategorizeRun(Outcome):
             class_codes=self.class_codes,
             texts=self.texts,
             ids=self.data.ids,
+            similar=self.similar(),
             scores=self.scores,
             remarks=self.notes,
             title=f"{self.data.path.name}: categories",
@@ -495,8 +496,8 @@ def _notes(data: Table, codes: IntArray, classes: Array, estimator: Any) -> list
     if small:
         verb = "has" if len(small) == 1 else "have"
         notes.append(
-            f"{counted(len(small), 'class')} {verb} fewer than {setting('min_documents', least)} "
-            f"documents, and may lose them to others: {quoted(small)}."
+            f"{counted(len(small), 'class')} {verb} fewer than {least} documents "
+            f"({setting('min_documents', least)}) and may lose them to others: {quoted(small)}."
         )
     if len(estimator.category_names_) == 1 and len(classes) > 1:
         notes.append(
@@ -518,4 +519,3 @@ def _lost(data: Table, X: Any) -> list[str]:
         f"{'s' if len(empty) == 1 else ''} to no category: "
         f"{quoted(names)}."
     ]
-

@@ -1,0 +1,1 @@
+from ._flow import CategoryFlowDisplay as CategoryFlowDisplay

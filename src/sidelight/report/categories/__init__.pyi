@@ -1,0 +1,1 @@
+from ._page import render_categories as render_categories
