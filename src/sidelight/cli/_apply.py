@@ -20,7 +20,6 @@ from sidelight.runs import (
     transform,
 )
 
-
 #: What is written about new rows, by the kind of the method; labels by default.
 WRITTEN = {"classifier": "classes", "categorizer": "ranked"}
 

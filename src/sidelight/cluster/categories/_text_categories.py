@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
@@ -110,6 +109,8 @@ class TextCategories(Clusterer):
         Number of documents of every given class in every category.
     moved_ : ndarray of int, shape (n_moved,)
         Positions of the documents whose category does not come from the class that they had.
+    idf_ : ndarray of shape (n_features,) or None
+        Weights of the words, with ``use_idf``.
     passes_ : dict of str to ndarray
         What happened in every pass: ``n_words``, ``n_categories`` at its end, ``n_merged``,
         ``n_killed`` and ``n_outliers``.
@@ -193,9 +194,9 @@ class TextCategories(Clusterer):
         rows, known = self._validate_fit_in_memory(X, y, constraints)
         documents = self._check_counts(rows)
         codes, self.class_names_ = read_targets(y, known, type(self).__name__, pass_on=False)
-        self._word_weights = inverse_frequencies(documents) if self.use_idf else None
-        damped = weigh(damp(documents, self.damping), self._word_weights)
-        compared = damped if self.damp_documents else weigh(documents, self._word_weights)
+        self.idf_ = inverse_frequencies(documents) if self.use_idf else None
+        damped = weigh(damp(documents, self.damping), self.idf_)
+        compared = damped if self.damp_documents else weigh(documents, self.idf_)
         passes = Passes(
             compared,
             damped,
@@ -303,7 +304,7 @@ class TextCategories(Clusterer):
     ) -> None:
         """The last assignment, and what follows from it."""
         labels, cosines = self._assign(documents)
-        self.labels_ = labels
+        self.labels_ = labels.astype(np.int32)
         self.cosines_ = cosines.astype(self.seeds_.dtype)
         self.objective_ = spread(labels, cosines)
         self.history_ = np.array([*(one.objective for one in done), self.objective_])
@@ -322,19 +323,30 @@ class TextCategories(Clusterer):
         self.moved_ = np.flatnonzero(labeled & (self.class_category_[codes] != labels))
         self._compare_with(known)
 
-    def _assign(self, documents: sparse.csr_array) -> tuple[npt.NDArray[np.int32], FloatArray]:
+    def _assign(self, documents: sparse.csr_array) -> tuple[IntArray, FloatArray]:
         labels, cosines = nearest(documents, self.seeds_)
-        placed = np.where(cosines >= self.outlier_threshold, labels, -1)
-        return placed.astype(np.int32), cosines
+        return np.where(cosines >= self.outlier_threshold, labels, -1), cosines
 
     def _n_clusters_found(self) -> int:
         return int(self.seeds_.shape[0])
 
-    def _new_documents(self, X: Any) -> sparse.csr_array:
+    def compared_counts(self, X: Any) -> sparse.csr_array:
+        """Return counts as they are compared with the seeds: damped, and weighed by ``idf_``.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Counts of words.
+
+        Returns
+        -------
+        documents : csr_array of shape (n_samples, n_features)
+            In the element type of ``X``.
+        """
         check_is_fitted(self)
         documents = self._check_counts(self._check_rows(X, reset=False))
         damped = damp(documents, self.damping) if self.damp_documents else documents
-        return weigh(damped, self._word_weights)
+        return weigh(damped, self.idf_)
 
     @property
     def merged_(self) -> list[Array]:
@@ -366,7 +378,7 @@ class TextCategories(Clusterer):
         labels : ndarray of int32, shape (n_samples,)
             Category of largest cosine; -1 for outliers.
         """
-        return self._assign(self._new_documents(X))[0]
+        return self._assign(self.compared_counts(X))[0].astype(np.int32)
 
     def rank(self, X: Any, n_categories: int = 3) -> CategoryRanking:
         """Rank the nearest categories of every document, with the reasons.
@@ -403,7 +415,7 @@ class TextCategories(Clusterer):
         if n_categories < 1:
             raise ValueError(f"n_categories must be at least 1, got {n_categories}.")
         return rank_documents(
-            self._new_documents(X),
+            self.compared_counts(X),
             self.seeds_,
             n_categories=int(n_categories),
             tau=float(self.domination_threshold),

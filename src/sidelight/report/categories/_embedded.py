@@ -43,7 +43,7 @@ def seeds_in_page(estimator: Any, words: Array) -> tuple[Markup, int | None]:
         "least": float(estimator.outlier_threshold),
     }
     if estimator.use_idf:
-        content["idf"] = estimator._word_weights[used].tolist()
+        content["idf"] = estimator.idf_[used].tolist()
     return Markup(for_script(content)), most
 
 

@@ -170,7 +170,7 @@ class _Documents:
         estimator, rows = self._estimator, self._estimator.moved_
         labels = estimator.labels_[rows]
         before = estimator.class_category_[self._codes[rows]]
-        documents = estimator._new_documents(self._X[rows])
+        documents = estimator.compared_counts(self._X[rows])
         documents = sparse.diags_array(1 / _lengths(documents)) @ documents
         seeds = sparse.vstack([estimator.seeds_, sparse.csr_array((1, estimator.seeds_.shape[1]))])
         seeds = sparse.csr_array(seeds)
