@@ -137,7 +137,7 @@ def make_case(seed: int, number: int, files: Files) -> Case:
     """Make the case of this number."""
     choose = random.Random(f"{seed}-{number}")
     makers = [(_parameters, 9), (_data, 6), (_mixed, 5), (_options, 5), (_outputs, 2), (_others, 5)]
-    makers += [(_maps, 4), (_classes, 5), (_related, 6)]
+    makers += [(_maps, 4), (_classes, 5), (_related, 6), (_documents, 3)]
     maker = choose.choices([m for m, _ in makers], [w for _, w in makers])[0]
     case = maker(choose, files)
     if choose.random() < 0.15 and case.arguments:
@@ -150,6 +150,8 @@ def _base(choose: random.Random, table: str, method: catalog.Method | None = Non
     method = method or choose.choice(catalog.methods())
     if method.kind.command in RELATED:
         return _related_base(choose, method, table)
+    if method.kind.command == "categorize":
+        return [*_documents_base(table, choose), "-m", method.name]
     arguments = [method.kind.command, table, "-m", method.name]
     if method.size_parameter and (method.tags.needs_n_clusters or choose.random() < 0.7):
         size = "2" if method.kind.command == "select" else choose.choice(["2", "3"])
@@ -182,6 +184,32 @@ def _related_base(choose: random.Random, method: catalog.Method, table: str) -> 
     if "must-link" in method.tags.knowledge and choose.random() < 0.3:
         arguments += ["-c", "known.csv"]
     return arguments
+
+
+def _documents_base(table: str, choose: random.Random) -> list[str]:
+    """The same for methods of documents; numbers are texts, too."""
+    table = "documents.csv" if table == "good.csv" and choose.random() < 0.8 else table
+    text = "text" if table == "documents.csv" else choose.choice(["a", "b", "a,b", "class", "x0"])
+    return ["categorize", table, "--text-column", text, "--label-column", "class"]
+
+
+def _documents(choose: random.Random, files: Files) -> Case:
+    """Categories of documents with strange options and tables."""
+    table = choose.choice(["good.csv", choose.choice([*files.tables, *files.damaged])])
+    case = Case(_documents_base(table, choose))
+    words = ["", "abc", "-1", "0", "1", "2", "0.5", "1.5", "nan", "inf", str(10**30), "é,,", "text"]
+    refused = {"", "abc", "-1", "0", "1.5", "nan", "inf", "é,,", "text"}
+    options = ["--min-df", "--max-df", "--keep-words", "--text-column", "--label-column"]
+    options += ["--id-column", "--truth-column", "-o", "--report", "--save", "--set"]
+    for name in choose.sample(options, choose.choice([1, 2])):
+        good = {"-o": "out.csv", "--report": "out.html", "--save": "out.skops", "--id-column": "id"}
+        value = choose.choice([choose.choice(words), good.get(name, "1")])
+        if name == "--set":
+            value = choose.choice(["min_documents=1", "shrink=1", "damping=log1p", "x=1", "a"])
+        case.arguments += [name, value]
+        if name == "--keep-words" and value in refused:
+            case.must_fail = f"{name} {value}"
+    return case
 
 
 def _header(table: str) -> str:

@@ -46,6 +46,9 @@ def make_files() -> Files:
         Path(name).write_text("\n".join(["id,a,b,c,class", *joined, ""]))
     Path("anchors.csv").write_text("id,u,v\np0,0,0\np9,1,2\np17,3,1\n")
     files.related = _related_files()
+    subjects = {"a": "red wine vine", "b": "ship sail mast", "c": "jazz drum club"}
+    texts = [f"p{i},{subjects['abc'[i % 3]]} word{i % 4},{'abc'[i % 3]}" for i in range(30)]
+    Path("documents.csv").write_text("\n".join(["id,text,class", *texts, ""]))
     table = pa.table({"id": [f"p{i}" for i in range(24)], "a": rows[:, 0], "b": rows[:, 1]})
     pq.write_table(table, "good.parquet")
     Path("good.csv.gz").write_bytes(gzip.compress(good.encode()))

@@ -499,7 +499,7 @@ def _notes(data: Table, codes: IntArray, classes: Array, estimator: Any) -> list
             f"{counted(len(small), 'class')} {verb} fewer than {least} documents "
             f"({setting('min_documents', least)}) and may lose them to others: {quoted(small)}."
         )
-    if len(estimator.category_names_) == 1 and len(classes) > 1:
+    if len(estimator.category_names_) == 1 and not len(estimator.killed_):
         notes.append(
             "All classes became one category: most words are in all of them. Keep fewer words "
             f"({worded('keep_words', '--keep-words')}), drop more frequent ones "
