@@ -155,7 +155,7 @@ def test_words_are_chosen_as_asked(pages):
 
 
 def test_what_cannot_be_done_is_told(pages, run, put):
-    _, frame = pages
+    _, _frame = pages
     one = run("categorize", "pages.csv", "--label-column", "clas")
     assert one.code == 1
     assert "did you mean 'class'" in one.err
@@ -209,8 +209,8 @@ def test_the_command_of_a_request(pages):
         "pages.csv", "class", text=("text", "topic"), keep_words=50, settings={"shrink": 0.5}
     )
     assert request.command_line() == (
-        "sidelight categorize pages.csv --text-column text --text-column topic --label-column class "
-        "--keep-words 50 --set shrink=0.5"
+        "sidelight categorize pages.csv --text-column text --text-column topic "
+        "--label-column class --keep-words 50 --set shrink=0.5"
     )
     assert CategorizeRequest(pages[1], "class").command_line() is None
 
