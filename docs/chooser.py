@@ -103,6 +103,7 @@ RECOMMENDED: dict[str, tuple[tuple[str, ...], str]] = {
     "consensus-clustering": ((NOTHING,), "several partitions, and one in their middle"),
     "connected-kmeans": ((LINKS,), "compact clusters, every one of them one piece"),
     "collective-resolution": ((LINKS,), "decisions that depend on each other"),
+    "text-categories": ((LABELS,), "documents whose classes are roughly right, and to be tidied"),
     "attribute-resolution": ((LINKS,), "the baseline: what the columns alone tell"),
 }
 

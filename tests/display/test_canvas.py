@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from sidelight import Constraints, Relations, display
-from sidelight.cluster import ConstrainedAgglomeration, KMeans, PCKMeans
+from sidelight.cluster import ConstrainedAgglomeration, KMeans, PCKMeans, TextCategories
 from sidelight.display._canvas import inks_of
 from sidelight.evaluation import ConstraintSearchCV
 from sidelight.exceptions import InvalidRequest
@@ -60,6 +60,9 @@ def makers(X, y, known):
         "AbsorptionDisplay": ("from_thresholds", ([0.5, 0.1, 3.0],)),
         "ResolutionCurveDisplay": ("from_curve", ([0.9, 0.6], [1.0, 0.5], [0.5, 1.0])),
     }
+    counts = np.repeat(np.eye(2), 8, axis=0)
+    categories = TextCategories().fit(counts, np.repeat([0, 1], 8))
+    make["CategoryFlowDisplay"] = ("from_estimator", (categories,))
     return {
         name: lambda ax=None, name=name, how=how, given=given: getattr(getattr(display, name), how)(
             *given, ax=ax
