@@ -3,9 +3,9 @@ Tidy a category system
 ======================
 
 Pages about eight topics are filed under ten classes: two topics have two classes each, and 15 % of
-the pages stand in the class of a related topic. The picture shows where the documents of every class
-went. What stayed is on the diagonal, two rows of one column are classes that became one category,
-and what is beside the diagonal has moved.
+the pages stand in the class of a related topic. The picture shows where the documents of every
+class went. What stayed is on the diagonal, two rows of one column are classes that became one
+category, and what is beside the diagonal has moved.
 """
 
 import matplotlib.pyplot as plt

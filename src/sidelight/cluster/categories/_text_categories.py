@@ -133,7 +133,7 @@ class TextCategories(Clusterer):
     --------
     >>> from sidelight.cluster import TextCategories
     >>> from sidelight.datasets import make_category_corpus
-    >>> corpus = make_category_corpus(600, n_topics=5, n_duplicated=1, random_state=0)
+    >>> corpus = make_category_corpus(2000, n_topics=5, n_duplicated=1, random_state=0)
     >>> model = TextCategories().fit(corpus.data, corpus.extras["labels"])
     >>> model.seeds_.shape[0], len(model.class_names_), len(model.merged_)
     (5, 6, 1)
