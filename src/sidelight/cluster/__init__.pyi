@@ -1,3 +1,4 @@
+from .alternative import *
 from .balanced import *
 from .directional import *
 from .feedback import *
