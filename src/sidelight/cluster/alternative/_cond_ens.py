@@ -56,14 +56,14 @@ class CondEns(Clusterer):
     base : estimator, default=None
         Clusterer of the rows of a class: anything with ``fit`` and ``predict``, of this library or
         of scikit-learn. Its ``n_clusters`` or ``n_components`` and its ``random_state`` are set
-        here where it has them. By default :class:`~sidelight.cluster.KMeans` from one start.
+        here where it has them. By default :class:`~sidelight.cluster.KMeans` with 3 starts.
     n_local : int >= 1 or array or None, default=None
         Number of clusters within every class, or one number for each class (cell of the product of
         several splits) in their order; by default ``n_clusters``. A class with fewer rows gets
         fewer clusters, with a warning.
     class_weight : {"size", "equal"}, default="size"
         Weight ``w_r`` of the labeling of a class: its share of the rows, or the same for all.
-    n_init : int >= 1, default=10
+    n_init : int >= 1, default=3
         Number of runs. The run with the largest ``I(C;F|Z) + 0.3 I(C;F)`` is kept, where
         information on the features ``F`` is measured by the squared error that the clusters save,
         within the known classes ``Z`` and in all rows.
@@ -112,7 +112,7 @@ class CondEns(Clusterer):
     base: Any = None
     n_local: Count | ArrayLike | None = None
     class_weight: Literal["size", "equal"] = "size"
-    n_init: Count = 10
+    n_init: Count = 3
     random_state: Seed = None
     verbose: Verbosity = 0
 
@@ -205,8 +205,10 @@ class CondEns(Clusterer):
         with fit_progress(description, len(voting), verbose=self.verbose) as following:
             for place in voting:
                 with progress(show=False):
-                    models.append(fit_local(self.base, parts[place], rng))
-                    labels.append(models[-1].labels(rows))
+                    local = fit_local(self.base, parts[place], _seed(rng))
+                    model, given = LocalModel.of(local, rows)
+                models.append(model)
+                labels.append(given)
                 following.step()
         if following.interrupted:
             raise KeyboardInterrupt
@@ -214,9 +216,7 @@ class CondEns(Clusterer):
         weights = self._class_weights([parts[place] for place in voting])
         labelings = Labelings.of(labels, sizes)
         with progress(show=False):
-            median = median_partition(
-                labelings, weights, int(self.n_clusters), rng.randint(np.iinfo(np.int32).max)
-            )
+            median = median_partition(labelings, weights, int(self.n_clusters), _seed(rng))
         return _Run(-score(median.labels), models, voting, labelings, median)
 
     def _class_weights(self, parts: list[Part]) -> FloatArray:
@@ -279,3 +279,7 @@ class _Run:
     labelings: Labelings
     median: MedianPartition
     interrupted: bool = False
+
+
+def _seed(rng: np.random.RandomState) -> int:
+    return int(rng.randint(np.iinfo(np.int32).max))

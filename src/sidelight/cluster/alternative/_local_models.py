@@ -18,6 +18,9 @@ from sidelight.exceptions import ConstraintWarning, InvalidParameter
 #: Names of the number of clusters of a base clusterer.
 NUMBERS = ("n_clusters", "n_components")
 
+#: Starts of the base clusterer where none is given: with as many runs, no slower than k-means.
+BASE_STARTS = 3
+
 #: So many classes are named in a warning.
 SHOWN = 3
 
@@ -51,16 +54,28 @@ class LocalModel:
         The fitted clusterer.
     classes : ndarray
         Labels that it gave to the rows of the fit, ascending.
+    codes : ndarray of int64
+        Number of every label, counted in the order in which they occur first: whatever the
+        clusterer calls its clusters, the combination is the same.
     """
 
     model: Any
     classes: Array
+    codes: IntArray
+
+    @classmethod
+    def of(cls, model: Any, rows: Any) -> tuple[LocalModel, IntArray]:
+        """Label all rows of the fit, and number the labels."""
+        given = np.asarray(model.predict(rows))
+        classes, first, places = np.unique(given, return_index=True, return_inverse=True)
+        codes = np.argsort(np.argsort(first))
+        return cls(model, classes, codes), codes[places.reshape(-1)]
 
     def labels(self, rows: Any) -> IntArray:
-        """Labels of rows as places among the labels of the fit; -1 for another label."""
+        """Numbers of the labels of other rows; -1 for a label that no row of the fit has."""
         given = np.asarray(self.model.predict(rows))
         places = np.minimum(np.searchsorted(self.classes, given), len(self.classes) - 1)
-        return np.where(self.classes[places] == given, places, -1).astype(np.int64)
+        return np.where(self.classes[places] == given, self.codes[places], -1)
 
 
 def split_rows(rows: Any, cells: IntArray, splits: KnownSplits, numbers: IntArray) -> list[Part]:
@@ -100,17 +115,15 @@ def cell_names(splits: KnownSplits, cells: IntArray) -> list[str]:
     return [" and ".join(map(str, names)) for names in zip(*columns, strict=True)]
 
 
-def fit_local(base: Any, part: Part, rng: np.random.RandomState) -> LocalModel:
+def fit_local(base: Any, part: Part, seed: int) -> Any:
     """Fit the base clusterer to the rows of a class."""
-    seed = int(rng.randint(np.iinfo(np.int32).max))
-    model = configured(base, part.n_clusters, seed).fit(part.rows)
-    return LocalModel(model, np.unique(model.predict(part.rows)))
+    return configured(base, part.n_clusters, seed).fit(part.rows)
 
 
 def configured(base: Any, n_clusters: int, seed: int) -> Any:
     """A copy of the base clusterer with this number of clusters and seed, where it has them."""
     if base is None:
-        return KMeans(n_clusters, n_init=1, random_state=seed)
+        return KMeans(n_clusters, n_init=BASE_STARTS, random_state=seed)
     name = number_parameter(base)
     chosen: dict[str, Any] = {} if name is None else {name: n_clusters}
     prefix = _prefix(base)

@@ -21,7 +21,7 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.cluster.kmeans import KMeans
 
 #: Number of starts of the combination, which is cheap: it sees different rows of labels only.
-STARTS = 10
+STARTS = 3
 
 #: Indicator matrices of more entries are kept sparse.
 DENSE_ENTRIES = 5_000_000
