@@ -6,7 +6,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils import check_random_state, get_tags
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import ArrayLike, Count, Seed, Verbosity, estimator
@@ -22,6 +23,7 @@ from sidelight.cluster.alternative._local_models import (
     check_base,
     fit_local,
     split_rows,
+    takes_sparse,
 )
 from sidelight.cluster.alternative._median_partition import (
     Labelings,
@@ -53,7 +55,7 @@ class CondEns(Clusterer):
 
     Parameters
     ----------
-    base : estimator, default=None
+    base : BaseEstimator or None, default=None
         Clusterer of the rows of a class: anything with ``fit`` and ``predict``, of this library or
         of scikit-learn. Its ``n_clusters`` or ``n_components`` and its ``random_state`` are set
         here where it has them. By default :class:`~sidelight.cluster.KMeans` with 3 starts.
@@ -109,7 +111,7 @@ class CondEns(Clusterer):
 
     n_clusters: Count = 8
     _: KW_ONLY
-    base: Any = None
+    base: BaseEstimator | None = None
     n_local: Count | ArrayLike | None = None
     class_weight: Literal["size", "equal"] = "size"
     n_init: Count = 3
@@ -119,7 +121,9 @@ class CondEns(Clusterer):
     _uses_pairs = "PCKMeans and COPKMeans use them, without known splits."
 
     def __sidelight_tags__(self) -> MethodTags:
-        own = getattr(self.base, "__sidelight_tags__", None)
+        own = (
+            None if isinstance(self.base, type) else getattr(self.base, "__sidelight_tags__", None)
+        )
         return MethodTags(
             summary="clusterings of every class of a known split, combined into one",
             knowledge=("splits",),
@@ -127,7 +131,7 @@ class CondEns(Clusterer):
             source="Constrained Clustering (2009), 11.3; Gondek, Hofmann 2005",
             complexity="that of the base clusterer on every class, and O(n k R) for R classes",
             kind="alternative",
-            sparse=self.base is None or bool(get_tags(self.base).input_tags.sparse),
+            sparse=self.base is None or takes_sparse(self.base),
             as_they_are=bool(own is not None and own().as_they_are),
         )
 
@@ -152,8 +156,8 @@ class CondEns(Clusterer):
         self : object
             The fitted estimator.
         """
-        rows, constrained = self._validate_fit_in_memory(X, y, constraints)
         check_base(self.base, self.n_local)
+        rows, constrained = self._validate_fit_in_memory(X, y, constraints)
         splits = as_known_splits(known, rows.shape[0], X)
         cells = splits.product()
         parts = split_rows(rows, cells, splits, self._local_numbers(int(cells.max()) + 1))

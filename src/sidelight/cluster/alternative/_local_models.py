@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
@@ -162,3 +163,10 @@ def check_base(base: Any, n_local: Any) -> None:
         raise InvalidParameter(
             f"n_local was given, but {name} has no n_clusters or n_components to set to it."
         )
+
+
+def takes_sparse(base: Any) -> bool:
+    """Whether a base clusterer says that it takes CSR matrices."""
+    if isinstance(base, type) or not hasattr(base, "__sklearn_tags__"):
+        return False
+    return bool(get_tags(base).input_tags.sparse)

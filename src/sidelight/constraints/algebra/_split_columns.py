@@ -85,7 +85,7 @@ def _are_names(numbers: Any) -> bool:
 
 
 def _columns(known: Any, word: str, numeric: bool | None) -> tuple[list[Given], Array | None]:
-    if known is None:
+    if known is None or (isinstance(known, list | tuple | Mapping) and not known):
         return [], None
     if isinstance(known, str | bytes):
         raise SidelightError(
