@@ -86,7 +86,7 @@ def check_several_splits_are_avoided_together(method: Method) -> None:
     X, known, other = grid()
     rng = np.random.default_rng(2)
     third = rng.integers(0, 2, len(X))
-    counts = rng.binomial(400, np.where(third, 0.6, 0.4))
+    counts = rng.binomial(400, np.where(third, 0.65, 0.35))
     rows = np.column_stack([X, counts, 400 - counts])
     model = make(method, n_clusters=2).fit(rows, known=[known, other])
     assert adjusted_rand_index(third, model.labels_) > 0.7

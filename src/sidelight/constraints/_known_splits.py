@@ -338,8 +338,8 @@ class KnownSplits:
             f"and at most {most:,} can be told apart: avoid fewer of them, join rare classes into "
             "one, or take a method that avoids them one by one instead of their product, "
             + worded(
-                "ConditionalInformationBottleneck(splits='regression').",
-                "--method conditional-information-bottleneck --set splits=regression.",
+                "ConditionalInformationBottleneck(known_as='regression').",
+                "--method conditional-information-bottleneck --set known_as=regression.",
             )
         )
 
