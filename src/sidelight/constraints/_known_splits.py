@@ -15,7 +15,7 @@ from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra._canonical import RowIndex
 from sidelight.constraints.algebra._operations import as_rows
 from sidelight.constraints.algebra._split_columns import Column, given_columns, read_columns
-from sidelight.constraints.exchange._values import hashable, same
+from sidelight.constraints.exchange._values import check_same_rows, hashable, same
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
@@ -387,11 +387,20 @@ class KnownSplits:
         >>> KnownSplits({"country": ["it", "no"]}).adding("cluster", [0, 1]).names
         ('country', 'cluster')
         """
-        chosen, number = str(name), 2
-        while chosen in self.names:
-            chosen, number = f"{name} {number}", number + 1
+        chosen = _free_name(str(name), self.names)
         (column,) = read_columns(given_columns({chosen: labels}, ())[0])
         return self._make(self.n_samples, self.row_index, [*self.columns(), column])
+
+    def __or__(self, other: KnownSplits) -> KnownSplits:
+        """The splits of both, about the same rows; a name that both have gets a number."""
+        check_same_rows(self, other)
+        joined = list(self.columns())
+        for column in other.columns():
+            taken = [one.name for one in joined]
+            joined.append(column._replace(name=_free_name(column.name, taken)))
+        new = self._make(self.n_samples, self.row_index, joined)
+        object.__setattr__(new, "notes", (*self.notes, *other.notes))
+        return new
 
     def columns(self) -> list[Column]:
         """The splits, in the order given, with their codes or numbers."""
@@ -591,6 +600,14 @@ def _no_categories(names: Sequence[str]) -> str:
             ", or take --method conditional-information-bottleneck.",
         )
     )
+
+
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    """The name, with a number where it is taken."""
+    chosen, number = name, 2
+    while chosen in taken:
+        chosen, number = f"{name} {number}", number + 1
+    return chosen
 
 
 def _index(ids: Any) -> RowIndex | None:
