@@ -402,6 +402,12 @@ class KnownSplits:
         object.__setattr__(new, "notes", (*self.notes, *other.notes))
         return new
 
+    def under(self, ids: Any) -> KnownSplits:
+        """Return the same splits of the same rows in the same order, under other ids or None."""
+        new = self._make(self.n_samples, _index(ids), self.columns())
+        object.__setattr__(new, "notes", self.notes)
+        return new
+
     def columns(self) -> list[Column]:
         """The splits, in the order given, with their codes or numbers."""
         codes, values = iter(self.codes.T), iter(self.numbers.T)
