@@ -187,7 +187,7 @@ def test_small_classes_look_for_fewer_clusters_and_say_so() -> None:
     known = np.array(["left", "right"])[side].astype(object)
     known[:2], known[2] = "pair", "alone"
     with pytest.warns(
-        ConstraintWarning, match=r"2 known classes .* alone \(1 row\), pair \(2 rows\)"
+        ConstraintWarning, match=r"2 known classes .* known = alone \(1 row\), known = pair"
     ):
         model = CondEns(3, random_state=0).fit(X, known=known)
     assert model.local_models_[0] is None

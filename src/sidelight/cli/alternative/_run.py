@@ -76,7 +76,7 @@ def _alternative(name: str, one: Run, similar: list[Any]) -> list[Any]:
         f"{counted(one.estimator.n_iter_, 'iteration')}, objective "
         f"{number(one.estimator.objective_)})",
         size_table(one.sizes, {}),
-        *explanation_lines(one),
+        *_explained(one),
     ]
     if similar:
         rows = [
@@ -96,6 +96,12 @@ def _alternative(name: str, one: Run, similar: list[Any]) -> list[Any]:
     if one.scores:
         parts.append(score_table(one.scores, one.data.truth_column or "truth"))
     return parts
+
+
+def _explained(one: Run) -> list[str]:
+    """What sets the clusters apart; `sidelight explain` is for saved models, which this is not."""
+    lines = explanation_lines(one)
+    return ["What sets its clusters apart:", *lines[1:]] if lines else []
 
 
 def _or_dash(value: float, largest: float | None = None) -> str:

@@ -91,9 +91,9 @@ def split_rows(rows: Any, cells: IntArray, splits: KnownSplits, numbers: IntArra
         )
         more = f" and {len(fewer) - SHOWN} more" if len(fewer) > SHOWN else ""
         warnings.warn(
-            f"{counted(len(fewer), 'known class')} with fewer rows than the clusters to be found "
-            f"in each: {shown}{more}. As many clusters as rows are looked for there, and a class "
-            "of one row has no say.",
+            f"{counted(len(fewer), 'known class')} {'has' if len(fewer) == 1 else 'have'} fewer "
+            f"rows than the clusters looked for within: {shown}{more}. As many clusters as rows "
+            "are looked for there, and a class of one row has no say.",
             ConstraintWarning,
             stacklevel=4,
         )
@@ -111,9 +111,12 @@ def cell_names(splits: KnownSplits, cells: IntArray) -> list[str]:
         return ["all rows"]
     first = np.unique(cells, return_index=True)[1]
     columns = [
-        names[codes[first]] for codes, names in zip(splits.codes.T, splits.class_names, strict=True)
+        [f"{split} = {name}" for name in names[codes[first]].tolist()]
+        for split, codes, names in zip(
+            splits.split_names, splits.codes.T, splits.class_names, strict=True
+        )
     ]
-    return [" and ".join(map(str, names)) for names in zip(*columns, strict=True)]
+    return [" and ".join(names) for names in zip(*columns, strict=True)]
 
 
 def fit_local(base: Any, part: Part, seed: int) -> Any:

@@ -257,8 +257,8 @@ def prepare_alternatives(asked: AlternativesRequest) -> PreparedAlternatives:
         drop=tuple(dict.fromkeys((*rows.drop, *only_avoided))),
     )
     prepared = prepare(rows)
-    known = read_avoided(avoid, columns, files, rows, prepared.data)
-    told = told_of(only_avoided, known)
+    known, notes = read_avoided(avoid, columns, files, rows, prepared.data)
+    told = (*told_of(only_avoided), *notes)
     if known.has_numbers and asked.rows.method is None:
         rows = dataclasses.replace(rows, method=FOR_NUMBERS)
         prepared = prepare(rows)

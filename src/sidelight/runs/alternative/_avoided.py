@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight._words import listed, worded
+from sidelight._words import counted, listed, worded
 from sidelight.constraints import KnownSplits, as_known_splits
 from sidelight.constraints.algebra._alignment import align_to_ids
 from sidelight.exceptions import InvalidRequest
@@ -79,12 +79,14 @@ def _column_names(rows: Request) -> list[str]:
 
 def read_avoided(
     avoid: Sequence[Any], columns: Sequence[str], files: Sequence[Path], rows: Request, data: Table
-) -> KnownSplits:
-    """All splits to avoid, in the order of the rows."""
+) -> tuple[KnownSplits, tuple[str, ...]]:
+    """All splits to avoid, in the order of the rows, and notes on how they were read."""
     ids = data.ids
     known = KnownSplits(n_samples=data.n_rows, ids=ids)
+    notes: tuple[str, ...] = ()
     if columns:
-        known |= _of_columns(columns, rows, data)
+        of_data, notes = _of_columns(columns, rows, data)
+        known |= of_data
     for file in files:
         known |= KnownSplits.read(file, ids=data.row_ids).under(ids)
     for one in avoid:
@@ -93,18 +95,31 @@ def read_avoided(
             if given.ids is not None and ids is not None:
                 given = align_to_ids(given, ids, "data")
             known |= given.under(ids)
-    return as_known_splits(known, data.n_rows)
+    known = as_known_splits(known, data.n_rows)
+    return known, (*known.notes, *notes)
 
 
-def _of_columns(columns: Sequence[str], rows: Request, data: Table) -> KnownSplits:
+def _of_columns(
+    columns: Sequence[str], rows: Request, data: Table
+) -> tuple[KnownSplits, tuple[str, ...]]:
+    """Splits that are columns of the data, and notes on their gaps."""
     raw: Any = as_source(rows.data).columns if rows.path is None else read_raw(rows.path)
     found = {name: raw.column(name) for name in columns}
-    numeric = [name for name, column in found.items() if _is_amount(number_column(column))]
-    values: dict[str, Any] = {
-        name: number_column(column) if name in numeric else _texts(column)
-        for name, column in found.items()
-    }
-    return KnownSplits(values, ids=data.ids, numbers=numeric)
+    values: dict[str, Array] = {}
+    numeric: list[str] = []
+    notes: list[str] = []
+    for name, column in found.items():
+        numbers = number_column(column)
+        if numbers is None or not _is_amount(numbers):
+            values[name] = _texts(column)
+            continue
+        numeric.append(name)
+        gaps = ~np.isfinite(numbers)
+        values[name] = np.where(gaps, np.median(numbers[~gaps]), numbers)
+        if gaps.any():
+            filled = counted(int(gaps.sum()), "gap")
+            notes.append(f"The avoided column {name!r} has {filled}, filled with its median.")
+    return KnownSplits(values, ids=data.ids, numbers=numeric), tuple(notes)
 
 
 def _texts(column: Any) -> Array:
@@ -121,10 +136,10 @@ def _is_amount(values: Array | None) -> bool:
     return len(np.unique(finite)) > MOST_CLASSES
 
 
-def told_of(columns: Sequence[str], known: KnownSplits) -> tuple[str, ...]:
-    """Sentences on what became of the splits."""
+def told_of(columns: Sequence[str]) -> tuple[str, ...]:
+    """Say which columns of the data are no features."""
     if not columns:
-        return known.notes
+        return ()
     names = listed([repr(name) for name in columns])
     are = "columns are" if len(columns) > 1 else "column is"
-    return (f"The {are} avoided, and no feature: {names}.", *known.notes)
+    return (f"The {are} avoided, and no feature: {names}.",)
