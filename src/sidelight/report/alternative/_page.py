@@ -114,7 +114,10 @@ def _sentence(n_rows: int, known: KnownSplits, n_found: int) -> str:
 def _status(beside: list[list[Section]], known: KnownSplits) -> Section:
     """Whether the alternatives tell little of the splits that were to be avoided."""
     told = [
-        float(row["nmi_reference"]) for rows in beside for row in rows if row["beside"] in known.names
+        float(row["nmi_reference"])
+        for rows in beside
+        for row in rows
+        if row["beside"] in known.names
     ]
     if not told:
         return status(None, "Nothing was to be avoided")
