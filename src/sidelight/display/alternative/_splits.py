@@ -65,7 +65,7 @@ class SplitsDisplay(Display):
         X: Any,
         *,
         known: Any = None,
-        axes: Any = None,
+        ax: Any = None,
         **options: Any,
     ) -> Self:
         """Draw the clusters of several estimators beside the splits that were known.
