@@ -23,6 +23,7 @@ from tests.common.models import K
 from sidelight import Constraints, manifold
 from sidelight.catalog import command_name
 from sidelight.cluster import (
+    CondEns,
     ConstrainedKMeans,
     COPKMeans,
     KMeans,
@@ -280,4 +281,20 @@ limit(
     "with all rows as neighbors the stream ends with the distances of principal components",
     lambda X, y: pdist(grown_from_halves(X)),
     lambda X, y: pdist(PCA(2).fit_transform(X)),
+)
+
+
+def matched(labels: np.ndarray) -> np.ndarray:
+    """Labels by the order of their first row, whatever the clusters are called."""
+    first = np.unique(labels, return_index=True)[1]
+    return np.argsort(np.argsort(first))[labels]
+
+
+limit(
+    CondEns,
+    "without known splits it is its base",
+    lambda X, y: matched(
+        CondEns(K, base=KMeans(n_init=5), n_init=3, random_state=0).fit(X).labels_
+    ),
+    lambda X, y: matched(plain_labels(X, y)),
 )

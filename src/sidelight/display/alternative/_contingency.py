@@ -126,7 +126,7 @@ class ContingencyDisplay(Display):
                     f"{count:,}",
                     ha="center",
                     va="center",
-                    color=inks.page if shares[row, column] > 0.6 else inks.ink,
+                    color=inks.page if shares[row, column] > 0.75 else inks.ink,
                 )
                 for (row, column), count in np.ndenumerate(self.counts)
             ]
