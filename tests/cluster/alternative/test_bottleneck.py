@@ -16,7 +16,7 @@ from sidelight.cluster.alternative import _annealing
 from sidelight.cluster.alternative._annealing import critical_temperature, one_hot
 from sidelight.cluster.alternative._bottleneck_cells import CellModel
 from sidelight.cluster.alternative._bottleneck_features import prepare_items
-from sidelight.cluster.alternative._sequential import groups_of, reinsert
+from sidelight.cluster.alternative._sequential import expectations_of, groups_of, reinsert
 from sidelight.constraints import Constraints
 from sidelight.datasets import make_two_clusterings
 from sidelight.evaluation import adjusted_rand_index
@@ -35,9 +35,11 @@ def items_of(X, features, item_weight="uniform"):
     return prepare_items(X, features, item_weight, Constraints(n_samples=X.shape[0]))
 
 
-def model_of(X, z, features, *, coordination=0.3, redundancy=0.0, item_weight="uniform"):
+def model_of(
+    X, z, features, *, coordination=0.3, redundancy=0.0, item_weight="uniform", adjusted=False
+):
     items = items_of(X, features, item_weight)
-    return CellModel(items, z, coordination=coordination, redundancy=redundancy)
+    return CellModel(items, z, coordination=coordination, redundancy=redundancy, adjusted=adjusted)
 
 
 def informations(X, labels, z, features, weights=None):
@@ -58,6 +60,25 @@ def informations(X, labels, z, features, weights=None):
 
     joint = z * (labels.max() + 1) + labels
     return total(z) - total(joint), total(np.zeros(len(X))) - total(labels)
+
+
+def adjusted_information(X, labels, z, features):
+    """What one effect of every cluster explains beside the known classes, by its definition."""
+    values = X / X.sum(axis=1, keepdims=True) if features == "multinomial" else X
+    known = np.array([values[z == one].mean(axis=0) for one in z])
+    saved = 0.0
+    for c in np.unique(labels):
+        rows = labels == c
+        if features == "gaussian":
+            effect = (values[rows] - known[rows]).mean(axis=0)
+            fitted = known[rows] + effect
+            before, after = ((values[rows] - mean) ** 2 for mean in (known[rows], fitted))
+        else:
+            effect = values[rows].sum(axis=0) / known[rows].sum(axis=0)
+            fitted = known[rows] * effect
+            before, after = (mean - xlogy(values[rows], mean) for mean in (known[rows], fitted))
+        saved += float(np.sum(before - after)) / len(X)
+    return saved
 
 
 def cells(n, seed=1, k=3):
@@ -84,10 +105,36 @@ def test_energy_is_the_information_by_definition(features, item_weight):
 
 
 @pytest.mark.parametrize("features", FEATURES)
+def test_adjusted_energy_is_the_information_by_definition(features):
+    X, z, labels = counts(), cells(40), cells(40, seed=5)
+    model = model_of(X, z, features, adjusted=True)
+    sums = model.sums(one_hot(labels[model.order], 3))
+    common = adjusted_information(X, labels, z, features)
+    conditional = informations(X, labels, z, features)[0]
+    assert model.common(sums).information == pytest.approx(common, abs=1e-12)
+    assert 0 < common <= conditional
+    assert model.energy(sums) == pytest.approx(-conditional - 0.3 * common, abs=1e-12)
+    assert model.fit(sums).energy == pytest.approx(model.energy(sums), abs=1e-14)
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_adjustment_changes_nothing_for_independent_clusters_and_all_for_a_repeated_split(features):
+    X = counts(60)
+    z, labels = np.arange(60) % 3, np.arange(60) // 3 % 2
+    model = model_of(X, z, features, adjusted=True)
+    sums = model.sums(one_hot(labels[model.order], 2))
+    assert model.common(sums).information == pytest.approx(model.informations(sums)[1], abs=1e-12)
+    repeated = model.sums(one_hot(z[model.order], 3))
+    assert model.common(repeated).information == pytest.approx(0.0, abs=1e-12)
+    assert model.informations(repeated)[1] > 0
+
+
+@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("adjusted", [False, True])
 @pytest.mark.parametrize("temperature", [0.003, 0.1])
-def test_free_energy_never_rises_at_a_fixed_temperature(features, temperature):
+def test_free_energy_never_rises_at_a_fixed_temperature(features, adjusted, temperature):
     X, z = counts(), cells(40)
-    model = model_of(X, z, features)
+    model = model_of(X, z, features, adjusted=adjusted)
     temperature *= critical_temperature(model, np.random.RandomState(0)) * 10
     for seed in range(3):
         q = np.random.default_rng(seed).dirichlet(np.ones(3), 40)
@@ -104,10 +151,11 @@ def test_free_energy_never_rises_at_a_fixed_temperature(features, temperature):
 
 
 @pytest.mark.parametrize("features", FEATURES)
-def test_gradient_at_a_fixed_point_is_zero(features):
+@pytest.mark.parametrize("adjusted", [False, True])
+def test_gradient_at_a_fixed_point_is_zero(features, adjusted):
     """Moving membership between two clusters changes nothing to first order."""
     X, z = counts(), cells(40)
-    model = model_of(X, z, features)
+    model = model_of(X, z, features, adjusted=adjusted)
     temperature = 0.4 * critical_temperature(model, np.random.RandomState(0))
     q = np.random.default_rng(3).dirichlet(np.ones(2), 40)
     for _ in range(3000):
@@ -163,13 +211,16 @@ def test_critical_temperature_of_squared_distances_is_twice_the_largest_variance
 
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("redundancy", [0.0, 0.7])
+@pytest.mark.parametrize("adjusted", [False, True])
 @pytest.mark.parametrize("item_weight", ["uniform", "length"])
-def test_loss_of_a_move_is_the_difference_of_the_objective(features, redundancy, item_weight):
+def test_loss_of_a_move_is_the_difference_of_the_objective(
+    features, redundancy, adjusted, item_weight
+):
     if item_weight == "length" and features != "multinomial":
         return
     X, z = counts(), cells(40)
     model = model_of(
-        X, z, features, coordination=0.3, redundancy=redundancy, item_weight=item_weight
+        X, z, features, redundancy=redundancy, item_weight=item_weight, adjusted=adjusted
     )
     rng = np.random.default_rng(2)
     data, indices, starts = model.sorted.entries
@@ -181,9 +232,11 @@ def test_loss_of_a_move_is_the_difference_of_the_objective(features, redundancy,
         in_cells, whole = groups_of(model, labels, 4)
         losses = np.empty(4)
         cell = tuple(table[model.sorted.cells[row]] for table in in_cells)
+        _, means, expected, zeros = expectations_of(model, in_cells[2])
+        mean = means[model.sorted.cells[row]] if adjusted else means[0]
         row_losses(
             *(data[part], indices[part], model.masses[row], model.family.counts),
-            *((0.3, redundancy), cell, whole, losses),
+            *((0.3, redundancy), cell, whole, (adjusted, mean, expected, zeros), losses),
         )
         alone = model.energy(model.sums(one_hot(labels, 4)))
         for c in range(3):
@@ -193,9 +246,10 @@ def test_loss_of_a_move_is_the_difference_of_the_objective(features, redundancy,
 
 
 @pytest.mark.parametrize("features", FEATURES)
-def test_passes_never_raise_the_objective(features):
+@pytest.mark.parametrize("adjusted", [False, True])
+def test_passes_never_raise_the_objective(features, adjusted):
     X, z = counts(120), cells(120)
-    model = model_of(X, z, features)
+    model = model_of(X, z, features, adjusted=adjusted)
     for seed in range(5):
         rng = np.random.RandomState(seed)
         found = reinsert(

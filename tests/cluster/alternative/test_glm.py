@@ -15,11 +15,14 @@ def indicators(z):
     return (z[:, None] == np.arange(1, z.max() + 1)).astype(float)
 
 
+@pytest.mark.parametrize("adjusted", [False, True])
 @pytest.mark.parametrize("features", FEATURES)
-def test_indicators_of_one_split_give_the_means_of_its_cells(features):
+def test_indicators_of_one_split_give_the_means_of_its_cells(features, adjusted):
     X, z = counts() + 0.5, cells(40)
-    by_cells = model_of(X, z, features)
-    by_design = RegressionModel(items_of(X, features), indicators(z), coordination=0.3)
+    by_cells = model_of(X, z, features, adjusted=adjusted)
+    by_design = RegressionModel(
+        items_of(X, features), indicators(z), coordination=0.3, adjusted=adjusted
+    )
     q = np.random.default_rng(0).dirichlet(np.ones(3), 40)
     tables = by_cells.fit(by_cells.sums(q[by_cells.order]))
     fitted = by_design.fit(by_design.sums(q))
@@ -60,11 +63,12 @@ def test_poisson_regression_is_that_of_scikit_learn():
             np.testing.assert_allclose(ours, [theirs.intercept_, *theirs.coef_], atol=2e-3)
 
 
+@pytest.mark.parametrize("adjusted", [False, True])
 @pytest.mark.parametrize("features", FEATURES)
-def test_free_energy_falls(features):
+def test_free_energy_falls(features, adjusted):
     rng = np.random.default_rng(0)
     X, z = counts(60), rng.standard_normal((60, 2))
-    model = RegressionModel(items_of(X, features), z, coordination=0.3)
+    model = RegressionModel(items_of(X, features), z, coordination=0.3, adjusted=adjusted)
     temperature = 0.3 * critical_temperature(model, np.random.RandomState(0))
     q = rng.dirichlet(np.ones(3), 60)
     energies, tables = [], None
@@ -103,7 +107,9 @@ def test_features_that_never_occur_and_columns_that_repeat_each_other():
     X, z = counts(), np.random.default_rng(0).standard_normal((40, 1))
     X[:, 2] = 0
     for features in FEATURES:
-        model = RegressionModel(items_of(X, features), np.hstack((z, z)), coordination=0.3)
+        model = RegressionModel(
+            items_of(X, features), np.hstack((z, z)), coordination=0.3, adjusted=True
+        )
         q = np.random.default_rng(0).dirichlet(np.ones(3), 40)
         tables = model.fit(model.sums(q))
         assert np.isfinite(model.costs(tables)).all()

@@ -96,7 +96,7 @@ class BottleneckBase(Clusterer):
                 tol=float(self.tol),
                 **settings,
             )
-            if annealed.interrupted or not isinstance(model, CellModel):
+            if annealed.interrupted or not isinstance(model, CellModel) or not model.moves_rows:
                 return annealed
             moved = reinsert(model, self.n_clusters, annealed.labels, rng, **settings)
             return annealed.followed_by(moved)

@@ -1,8 +1,9 @@
 """Clusters within the cells of known splits, coordinated by clusters of all rows.
 
-The cost of row ``i`` in cluster ``c`` is ``d(t_i, μ_{c,z_i}) + λ d(t_i, μ_c)``, with the mean of
-the rows of the cluster in the cell ``z_i`` and of all its rows. Rows are sorted by cell once, so
-that a step is two products of the rows of every cell: with the means, and with the memberships.
+The cost of row ``i`` in cluster ``c`` is ``d(t_i, μ_{c,z_i}) + λ d(t_i, ·)``, with the mean of the
+rows of the cluster in the cell ``z_i`` and the mean that coordinates the cells. Rows are sorted by
+cell once, so that a step is two products of the rows of every cell: with the means, and with the
+memberships.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from scipy import sparse
 from scipy.special import xlogy
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight.cluster.alternative._bottleneck_common import CellBaseline, Common, adjusted_common
 from sidelight.cluster.alternative._bottleneck_features import FLOOR, Items
 
 
@@ -114,7 +116,8 @@ class Tables:
     offsets : ndarray of shape (n_cells, n_clusters)
         Costs of the cell beside them.
     energy : float
-        ``-(I(C;F|Z) + λ I(C;F))``, and ``+ s I(C;Z)`` with a price on redundancy.
+        ``-(I(C;F|Z) + λ I)`` with the information of the coordinating term, and ``+ s I(C;Z)`` with
+        a price on redundancy.
     """
 
     factors: FloatArray
@@ -135,10 +138,18 @@ class CellModel:
         ``λ``.
     redundancy : float
         ``s``, price of the information of the clusters about the cells.
+    adjusted : bool
+        Whether the coordinating term is adjusted for the cells; of one cell that is the same.
     """
 
     def __init__(
-        self, items: Items, cells: IntArray, *, coordination: float, redundancy: float = 0.0
+        self,
+        items: Items,
+        cells: IntArray,
+        *,
+        coordination: float,
+        redundancy: float = 0.0,
+        adjusted: bool = False,
     ) -> None:
         self.family = items.family
         self.sorted = SortedRows(items, cells)
@@ -150,11 +161,22 @@ class CellModel:
         self._mean = whole.features.sum(axis=0) / whole.masses.sum(axis=0)
         self._one_cell = float(self.cell_masses @ self.family.generator(self._cell_means)[:, 0])
         self._one_cluster = float(self.family.generator(self._mean)[0])
+        self.adjusted = adjusted and len(self.cell_masses) > 1
+        self.baseline = CellBaseline(np.ascontiguousarray(self._cell_means[:, :, 0]))
 
     @property
     def monotone(self) -> bool:
         """Whether steps never raise the free energy; a price on redundancy is not linear."""
         return self.redundancy == 0
+
+    @property
+    def moves_rows(self) -> bool:
+        """Whether moves of single rows take as long as a step.
+
+        Adjusted for the cells, all features of a cluster change with a row, not only those that it
+        has.
+        """
+        return not (self.adjusted and sparse.issparse(self.sorted.rows))
 
     @property
     def order(self) -> IntArray:
@@ -180,18 +202,41 @@ class CellModel:
 
     def fit(self, sums: Sums, before: Tables | None = None) -> Tables:
         """Best parameters for the statistics."""
-        within, overall = self.cell_means(sums), self.overall_means(sums)
+        within = self.cell_means(sums)
         factors, offsets = self.family.natural(within), self.family.offset(within)
+        energy = -self._conditional(sums, within)
         if self.coordination > 0:
-            factors += self.coordination * self.family.natural(overall)
-            offsets = offsets + self.coordination * self.family.offset(overall)
+            common = self.common(sums)
+            factors += self.coordination * common.factors
+            offsets = offsets + self.coordination * common.offsets
+            energy -= self.coordination * common.information
         if self.redundancy > 0:
-            offsets = offsets + self.redundancy * np.log(self._excess(sums))
-        return Tables(factors, offsets, self._energy(sums, within, overall))
+            excess = self._excess(sums)
+            offsets = offsets + self.redundancy * np.log(excess)
+            energy += self.redundancy * float(np.sum(xlogy(sums.masses, excess)))
+        return Tables(factors, offsets, energy)
+
+    def common(self, sums: Sums) -> Common:
+        """The coordinating term."""
+        features = sums.features.sum(axis=0)
+        if self.adjusted:
+            return adjusted_common(self.family, features, sums.masses, self.baseline)
+        overall = self.overall_means(sums)
+        information = float(sums.cluster_masses @ self.family.generator(overall))
+        return Common(
+            self.family.natural(overall),
+            self.family.offset(overall)[None],
+            information - self._one_cluster,
+        )
 
     def energy(self, sums: Sums) -> float:
-        """``-(I(C;F|Z) + λ I(C;F)) + s I(C;Z)``."""
-        return self._energy(sums, self.cell_means(sums), self.overall_means(sums))
+        """``-(I(C;F|Z) + λ I) + s I(C;Z)``."""
+        energy = -self._conditional(sums, self.cell_means(sums))
+        if self.coordination > 0:
+            energy -= self.coordination * self.common(sums).information
+        if self.redundancy > 0:
+            energy += self.redundancy * float(np.sum(xlogy(sums.masses, self._excess(sums))))
+        return energy
 
     def costs(self, tables: Tables) -> FloatArray:
         """Cost of every row in every cluster, up to a constant of the row."""
@@ -207,14 +252,8 @@ class CellModel:
 
     def informations(self, sums: Sums) -> tuple[float, float]:
         """``I(C;F|Z)`` and ``I(C;F)``, in the units of the features."""
-        return self._informations(sums, self.cell_means(sums), self.overall_means(sums))
-
-    def _energy(self, sums: Sums, within: FloatArray, overall: FloatArray) -> float:
-        conditional, plain = self._informations(sums, within, overall)
-        energy = -conditional - self.coordination * plain
-        if self.redundancy > 0:
-            energy += self.redundancy * float(np.sum(xlogy(sums.masses, self._excess(sums))))
-        return energy
+        plain = float(sums.cluster_masses @ self.family.generator(self.overall_means(sums)))
+        return self._conditional(sums, self.cell_means(sums)), plain - self._one_cluster
 
     def _excess(self, sums: Sums) -> FloatArray:
         """``Q(c, z) / (Q(c) p(z))``."""
@@ -222,12 +261,9 @@ class CellModel:
         some = sums.masses > 0
         return np.divide(sums.masses, expected, where=some, out=np.full_like(expected, FLOOR))
 
-    def _informations(
-        self, sums: Sums, within: FloatArray, overall: FloatArray
-    ) -> tuple[float, float]:
-        conditional = np.sum(sums.masses * self.family.generator(within)) - self._one_cell
-        plain = np.sum(sums.cluster_masses @ self.family.generator(overall))
-        return float(conditional), float(plain - self._one_cluster)
+    def _conditional(self, sums: Sums, within: FloatArray) -> float:
+        """``I(C;F|Z)``."""
+        return float(np.sum(sums.masses * self.family.generator(within))) - self._one_cell
 
 
 def _divided(features: FloatArray, masses: FloatArray, empty: FloatArray) -> FloatArray:

@@ -21,6 +21,12 @@ from sidelight._words import setting, worded
 from sidelight.cluster.alternative._bottleneck import Cooling
 from sidelight.cluster.alternative._bottleneck_base import BottleneckBase, Method, costs_of_rows
 from sidelight.cluster.alternative._bottleneck_cells import CellModel, Sums
+from sidelight.cluster.alternative._bottleneck_common import (
+    Baseline,
+    common_effects,
+    effect_factors,
+    effect_offsets,
+)
 from sidelight.cluster.alternative._bottleneck_features import (
     Features,
     Items,
@@ -28,7 +34,12 @@ from sidelight.cluster.alternative._bottleneck_features import (
     prepare_items,
 )
 from sidelight.cluster.alternative._conditional_known import seen_splits
-from sidelight.cluster.alternative._glm import Regression, RegressionModel
+from sidelight.cluster.alternative._glm import (
+    Regression,
+    RegressionBaseline,
+    RegressionModel,
+    with_constant,
+)
 from sidelight.constraints import Constraints, KnownSplits, as_known_splits
 from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
@@ -48,17 +59,20 @@ class ConditionalInformationBottleneck(BottleneckBase):
 
     Maximizes, over memberships ``q(c|x)`` and with a temperature ``ρ`` that falls to zero::
 
-        J = I(C;F|Z) + λ I(C;F) - ρ I(C;X)
+        J = I(C;F|Z) + λ I(C;F∖Z) - ρ I(C;X)
 
     ``F`` are the features, ``Z`` is what is known, ``C`` the cluster. The first term looks for
     clusters inside every class of ``Z``; the second, of weight ``coordination``, makes them the
     same ones across the classes (Constrained Clustering, section 11.4: CIB for ``λ = 0``,
     coordinated CIB otherwise). By turns::
 
-        q(c|x) ∝ Q(c) exp(-(d(x, μ_{c,z}) + λ d(x, μ_c)) / ρ)
+        q(c|x) ∝ Q(c) exp(-(d(x, μ_{c,z}) + λ d(x, μ_z + r_c)) / ρ)
 
-    and the means ``μ_c`` of clusters and ``μ_{c,z}`` of clusters within classes; ``d`` is the
-    squared distance, or the divergence of counts. Without known splits it is the information
+    and the means ``μ_{c,z}`` of clusters within classes and the effects ``r_c`` of clusters beside
+    the means ``μ_z`` of classes; ``d`` is the squared distance, or the divergence of counts, whose
+    effects are factors. ``I(C;F∖Z)`` is what the effects explain. The source has ``I(C;F)`` and the
+    mean of all rows of a cluster instead, which also rewards the split that is known; for clusters
+    that are independent of it both are the same. Without known splits it is the information
     bottleneck with weight ``1 + λ``. Read more in the :doc:`user guide </cluster/alternative>`.
 
     Parameters
@@ -68,8 +82,10 @@ class ConditionalInformationBottleneck(BottleneckBase):
         shares within a row matter (words of documents), or counts of which the size matters too.
     coordination : float >= 0, finite, default=0.3
         ``λ``, weight of the clusters over all classes of what is known. With 0 the clusters of
-        different classes have nothing to do with each other but their numbers; large weights lead
-        back to the clusters that ignore what is known.
+        different classes have nothing to do with each other but their numbers.
+    variant : {"adjusted", "published"}, default="adjusted"
+        Second term of the objective: adjusted for what is known, as above, or ``I(C;F)`` as in the
+        source, for which large weights lead back to the clusters that ignore what is known.
     lagrangian : 1, 2, default=1
         1 as above; 2 subtracts ``I(C;Z)`` as well, a price on clusters of unequal shares in the
         classes of what is known, and shortens steps that would raise the free energy. For squared
@@ -86,9 +102,12 @@ class ConditionalInformationBottleneck(BottleneckBase):
         for measurements.
     conditional_information_ : float
         ``I(C;F|Z)`` in the same units.
+    coordinated_information_ : float
+        Second term of the objective in the same units: the part of the conditional information that
+        is the same in all classes of what is known, or ``I(C;F)`` as published.
     objective_ : float
-        ``-(I(C;F|Z) + λ I(C;F))`` of the labels, plus the price of ``I(C;Z)`` with the second
-        Lagrangian; it was minimized.
+        ``-(conditional_information_ + λ coordinated_information_)``, plus the price of ``I(C;Z)``
+        with the second Lagrangian; it was minimized.
 
     See Also
     --------
@@ -112,6 +131,7 @@ class ConditionalInformationBottleneck(BottleneckBase):
     _: KW_ONLY
     features: Features = "gaussian"
     coordination: FiniteNonNegative = 0.3
+    variant: Literal["adjusted", "published"] = "adjusted"
     method: Method = "annealing"
     lagrangian: Literal[1, 2] = 1
     known_as: KnownAs = "auto"
@@ -166,12 +186,21 @@ class ConditionalInformationBottleneck(BottleneckBase):
         sums, self.conditional_information_ = self._set_fitted_attributes(
             model, items, best, rows.dtype, stated
         )
+        self.coordinated_information_ = model.common(sums).information
         self._seen = seen_splits(splits, cells)
+        self._adjusted = model.adjusted
+        self._baseline = model.baseline
         self._within: Regression | FloatArray
         if isinstance(model, RegressionModel):
+            self._baseline = model.baseline.at(np.empty((0, model.designs.shape[1])))
             self._within = model.new_rows(sums)
+            weights, features = sums.weights, sums.overall.features[0]
         else:
             self._within = self._means_in_cells(sums)
+            weights, features = sums.masses, sums.features.sum(axis=0)
+        if self._adjusted:
+            effects = common_effects(model.family, features, weights, model.baseline)
+            self._effects = self._smoothed_effects(effects)
         return self
 
     def predict(self, X: Any, *, known: Any = None) -> Array:
@@ -183,8 +212,8 @@ class ConditionalInformationBottleneck(BottleneckBase):
             New rows.
         known : KnownSplits or anything that it takes, default=None
             The known splits of the new rows, the same ones as in ``fit``. Without them a row goes
-            to the cluster of least cost over all classes of what was known; a combination of
-            classes that ``fit`` has not seen counts as none.
+            to the nearest ``cluster_centers_``, whatever the classes; a combination of classes that
+            ``fit`` has not seen counts as none.
 
         Returns
         -------
@@ -197,17 +226,31 @@ class ConditionalInformationBottleneck(BottleneckBase):
         if known is None or not self._seen.names:
             return self._nearest(overall)
         splits = self._seen.read(known, rows.shape[0], X)
-        weight = float(self.coordination)
         if isinstance(self._within, Regression):
-            within = self._within.costs(rows, self._seen.design(splits))
-            return self._nearest(within + weight * overall)
+            columns = with_constant(self._seen.design(splits))
+            assert isinstance(self._baseline, RegressionBaseline)
+            baseline = self._baseline.at(columns)
+            second = self._second_costs(rows, overall, np.arange(len(columns)), baseline)
+            return self._nearest(self._within.costs(rows, columns) + second)
         cells = self._seen.cells(splits)
-        costs = overall.copy()
+        second = self._second_costs(rows, overall, np.maximum(cells, 0), self._baseline)
         for z in np.unique(cells[cells >= 0]):
             here = np.flatnonzero(cells == z)
             within = costs_of_rows(self._smoothed_family(), rows[here], self._within[z])
-            costs[here] = within + weight * overall[here]
-        return self._nearest(costs)
+            overall[here] = within + second[here]
+        return self._nearest(overall)
+
+    def _second_costs(
+        self, rows: Any, overall: FloatArray, which: IntArray, baseline: Baseline
+    ) -> FloatArray:
+        """Weighted costs of the coordinating term, rows by their classes in the baseline."""
+        weight = float(self.coordination)
+        if not self._adjusted:
+            return weight * overall
+        family = self._smoothed_family()
+        offsets = effect_offsets(family, self._effects, baseline)
+        products = np.asarray(rows @ effect_factors(family, self._effects))
+        return weight * (offsets[which] - products)
 
     def _model(
         self, items: Items, splits: KnownSplits
@@ -217,9 +260,11 @@ class ConditionalInformationBottleneck(BottleneckBase):
         regression = self.known_as == "regression" and not splits.is_empty
         if self.known_as == "auto":
             regression = splits.has_numbers
+        adjusted = self.variant == "adjusted"
         if regression:
             self._check_regression(splits)
-            return RegressionModel(items, splits.design(), coordination=weight), None
+            design = splits.design()
+            return RegressionModel(items, design, coordination=weight, adjusted=adjusted), None
         self._check_product(splits)
         cells = splits.product()
         size = (int(cells.max()) + 1) * items.rows.shape[1] * self.n_clusters
@@ -230,7 +275,8 @@ class ConditionalInformationBottleneck(BottleneckBase):
                 f"one, or take {setting('known_as', 'regression')}."
             )
         price = self._price_of_redundancy(items, cells) if self.lagrangian == 2 else 0.0
-        return CellModel(items, cells, coordination=weight, redundancy=price), cells
+        model = CellModel(items, cells, coordination=weight, redundancy=price, adjusted=adjusted)
+        return model, cells
 
     def _check_product(self, splits: KnownSplits) -> None:
         if splits.has_numbers:
@@ -279,3 +325,9 @@ class ConditionalInformationBottleneck(BottleneckBase):
         masses = sums.masses[:, None, :] + rows
         means = (sums.features + rows * overall) / np.where(masses > 0, masses, 1.0)
         return np.where(masses > 0, means, overall)
+
+    def _smoothed_effects(self, effects: FloatArray) -> FloatArray:
+        """Effects for new rows; with counts one more row without an effect in every cluster."""
+        if self.features == "gaussian":
+            return effects
+        return (self._masses * effects + self._one_row) / (self._masses + self._one_row)

@@ -1,6 +1,6 @@
 """Clusters whose features are a regression on what is known, coordinated by clusters of all rows.
 
-The cost of row ``i`` in cluster ``c`` is ``d(t_i, μ_c(z_i)) + λ d(t_i, μ_c)``: ``μ_c(z)`` is a
+The cost of row ``i`` in cluster ``c`` is ``d(t_i, μ_c(z_i)) + λ d(t_i, ·)``: ``μ_c(z)`` is a
 generalized linear model of the features on ``[1, z]`` with the memberships as weights, by weighted
 least squares (Gaussian, identity link) or by Newton steps (counts, logarithmic link). Constrained
 Clustering, figure 11.6, with ``P(f|x)`` as the weight of a feature. Indicators of the classes of
@@ -17,6 +17,7 @@ import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight.cluster.alternative._bottleneck_cells import CellModel, Sums
+from sidelight.cluster.alternative._bottleneck_common import Common, adjusted_common
 from sidelight.cluster.alternative._bottleneck_features import Items
 
 #: Share of the mean square of the design that keeps equations regular that repeat each other.
@@ -60,6 +61,11 @@ class RegressionSums(NamedTuple):
         return self.overall.cluster_masses
 
 
+def with_constant(design: FloatArray) -> FloatArray:
+    """Put a constant column before those of a design."""
+    return np.column_stack((np.ones(len(design)), design))
+
+
 @dataclass(frozen=True)
 class Regression:
     """Means of the features that follow from what is known about a row.
@@ -78,9 +84,8 @@ class Regression:
     overall: FloatArray
     counts: bool
 
-    def costs(self, rows: Any, design: FloatArray) -> FloatArray:
+    def costs(self, rows: Any, columns: FloatArray) -> FloatArray:
         """Cost of rows in every cluster, up to a constant of the row."""
-        columns = np.column_stack((np.ones(len(design)), design))
         return self.offsets(columns) - self.products(rows, columns)
 
     def products(self, rows: Any, columns: FloatArray) -> FloatArray:
@@ -102,6 +107,50 @@ class Regression:
                     columns, slopes[:, block], self.overall[block]
                 ).sum(axis=1)
         return offsets
+
+
+@dataclass(frozen=True)
+class RegressionBaseline:
+    """Means by the regression of all rows, for some rows of the design with their constant.
+
+    Attributes
+    ----------
+    regression : Regression
+        Of one cluster, all rows.
+    columns : ndarray of shape (n_designs, n_columns)
+        Rows of the design.
+    """
+
+    regression: Regression
+    columns: FloatArray
+
+    def expected(self, weights: FloatArray) -> FloatArray:
+        """``Σ_z w_zc μ_z``."""
+        slopes = self.regression.coefficients[0]
+        if not self.regression.counts:
+            return slopes.T @ (self.columns.T @ weights)
+        expected = np.empty((slopes.shape[1], weights.shape[1]))
+        for block, means in self._means():
+            expected[block] = means.T @ weights
+        return expected
+
+    def against(self, effects: FloatArray) -> FloatArray:
+        """``μ_z · r_c``."""
+        if not self.regression.counts:
+            return self.columns @ (self.regression.coefficients[0] @ effects)
+        products = np.zeros((len(self.columns), effects.shape[1]))
+        for block, means in self._means():
+            products += means @ effects[block]
+        return products
+
+    def at(self, columns: FloatArray) -> RegressionBaseline:
+        """The same regression for other rows of the design."""
+        return RegressionBaseline(self.regression, columns)
+
+    def _means(self) -> Iterator[tuple[slice, FloatArray]]:
+        slopes, overall = self.regression.coefficients[0], self.regression.overall
+        for block in _blocks(len(self.columns), slopes.shape[1]):
+            yield block, means_of_counts(self.columns, slopes[:, block], overall[block])
 
 
 def means_of_counts(columns: FloatArray, slopes: FloatArray, overall: FloatArray) -> FloatArray:
@@ -133,22 +182,28 @@ class RegressionModel:
         What is known, without the constant column.
     coordination : float
         ``λ``.
+    adjusted : bool
+        Whether the coordinating term is adjusted for what is known.
     """
 
     monotone = True
 
-    def __init__(self, items: Items, design: FloatArray, *, coordination: float) -> None:
+    def __init__(
+        self, items: Items, design: FloatArray, *, coordination: float, adjusted: bool = False
+    ) -> None:
+        self.adjusted = adjusted
         self.family = items.family
         self.coordination = coordination
         self.rows: Any = items.rows
         self.plain = CellModel(items, np.zeros(items.n, dtype=np.int64), coordination=0.0)
-        whole = np.column_stack((np.ones(items.n), design))
+        whole = with_constant(design)
         self.designs, which = np.unique(whole, axis=0, return_inverse=True)
         self._which: IntArray = which.reshape(-1)
         self._columns = whole
         self._overall = np.asarray(items.rows.T @ items.masses)
         alone = self.sums(np.ones((items.n, 1)))
-        self._one_cluster = self._fit_conditional(alone, None, settle=True)[2]
+        regression, _, self._one_cluster = self._fit_conditional(alone, None, settle=True)
+        self.baseline = RegressionBaseline(regression, self.designs)
 
     @property
     def order(self) -> IntArray:
@@ -180,12 +235,18 @@ class RegressionModel:
         """Regression of every cluster; not worse than the one before."""
         start = None if before is None else before.regression.coefficients
         regression, offsets, cost = self._fit_conditional(sums, start, settle=before is None)
-        _, information = self.plain.informations(sums.overall)
-        energy = cost - self._one_cluster - self.coordination * information
-        means = self.overall_means(sums)
-        factors = self.coordination * self.family.natural(means)
-        offsets = offsets + self.coordination * self.family.offset(means)
+        common = self.common(sums)
+        energy = cost - self._one_cluster - self.coordination * common.information
+        factors = self.coordination * common.factors
+        offsets = offsets + self.coordination * common.offsets
         return RegressionTables(regression, factors, offsets, energy)
+
+    def common(self, sums: RegressionSums) -> Common:
+        """The coordinating term."""
+        if not self.adjusted:
+            return self.plain.common(sums.overall)
+        features = sums.overall.features[0]
+        return adjusted_common(self.family, features, sums.weights, self.baseline)
 
     def costs(self, tables: RegressionTables) -> FloatArray:
         """Cost of every row in every cluster, up to a constant of the row."""

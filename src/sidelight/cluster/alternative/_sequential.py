@@ -1,6 +1,6 @@
 """Sequential optimization: rows are reinserted one by one where the objective loses least.
 
-Every move lowers ``-(I(C;F|Z) + λ I(C;F))`` by the exact difference, so that passes in random order
+Every move lowers ``-(I(C;F|Z) + λ I)`` by the exact difference, so that passes in random order
 end in labels that no single move improves (Constrained Clustering, figure 11.7, with the
 subtraction of a row and the loop put right).
 """
@@ -54,6 +54,7 @@ def reinsert(
                 weights,
                 in_cells,
                 whole,
+                expectations_of(model, in_cells[2]),
                 labels,
             )
             n_iter += 1
@@ -80,6 +81,14 @@ def groups_of(model: CellModel, labels: Array, n_clusters: int) -> tuple[Groups,
     in_cells = sums.features, _totals(sums.features, counts), sums.masses, sizes
     whole = features, _totals(features, counts), sums.masses.sum(axis=0), sizes.sum(axis=0)
     return in_cells, whole
+
+
+def expectations_of(model: CellModel, masses: FloatArray) -> tuple[bool, Array, Array, Array]:
+    """Whether the coordination is adjusted, means of cells, sums they let expect, and zeros."""
+    if not model.adjusted:
+        return False, np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1)
+    means = model.baseline.means
+    return True, means, np.ascontiguousarray(means.T @ masses), np.zeros(means.shape[1])
 
 
 def _totals(features: FloatArray, counts: bool) -> FloatArray:

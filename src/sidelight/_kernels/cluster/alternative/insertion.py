@@ -92,11 +92,67 @@ def add_row(
 
 
 @kernel
+def _add_expected(mean: Array, mass: float, expected: Array, sizes: Array, cluster: int) -> None:
+    """Change what the cells of a group let expect, after a row was put in or taken out."""
+    for f in range(len(mean)):
+        expected[f, cluster] += mass * mean[f]
+    if sizes[cluster] == 0:
+        expected[:, cluster] = 0.0
+
+
+@kernel
 def _add_redundancy(cell: Array, whole: Array, mass: float, price: float, losses: Array) -> None:
     """Add the price of what the clusters then say more about the cells."""
     for c in range(len(losses)):
         more = _xlogx(cell[c] + mass) - _xlogx(cell[c]) - _xlogx(whole[c] + mass) + _xlogx(whole[c])
         losses[c] += price * more
+
+
+@kernel
+def adjusted_losses(
+    row: Array,
+    mean: Array,
+    mass: float,
+    counts: bool,
+    sums: Array,
+    expected: Array,
+    masses: Array,
+    sizes: Array,
+    factor: float,
+    losses: Array,
+) -> None:
+    """Like :func:`group_losses` for groups that are compared with what their cells let expect.
+
+    With ``E`` the means of the cells of the rows of a group, added up, a group is worth
+    ``Σ S log(S / E)``, or ``‖S - E‖² / M`` where the features are no counts. ``row`` is dense,
+    ``mean`` is that of its cell.
+    """
+    own = 0.0
+    for f in range(len(row)):
+        if not counts:
+            own += mass * (row[f] - mean[f]) ** 2
+        elif row[f] > 0.0:
+            own += mass * row[f] * math.log(row[f] / mean[f])
+    for c in range(len(masses)):
+        if sizes[c] == 0:
+            continue
+        change = own
+        if counts:
+            for f in range(len(row)):
+                value, more = mass * row[f], mass * mean[f]
+                before, likely = max(sums[f, c], 0.0), max(expected[f, c], 0.0)
+                if before > 0.0 and likely > 0.0:
+                    change += before * math.log(before / likely)
+                if before + value > 0.0 and likely + more > 0.0:
+                    change -= (before + value) * math.log((before + value) / (likely + more))
+        else:
+            squares, joint = 0.0, 0.0
+            for f in range(len(row)):
+                offset = sums[f, c] - expected[f, c]
+                squares += offset * offset
+                joint += (offset + mass * (row[f] - mean[f])) ** 2
+            change += squares / masses[c] - joint / (masses[c] + mass)
+        losses[c] += factor * max(change, 0.0)
 
 
 @kernel
@@ -108,16 +164,28 @@ def row_losses(
     weights: tuple[float, float],
     cell: tuple[Array, Array, Array, Array],
     whole: tuple[Array, Array, Array, Array],
+    beside: tuple[bool, Array, Array, Array],
     losses: Array,
 ) -> None:
     """``d(x, c)`` for every cluster: what the objective loses when the row joins it.
 
     ``weights`` are the coordination and the price of redundancy; ``cell`` and ``whole`` are sums,
-    totals, masses and sizes of the clusters in the cell of the row and in all.
+    totals, masses and sizes of the clusters in the cell of the row and in all. ``beside`` says
+    whether the coordination is adjusted for the cells, and has the mean of the cell, the sums that
+    the cells let expect, and zeros for a row.
     """
     losses[:] = 0.0
     group_losses(values, columns, mass, counts, cell[0], cell[1], cell[2], cell[3], 1.0, losses)
-    if weights[0] > 0.0:
+    if weights[0] > 0.0 and beside[0]:
+        _, mean, expected, row = beside
+        for e in range(len(values)):
+            row[columns[e]] = values[e]
+        adjusted_losses(
+            row, mean, mass, counts, whole[0], expected, whole[2], whole[3], weights[0], losses
+        )
+        for e in range(len(values)):
+            row[columns[e]] = 0.0
+    elif weights[0] > 0.0:
         group_losses(
             values,
             columns,
@@ -144,14 +212,18 @@ def reinsert_rows(
     weights: tuple[float, float],
     in_cells: tuple[Array, Array, Array, Array],
     whole: tuple[Array, Array, Array, Array],
+    beside: tuple[bool, Array, Array, Array],
     labels: Array,
 ) -> int:
     """Take every row out in turn and put it where the objective loses least; count moves.
 
     ``in_cells`` and ``whole`` are the sums, totals, masses and sizes of the clusters in every cell
-    and in all; they and ``labels`` are kept up to date.
+    and in all; ``beside`` says whether the coordination is adjusted, and has the means of all
+    cells, the sums that they let expect, and zeros for a row. All and ``labels`` are kept up to
+    date.
     """
     data, indices, indptr = rows
+    adjusted, means, expected, zeros = beside
     losses = whole[2] * 0.0
     moved = 0
     for i in order:
@@ -161,7 +233,11 @@ def reinsert_rows(
         cell = (in_cells[0][z], in_cells[1][z], in_cells[2][z], in_cells[3][z])
         add_row(values, columns, -mass, counts, cell[0], cell[1], cell[2], cell[3], here)
         add_row(values, columns, -mass, counts, whole[0], whole[1], whole[2], whole[3], here)
-        row_losses(values, columns, mass, counts, weights, cell, whole, losses)
+        mean = means[z] if adjusted else means[0]
+        if adjusted:
+            _add_expected(mean, -mass, expected, whole[3], here)
+        around = (adjusted, mean, expected, zeros)
+        row_losses(values, columns, mass, counts, weights, cell, whole, around, losses)
         best = here
         for c in range(len(losses)):
             if losses[c] < losses[best]:
@@ -170,6 +246,8 @@ def reinsert_rows(
             best = here
         add_row(values, columns, mass, counts, cell[0], cell[1], cell[2], cell[3], best)
         add_row(values, columns, mass, counts, whole[0], whole[1], whole[2], whole[3], best)
+        if adjusted:
+            _add_expected(mean, mass, expected, whole[3], best)
         if best != here:
             labels[i] = best
             moved += 1
