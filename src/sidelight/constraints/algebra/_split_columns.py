@@ -225,6 +225,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _read_classes(name: str, values: Array) -> Column:
+    if values.dtype == object and any(isinstance(one, list | np.ndarray) for one in values):
+        raise SidelightError(
+            f"The known split {name!r} has to hold one label per row, and there are lists in it."
+        )
     codes, names = read_classes(values, f"the known split {name!r}")
     lost = np.flatnonzero(codes < 0)
     # -1 is the noise of a clustering: a label as good as any other here.
