@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,7 +100,10 @@ def _columns(known: Any, word: str, numeric: bool | None) -> tuple[list[Given], 
     if hasattr(known, "column_names") or hasattr(known, "columns"):
         names = getattr(known, "column_names", None)
         names = list(known.columns) if names is None else list(names)
-        return [Given(str(name), plain(known[name]), numeric) for name in names], ids
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise SidelightError(f"Two known splits are called {twice[0]!r}; rename one of them.")
+        return _named_columns([(name, known[name]) for name in names], numeric)[0], ids
     if hasattr(known, "tocsr"):
         raise SidelightError("Known splits are labels of the rows, not a sparse matrix.")
     several = _several(known)
@@ -184,6 +189,8 @@ def _has_fractions(values: Array, spelled: bool) -> bool:
     if values.dtype.kind == "f":
         finite = values[np.isfinite(values)]
         return bool(np.any(finite != np.round(finite)))
+    if values.dtype == object and all(map(_is_amount, values.tolist())):
+        return any(one % 1 != 0 for one in values.tolist() if not is_missing(one))
     if not spelled or values.dtype.kind not in "UO" or not len(values):
         return False
     texts = ["" if is_missing(value) else str(value).strip() for value in values.tolist()]
@@ -192,6 +199,15 @@ def _has_fractions(values: Array, spelled: bool) -> bool:
     except ValueError:
         return False
     return bool(numbers) and not all(number.is_integer() for number in numbers)
+
+
+def _is_amount(value: Any) -> bool:
+    """Whether a value is a finite number, or missing."""
+    if is_missing(value):
+        return True
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return isinstance(value, Integral) or math.isfinite(value)
 
 
 def as_numbers(values: Array, name: str) -> Array:

@@ -52,7 +52,14 @@ def read_file(
     try:
         if id_column is None:
             splits = _splits(columns, numbers, spelled=kind == "csv")
-            return len(splits[0].values), index, splits
+            n = len(splits[0].values)
+            if index is not None and n != len(index.ids):
+                raise trouble(
+                    None,
+                    f"one column without ids has to have a value for each of the "
+                    f"{counted(len(index.ids), 'row')}, and has {n:,}.",
+                )
+            return n, index, splits
         return columns_by_id(columns, id_column, index, numbers, trouble, spelled=kind == "csv")
     except (ConstraintFileError, OSError):
         raise
