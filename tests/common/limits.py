@@ -24,8 +24,10 @@ from sidelight import Constraints, manifold
 from sidelight.catalog import command_name
 from sidelight.cluster import (
     CondEns,
+    ConditionalInformationBottleneck,
     ConstrainedKMeans,
     COPKMeans,
+    InformationBottleneck,
     KMeans,
     PCKMeans,
     SeededKMeans,
@@ -104,6 +106,24 @@ limit(
     "with a label for every row it gives the labels",
     lambda X, y: labels_of(ConstrainedKMeans(K), X, Constraints.from_labels(y)),
     lambda X, y: y,
+)
+limit(
+    InformationBottleneck,
+    "of squared distances it keeps as much variance as k-means",
+    lambda X, y: np.array(
+        InformationBottleneck(K, features="gaussian", random_state=0).fit(X).information_
+    ),
+    lambda X, y: np.array(
+        np.sum(X.var(axis=0)) - KMeans(K, n_init=20, random_state=0).fit(X).inertia_ / len(X)
+    ),
+)
+limit(
+    ConditionalInformationBottleneck,
+    "without known splits it is the information bottleneck",
+    lambda X, y: labels_of(
+        ConditionalInformationBottleneck(K, coordination=1.0, random_state=0), X
+    ),
+    lambda X, y: labels_of(InformationBottleneck(K, features="gaussian", random_state=0), X),
 )
 limit(
     RCA,
