@@ -65,4 +65,4 @@ def alternatives(
     from sidelight.runs.alternative import AlternativesRequest
 
     asked = AlternativesRequest(request, tuple(avoid or ()), number)
-    run(asked, screen, force=force, safe_ids=safe_ids, labels=output, report=report)
+    run(asked, screen, force=force, safe_ids=safe_ids, splits=output, report=report)

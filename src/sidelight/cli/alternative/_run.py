@@ -46,7 +46,7 @@ def run(
     facts["outputs"] = screen.written(
         paths, "Nothing was written; -o splits.csv keeps the splits, --report a report."
     )
-    if "labels" not in paths:
+    if "splits" not in paths:
         facts |= {"ids": found.data.row_ids, "labels": found.labels}
     screen.result(facts)
 

@@ -19,7 +19,7 @@ from sidelight._words import set_by, worded
 from sidelight.cluster import find_alternatives
 from sidelight.constraints import KnownSplits
 from sidelight.exceptions import InvalidRequest
-from sidelight.io._labels import ID
+from sidelight.io._labels import ALTERNATIVE, ID
 from sidelight.io._write_table import write_columns
 from sidelight.runs._request import Request, prepare
 from sidelight.runs._run import PLANNED, Outcome, Prepared, Run
@@ -63,7 +63,7 @@ class AlternativesRequest:
 
     def command_line(self) -> str | None:
         """Return the command that asks the same; None where something is only in memory."""
-        command = self.rows.command_line()
+        command = dataclasses.replace(self.rows, command="alternatives").command_line()
         avoided = as_list(self.avoid)
         if command is None or not all(map(is_path, avoided)):
             return None
@@ -102,7 +102,7 @@ class AlternativesRun(Outcome, Prepared):
     @property
     def names(self) -> list[str]:
         """Names of the alternatives, which are those of their columns in a file."""
-        return [f"alternative_{number}" for number in range(1, len(self.alternatives) + 1)]
+        return [f"{ALTERNATIVE}{number}" for number in range(1, len(self.alternatives) + 1)]
 
     @cached_property
     def similarities(self) -> list[list[Any]]:
@@ -154,11 +154,11 @@ class AlternativesRun(Outcome, Prepared):
 
     def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
         return {
-            "labels": partial(self._fill_labels, safe_ids=safe_ids),
+            "splits": partial(self._fill_splits, safe_ids=safe_ids),
             "report": self._fill_report,
         }
 
-    def _fill_labels(self, path: Path, safe_ids: bool) -> None:
+    def _fill_splits(self, path: Path, safe_ids: bool) -> None:
         columns: dict[str, Array] = {ID: np.asarray(self.data.row_ids)}
         columns.update(zip(self.names, self.labels.T, strict=True))
         write_columns(columns, path, safe_ids=safe_ids)
