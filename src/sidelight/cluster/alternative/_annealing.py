@@ -9,7 +9,7 @@ before every descent; above the critical temperature they return, below it the c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from sidelight._fit.lowest import is_lower
 from sidelight._fit.restarts import ROUNDING, fit_progress
 from sidelight._kernels.cluster.alternative.memberships import information_about_rows, soften
 from sidelight._typing import Array, FloatArray
+
+#: After which searches single rows are moved: all restarts, the best of them, or none.
+Moves: TypeAlias = Literal["restarts", "best", "none"]
 
 
 class Model(Protocol):
@@ -29,6 +32,10 @@ class Model(Protocol):
     @property
     def monotone(self) -> bool:
         """Whether a step never raises the free energy."""
+
+    @property
+    def moves_rows(self) -> Moves:
+        """After which searches single rows are moved."""
 
     def sums(self, memberships: FloatArray) -> Any:
         """Statistics of the memberships, linear in them, with their ``cluster_masses``."""

@@ -96,12 +96,16 @@ class BottleneckBase(Clusterer):
                 tol=float(self.tol),
                 **settings,
             )
-            if annealed.interrupted or not isinstance(model, CellModel) or not model.moves_rows:
-                return annealed
-            moved = reinsert(model, self.n_clusters, annealed.labels, rng, **settings)
-            return annealed.followed_by(moved)
+            return moved(annealed, rng) if model.moves_rows == "restarts" else annealed
 
-        return self._best_restart(self.n_init, run, as_rows(items.rows))
+        def moved(end: Finished, rng: np.random.RandomState) -> Finished:
+            """Where all rows were reassigned at once, single moves may still be left."""
+            if end.interrupted or not isinstance(model, CellModel):
+                return end
+            return end.followed_by(reinsert(model, self.n_clusters, end.labels, rng, **settings))
+
+        best = self._best_restart(self.n_init, run, as_rows(items.rows))
+        return moved(best, np.random.RandomState(0)) if model.moves_rows == "best" else best
 
     def _set_fitted_attributes(
         self, model: Any, items: Items, best: Finished, dtype: Any, known: Constraints

@@ -17,6 +17,7 @@ from scipy import sparse
 from scipy.special import xlogy
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight.cluster.alternative._annealing import Moves
 from sidelight.cluster.alternative._bottleneck_common import CellBaseline, Common, adjusted_common
 from sidelight.cluster.alternative._bottleneck_features import FLOOR, Items
 
@@ -170,13 +171,15 @@ class CellModel:
         return self.redundancy == 0
 
     @property
-    def moves_rows(self) -> bool:
-        """Whether moves of single rows take as long as a step.
+    def moves_rows(self) -> Moves:
+        """After which searches single rows are moved.
 
-        Adjusted for the cells, all features of a cluster change with a row, not only those that it
-        has.
+        That takes some ten steps for sparse rows. Adjusted for the cells it takes far more: all
+        features of a cluster change with a row, not only those that it has.
         """
-        return not (self.adjusted and sparse.issparse(self.sorted.rows))
+        if not sparse.issparse(self.sorted.rows):
+            return "restarts"
+        return "none" if self.adjusted else "best"
 
     @property
     def order(self) -> IntArray:

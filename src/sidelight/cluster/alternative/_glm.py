@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
+from sidelight.cluster.alternative._annealing import Moves
 from sidelight.cluster.alternative._bottleneck_cells import CellModel, Sums
 from sidelight.cluster.alternative._bottleneck_common import Common, adjusted_common
 from sidelight.cluster.alternative._bottleneck_features import Items
@@ -187,6 +188,7 @@ class RegressionModel:
     """
 
     monotone = True
+    moves_rows: Moves = "none"
 
     def __init__(
         self, items: Items, design: FloatArray, *, coordination: float, adjusted: bool = False
