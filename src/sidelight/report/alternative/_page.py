@@ -163,7 +163,7 @@ def _similarity(name: str, found: SplitSimilarity) -> Section:
         "beside": found.name,
         "variation": "–" if numbers else f"{found.variation_of_information:.3f}",
         "largest": "–" if numbers else f"{found.largest:.3f}",
-        "share": 0.0 if numbers else found.variation_of_information / max(found.largest, 1e-12),
+        "share": None if numbers else found.variation_of_information / max(found.largest, 1e-12),
         "nmi": "–" if numbers else f"{found.nmi:.3f}",
         "nmi_reference": f"{found.nmi_reference:.3f}",
     }
