@@ -30,7 +30,7 @@ BRANCHES: dict[str, tuple[str, ...]] = {
     "places on the map": ("anchors",),
     "views of one object": ("correspondences",),
     "links or pair scores": ("relations", "sources"),
-    "a split not wanted again": ("splits",),
+    "a split to avoid": ("splits",),
     "an order of rows or columns": ("order",),
     "what a cluster must hold": ("conditions",),
 }
@@ -102,6 +102,14 @@ RECOMMENDED: dict[str, tuple[tuple[str, ...], str]] = {
     "correlation-clustering": ((LINKS,), "a partition with a proven gap, behind any pair score"),
     "consensus-clustering": ((NOTHING,), "several partitions, and one in their middle"),
     "connected-kmeans": ((LINKS,), "compact clusters, every one of them one piece"),
+    "cond-ens": (
+        (SPLITS,),
+        "any base clusterer; keeps away from the known split even where that is the clearest",
+    ),
+    "conditional-information-bottleneck": (
+        (SPLITS,),
+        "counts, numbers to avoid, and known classes of few rows",
+    ),
     "collective-resolution": ((LINKS,), "decisions that depend on each other"),
     "text-categories": ((LABELS,), "documents whose classes are roughly right, and to be tidied"),
     "attribute-resolution": ((LINKS,), "the baseline: what the columns alone tell"),

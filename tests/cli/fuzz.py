@@ -137,7 +137,7 @@ def make_case(seed: int, number: int, files: Files) -> Case:
     """Make the case of this number."""
     choose = random.Random(f"{seed}-{number}")
     makers = [(_parameters, 9), (_data, 6), (_mixed, 5), (_options, 5), (_outputs, 2), (_others, 5)]
-    makers += [(_maps, 4), (_classes, 5), (_related, 6), (_documents, 3)]
+    makers += [(_maps, 4), (_classes, 5), (_related, 6), (_documents, 3), (_alternatives, 4)]
     maker = choose.choices([m for m, _ in makers], [w for _, w in makers])[0]
     case = maker(choose, files)
     if choose.random() < 0.15 and case.arguments:
@@ -461,6 +461,32 @@ def _related(choose: random.Random, files: Files) -> Case:
     if method.kind.command != "consensus":
         others.append(("--report", "out.html", "--force"))
     for other in choose.sample(others, choose.choice([0, 1, 1, 2])):
+        arguments += other
+    return Case(arguments)
+
+
+def _alternatives(choose: random.Random, files: Files) -> Case:
+    """Splits to avoid of all kinds: columns, files, and what is neither."""
+    table = "good.csv" if choose.random() < 0.6 else choose.choice([*files.tables, *MIXED])
+    arguments = ["alternatives", table, "-k", choose.choice(["2", "2", "3", "1", "0", "30", "abc"])]
+    if choose.random() < 0.4:
+        arguments += ["-m", choose.choice(catalog.methods(kind="alternative")).name]
+    columns = ["class"] * 6 + ["a", "id", "zz", "", "country", "rating", "é", "nowhere.csv", "."]
+    others = [
+        ("--avoid", choose.choice(columns)),
+        ("--avoid", choose.choice(columns)),
+        ("--avoid", choose.choice([*files.known, *files.damaged, *files.tables])),
+        ("-n", choose.choice(["1", "1", "2", "3", "0", "-1", "abc", "2.5"])),
+        ("--truth-column", choose.choice(["class", "a", "zz"])),
+        ("--drop", choose.choice(["class", "a", "a,b,c", "zz"])),
+        ("--columns", choose.choice(["a,b", "class", "a,class", "zz"])),
+        ("--raw",),
+        ("--set", choose.choice(["n_init=1", "base=kmeans", "n_local=2", "known_as=regression"])),
+        ("-c", choose.choice([*files.known, "known.csv"])),
+        ("-o", choose.choice(["out.csv", "out.parquet", "good.csv", "out.npy"]), "--force"),
+        ("--report", "out.html", "--force"),
+    ]
+    for other in choose.sample(others, choose.choice([1, 2, 2, 3])):
         arguments += other
     return Case(arguments)
 

@@ -44,6 +44,7 @@ LOOPS = {
     *("kmeans", "copkmeans", "pckmeans", "mpckmeans", "global-kmeans", "size-constrained-kmeans"),
     *("balanced-kmeans", "frequency-sensitive-kmeans", "soft-balanced-kmeans"),
     *("constrained-agglomeration", "feedback-clustering", "spectral-clustering"),
+    "information-bottleneck",
     *("gaussian-mixture", "chunklet-mixture", "penalized-mixture", "mean-field-mixture"),
     *("greedy-mixture", "accelerated-mixture", "mml-mixture", "discriminative-mixture"),
     *("nonparametric-mixture",),

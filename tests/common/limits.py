@@ -23,8 +23,11 @@ from tests.common.models import K
 from sidelight import Constraints, manifold
 from sidelight.catalog import command_name
 from sidelight.cluster import (
+    CondEns,
+    ConditionalInformationBottleneck,
     ConstrainedKMeans,
     COPKMeans,
+    InformationBottleneck,
     KMeans,
     PCKMeans,
     SeededKMeans,
@@ -105,6 +108,24 @@ limit(
     "with a label for every row it gives the labels",
     lambda X, y: labels_of(ConstrainedKMeans(K), X, Constraints.from_labels(y)),
     lambda X, y: y,
+)
+limit(
+    InformationBottleneck,
+    "of squared distances it keeps as much variance as k-means",
+    lambda X, y: np.array(
+        InformationBottleneck(K, features="gaussian", random_state=0).fit(X).information_
+    ),
+    lambda X, y: np.array(
+        np.sum(X.var(axis=0)) - KMeans(K, n_init=20, random_state=0).fit(X).inertia_ / len(X)
+    ),
+)
+limit(
+    ConditionalInformationBottleneck,
+    "without known splits it is the information bottleneck",
+    lambda X, y: labels_of(
+        ConditionalInformationBottleneck(K, coordination=1.0, random_state=0), X
+    ),
+    lambda X, y: labels_of(InformationBottleneck(K, features="gaussian", random_state=0), X),
 )
 limit(
     RCA,
@@ -306,4 +327,20 @@ limit(
         .labels_
     ),
     lambda X, y: spherical_labels(X / np.linalg.norm(X, axis=1, keepdims=True), y),
+)
+
+
+def matched(labels: np.ndarray) -> np.ndarray:
+    """Labels by the order of their first row, whatever the clusters are called."""
+    first = np.unique(labels, return_index=True)[1]
+    return np.argsort(np.argsort(first))[labels]
+
+
+limit(
+    CondEns,
+    "without known splits it is its base",
+    lambda X, y: matched(
+        CondEns(K, base=KMeans(n_init=5), n_init=3, random_state=0).fit(X).labels_
+    ),
+    lambda X, y: matched(plain_labels(X, y)),
 )

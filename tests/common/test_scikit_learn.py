@@ -36,6 +36,10 @@ EXPECTED_TO_FAIL = {
         **dict.fromkeys((*ON_ZERO_ROWS, *SPARSE, "check_fit2d_1feature"), ZERO_ROWS),
         "check_clustering": NEGATIVE,
     },
+    "InformationBottleneck": {
+        **dict.fromkeys((*ON_ZERO_ROWS, *SPARSE, "check_fit2d_1feature"), ZERO_ROWS),
+        "check_clustering": NEGATIVE,
+    },
     "BernoulliMixture": dict.fromkeys(SPARSE, NO_CLASSIFIER),
     "MultinomialMixture": {"check_clustering": NEGATIVE, **dict.fromkeys(SPARSE, NO_CLASSIFIER)},
     "CategoricalMixture": {

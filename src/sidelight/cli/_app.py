@@ -34,6 +34,7 @@ from sidelight.cli._options import (
     requests,
     screened,
 )
+from sidelight.cli.alternative._command import alternatives
 from sidelight.cli.categories._command import categorize
 from sidelight.cli.relational._commands import COMMANDS
 
@@ -281,6 +282,7 @@ def select(
 for command in COMMANDS:
     app.command()(command)
 app.command()(categorize)
+app.command()(alternatives)
 
 
 @app.command()

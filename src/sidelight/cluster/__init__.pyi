@@ -1,3 +1,4 @@
+from .alternative import *
 from .balanced import *
 from .categories import *
 from .directional import *

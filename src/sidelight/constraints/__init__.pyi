@@ -1,5 +1,7 @@
 from ._constraints import Constraints as Constraints
 from ._correspondences import Correspondences as Correspondences
+from ._known_splits import KnownSplits as KnownSplits
+from ._known_splits import as_known_splits as as_known_splits
 from ._pairs import Pairs as Pairs
 from ._pairs import known_pairs as known_pairs
 from ._pairs import without_weights as without_weights

@@ -37,6 +37,8 @@ from ._rendered import render_faces as render_faces
 from ._rendered import render_objects as render_objects
 from ._rendered import render_robot_views as render_robot_views
 from ._separated import make_separated_gaussians as make_separated_gaussians
+from ._two_clusterings import make_several_clusterings as make_several_clusterings
+from ._two_clusterings import make_two_clusterings as make_two_clusterings
 from ._uci import list_uci as list_uci
 from ._uci import load_uci as load_uci
 from ._waveform import make_waveform as make_waveform

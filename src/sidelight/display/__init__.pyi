@@ -10,6 +10,7 @@ from ._pair_distances import PairDistancesDisplay as PairDistancesDisplay
 from ._search import SearchDisplay as SearchDisplay
 from ._sizes import SizesDisplay as SizesDisplay
 from ._stages import StagesDisplay as StagesDisplay
+from .alternative import *
 from .categories import *
 from .maps import *
 from .relational import *

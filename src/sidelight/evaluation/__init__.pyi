@@ -2,9 +2,12 @@ from ._constraints import constraint_satisfaction as constraint_satisfaction
 from ._cross_validated import cross_validated_labels as cross_validated_labels
 from ._dendrogram import DendrogramScores as DendrogramScores
 from ._dendrogram import dendrogram_scores as dendrogram_scores
+from ._information import conditional_mutual_information as conditional_mutual_information
 from ._information import mutual_information as mutual_information
 from ._information import normalized_mutual_information as normalized_mutual_information
 from ._information import variation_of_information as variation_of_information
+from ._known_splits import SplitSimilarity as SplitSimilarity
+from ._known_splits import similarity_to_splits as similarity_to_splits
 from ._matching import class_weighted_f as class_weighted_f
 from ._matching import clustering_accuracy as clustering_accuracy
 from ._matching import matched_macro_f1 as matched_macro_f1

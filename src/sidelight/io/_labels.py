@@ -26,6 +26,8 @@ CLUSTER = "cluster"
 CLASS = "class"
 GIVEN = "given"
 ENTITY = "entity"
+#: In front of the number of a split, in a file with several.
+ALTERNATIVE = "alternative_"
 #: Columns of a file of doubtful pairs.
 DOUBTFUL = ("i", "j", "similarity", "attribute", "relational", "reason")
 #: Columns of a file of categories, and the first ones of a file of ranked categories.

@@ -19,5 +19,6 @@ from ._run import check_outputs as check_outputs
 from ._stream import MapStream as MapStream
 from ._views import ViewsRun as ViewsRun
 from ._views import run_views as run_views
+from .alternative import *
 from .categories import *
 from .relational import *

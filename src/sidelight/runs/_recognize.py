@@ -5,9 +5,9 @@ such mark and go by their columns: ``id, cluster`` (and ``class``) are labels, `
 weight`` constraints, ``id, class`` and a ``p_`` or ``score_`` per class are classes,
 ``cluster, class, about, text ...`` an explanation, ``id, entity`` entities,
 ``i, j, similarity ...`` doubtful pairs, ``id, class, category, moved ...`` categories,
-``id, category, cosine, why`` ranked ones, ``id`` and features that are numbered after a method
-(``rca0``) what ``transform`` writes. Selected features keep the names that the user gave them, and
-a NumPy file has no names at all: these are never taken for ours.
+``id, category, cosine, why`` ranked ones, ``id, alternative_1 ...`` splits, ``id`` and features
+that are numbered after a method (``rca0``) what ``transform`` writes. Selected features keep names
+that the user gave them, and a NumPy file has no names at all: these are never taken for ours.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from sidelight import catalog
 from sidelight.io._labels import (
+    ALTERNATIVE,
     CATEGORIZED,
     CLASS,
     CLUSTER,
@@ -93,6 +94,11 @@ def _is_ranked(path: Path) -> bool:
     return column_names(path)[: len(RANKED)] == list(RANKED)
 
 
+def _is_splits(path: Path) -> bool:
+    first, *others = column_names(path)
+    return first == ID and others == [f"{ALTERNATIVE}{n}" for n in range(1, len(others) + 1)]
+
+
 def _is_constraints(path: Path) -> bool:
     if path.suffix.lower() == ".json":
         with path.open("rb") as file:
@@ -103,6 +109,7 @@ def _is_constraints(path: Path) -> bool:
 RECOGNIZED: dict[str, Callable[[Path], bool]] = {
     "labels": _is_labels,
     "classes": _is_classes,
+    "splits": _is_splits,
     "features": _is_features,
     "coordinates": _is_features,
     "stream": _is_features,

@@ -44,6 +44,7 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "entities": (),
     "categories": (),
     "ranked": (),
+    "splits": (),
     "doubtful": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
 }
 #: Keys of what is told about a column.
@@ -57,6 +58,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "entities": check_labels_path,
     "categories": check_labels_path,
     "ranked": check_labels_path,
+    "splits": check_labels_path,
 }
 
 
@@ -440,7 +442,8 @@ def check_outputs(
         Files that are read: none of them may be an output, by whatever name or link.
     **outputs : path-like or None
         Where ``labels``, ``classes``, ``features``, ``coordinates``, ``entities``, ``doubtful``,
-        ``report``, ``model``, ``constraints`` and ``answers`` are to go; each to a file of its own.
+        ``splits``, ``report``, ``model``, ``constraints`` and ``answers`` are to go; each to a file
+        of its own.
 
     Returns
     -------

@@ -1,0 +1,1 @@
+"""Loops of clusterings that differ from known splits."""

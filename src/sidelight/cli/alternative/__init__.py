@@ -1,0 +1,1 @@
+"""The command that finds other splits than the known ones."""

@@ -1,0 +1,92 @@
+"""One alternative after the other: every clustering found is avoided by the next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from sidelight._words import counted, worded
+from sidelight.constraints import as_known_splits
+from sidelight.exceptions import InvalidParameter, SidelightError
+
+#: Name of a clustering among the known splits, with its number.
+NAME = "alternative"
+
+
+def find_alternatives(
+    estimator: Any, X: Any, n_alternatives: int = 2, *, known: Any = None, **fit_params: Any
+) -> list[Any]:
+    """Find several clusterings, each different from the known splits and from all before.
+
+    The first differs from the known splits, and is a plain clustering where there are none; the
+    second differs from the first, too; and so on (Constrained Clustering, section 11.5.3.7).
+
+    Parameters
+    ----------
+    estimator : estimator of the kind "alternative"
+        Method with ``fit(X, known=...)``, such as :class:`~sidelight.cluster.CondEns`. It is
+        cloned, and stays as it is.
+    X : array, table or CSR matrix of shape (n_samples, n_features)
+        The rows.
+    n_alternatives : int, default=2
+        Number of clusterings.
+    known : KnownSplits, labels, list of labels, mapping or table, default=None
+        Splits that all clusterings are to differ from.
+    **fit_params : dict
+        Further arguments of ``fit``.
+
+    Returns
+    -------
+    alternatives : list of estimators
+        Fitted estimators, in the order in which they were found.
+
+    Raises
+    ------
+    SidelightError
+        If a clustering has a single cluster, so that nothing can differ from it; or if the
+        splits together have too many cells for the number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight.cluster import CondEns, find_alternatives
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (80, 2)) * [6, 4] + rng.normal(0, 0.3, (80, 2))
+    >>> first, second = find_alternatives(CondEns(2, random_state=0), X, 2)
+    >>> [int(abs(np.corrcoef(model.labels_, X[:, j])[0, 1]) > 0.9)
+    ...  for model, j in ((first, 0), (second, 1))]
+    [1, 1]
+    """
+    if isinstance(n_alternatives, bool) or n_alternatives != int(n_alternatives):
+        raise InvalidParameter(f"n_alternatives must be a whole number, got {n_alternatives!r}.")
+    if n_alternatives < 1:
+        raise InvalidParameter(f"n_alternatives must be at least 1, got {n_alternatives}.")
+    splits = as_known_splits(known, X.shape[0] if hasattr(X, "shape") else len(X), X)
+    found: list[Any] = []
+    for number in range(1, int(n_alternatives) + 1):
+        given = None if splits.is_empty else splits
+        try:
+            found.append(clone(estimator).fit(X, known=given, **fit_params))
+        except SidelightError as error:
+            if not found:
+                raise
+            raise SidelightError(_stopped(number, n_alternatives, error)) from error
+        labels = found[-1].labels_
+        if number < n_alternatives and len(np.unique(labels)) < 2:
+            raise SidelightError(
+                f"Alternative {number} puts all rows into one cluster, so that nothing can differ "
+                f"from it; ask for at most {counted(number, 'alternative')}"
+                + worded(" or for more clusters.", " (-n) or for more clusters (-k).")
+            )
+        splits = splits.adding(f"{NAME} {number}", labels)
+    return found
+
+
+def _stopped(number: int, asked: int, error: SidelightError) -> str:
+    """The error at a later alternative, with what could be asked for instead."""
+    possible = counted(number - 1, "alternative")
+    return f"Alternative {number} of {asked} was not found. {error} Or ask for {possible} only" + (
+        worded(".", ", -n " + str(number - 1) + ".")
+    )

@@ -1,0 +1,2 @@
+from ._contingency import ContingencyDisplay as ContingencyDisplay
+from ._splits import SplitsDisplay as SplitsDisplay

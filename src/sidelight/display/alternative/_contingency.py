@@ -1,0 +1,146 @@
+"""One split against another: how many rows they have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from sidelight._typing import Array, IntArray
+from sidelight.constraints import KnownSplits
+from sidelight.display._canvas import Display, check_matplotlib
+from sidelight.evaluation import SplitSimilarity, similarity_to_splits
+from sidelight.exceptions import InvalidRequest
+from sidelight.report._run import shorten
+
+#: Numbers are written into tables of at most so many cells.
+MOST_WRITTEN = 200
+_LONGEST_NAME = 16
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ContingencyDisplay(Display):
+    """Rows that classes of a known split and clusters have in common, as a heat map.
+
+    The shade is the share of the class: two independent splits have the same shades in every row of
+    the picture, two equal ones a single dark cell in each.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (n_classes, n_clusters)
+        Number of rows.
+    class_names, cluster_names : list of str
+        Names of the rows and columns of the picture.
+    similarity : SplitSimilarity
+        Variation of information and normalized mutual information of the two.
+    title : str
+        Written above the picture.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    image_ : AxesImage
+        The shares of the classes.
+    texts_ : list of Text
+        The counts.
+
+    Examples
+    --------
+    >>> from sidelight.display import ContingencyDisplay
+    >>> display = ContingencyDisplay.from_labels(["it", "it", "no", "no"], [0, 1, 0, 1])
+    >>> display.counts.tolist(), round(display.similarity.nmi, 3)
+    ([[1, 1], [1, 1]], 0.0)
+    """
+
+    counts: IntArray
+    class_names: list[str]
+    cluster_names: list[str]
+    similarity: SplitSimilarity
+    title: str = ""
+
+    @classmethod
+    def from_labels(cls, known: Any, labels: Any, *, title: str = "", ax: Any = None) -> Self:
+        """Draw a known split against clusters.
+
+        Parameters
+        ----------
+        known : KnownSplits with one split, or array-like of shape (n_samples,)
+            The known split, in classes.
+        labels : array-like of shape (n_samples,)
+            Cluster of every row.
+        title : str, default=""
+            Written above the picture.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        ContingencyDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        splits = known if isinstance(known, KnownSplits) else KnownSplits(known)
+        if len(splits.names) != 1 or splits.has_numbers:
+            raise InvalidRequest(
+                f"one known split in classes is drawn against the clusters, got {splits!r}."
+            )
+        (similarity,) = similarity_to_splits(labels, splits)
+        clusters, codes = np.unique(np.asarray(labels), return_inverse=True)
+        shape = (len(splits.class_names[0]), len(clusters))
+        flat = np.ravel_multi_index((splits.codes[:, 0], codes.reshape(-1)), shape)
+        return cls(
+            counts=np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape),
+            class_names=[str(name) for name in splits.class_names[0].tolist()],
+            cluster_names=[str(name) for name in clusters.tolist()],
+            similarity=similarity,
+            title=title,
+        ).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        ContingencyDisplay
+            The display itself.
+        """
+        from matplotlib.colors import LinearSegmentedColormap
+
+        inks = self._begin(ax, (5.2, 4.4))
+        shares: Array = self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
+        shades = LinearSegmentedColormap.from_list("shares", [inks.page, inks.groups(1)[0]])
+        self.image_ = self.ax_.imshow(shares, cmap=shades, vmin=0, vmax=1, aspect="auto")
+        self.texts_ = []
+        if self.counts.size <= MOST_WRITTEN:
+            self.texts_ = [
+                self.ax_.text(
+                    column,
+                    row,
+                    f"{count:,}",
+                    ha="center",
+                    va="center",
+                    color=inks.page if shares[row, column] > 0.75 else inks.ink,
+                )
+                for (row, column), count in np.ndenumerate(self.counts)
+            ]
+        self.ax_.set(xlabel="cluster", ylabel=self.similarity.name)
+        self.ax_.set_xticks(range(len(self.cluster_names)), _short(self.cluster_names))
+        self.ax_.set_yticks(range(len(self.class_names)), _short(self.class_names))
+        told = (
+            f"variation of information {self.similarity.variation_of_information:.3f} of "
+            f"{self.similarity.largest:.3f}, NMI {self.similarity.nmi:.3f}"
+        )
+        lines = [line for line in (self.title, told) if line]
+        self.ax_.set_title("\n".join(lines), fontsize="medium")
+        return self
+
+
+def _short(names: list[str]) -> list[str]:
+    return [shorten(name, _LONGEST_NAME) for name in names]

@@ -1,0 +1,1 @@
+"""The report of splits that differ from the known ones."""
