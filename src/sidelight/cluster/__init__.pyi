@@ -1,4 +1,5 @@
 from .balanced import *
+from .coclustering import *
 from .directional import *
 from .feedback import *
 from .global_kmeans import *

@@ -1,0 +1,1 @@
+from ._cdk_means import CDKMeans as CDKMeans
