@@ -34,6 +34,7 @@ from sidelight.cli._options import (
     requests,
     screened,
 )
+from sidelight.cli.coclustering._command import cocluster
 from sidelight.cli.relational._commands import COMMANDS
 
 app = typer.Typer(
@@ -279,6 +280,7 @@ def select(
 
 for command in COMMANDS:
     app.command()(command)
+app.command()(cocluster)
 
 
 @app.command()

@@ -26,6 +26,8 @@ CLUSTER = "cluster"
 CLASS = "class"
 GIVEN = "given"
 ENTITY = "entity"
+#: Columns of a file of clusters of columns.
+COLUMN_LABELS = ("column", CLUSTER, "weight")
 #: Columns of a file of doubtful pairs.
 DOUBTFUL = ("i", "j", "similarity", "attribute", "relational", "reason")
 #: In front of the name of a class: its probability, or its decision value.
@@ -130,6 +132,19 @@ def fill_labels(
     if classes is not None:
         columns[CLASS] = np.asarray(classes)
     write_columns(columns, path, safe_ids=safe_ids)
+
+
+def fill_column_labels(
+    path: Path,
+    columns: Sequence[str],
+    labels: npt.ArrayLike,
+    weights: npt.ArrayLike,
+    *,
+    safe_ids: bool = False,
+) -> None:
+    """Write the cluster of every column of a table, and its weight there, to the path itself."""
+    values = (np.asarray(columns, dtype=str), np.asarray(labels), np.asarray(weights))
+    write_columns(dict(zip(COLUMN_LABELS, values, strict=True)), path, safe_ids=safe_ids)
 
 
 def fill_classes(

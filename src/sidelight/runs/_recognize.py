@@ -4,8 +4,8 @@ A report says so in its head, a model in its schema, answers in their first line
 such mark and go by their columns: ``id, cluster`` (and ``class``) are labels, ``i, j, kind,
 weight`` constraints, ``id, class`` and a ``p_`` or ``score_`` per class are classes,
 ``cluster, class, about, text ...`` an explanation, ``id, entity`` entities,
-``i, j, similarity ...`` doubtful pairs, ``id`` and features that
-are numbered after a method (``rca0``) what ``transform`` writes. Selected features keep the names
+``i, j, similarity ...`` doubtful pairs, ``column, cluster, weight`` clusters of columns, ``id`` and
+features that are numbered after a method (``rca0``) what ``transform`` writes. Selected features keep the names
 that the user gave them, and a NumPy file has no names at all: these are never taken for ours.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sidelight import catalog
-from sidelight.io._labels import CLASS, CLUSTER, DOUBTFUL, ENTITY, ID, has_classes
+from sidelight.io._labels import CLASS, CLUSTER, COLUMN_LABELS, DOUBTFUL, ENTITY, ID, has_classes
 from sidelight.io.formats._formats import column_names
 
 GENERATOR = b'<meta name="generator" content="Sidelight">'
@@ -75,6 +75,10 @@ def _is_doubtful(path: Path) -> bool:
     return column_names(path) == list(DOUBTFUL)
 
 
+def _is_column_labels(path: Path) -> bool:
+    return column_names(path) == list(COLUMN_LABELS)
+
+
 def _is_constraints(path: Path) -> bool:
     if path.suffix.lower() == ".json":
         with path.open("rb") as file:
@@ -95,4 +99,5 @@ RECOGNIZED: dict[str, Callable[[Path], bool]] = {
     "explanation": _is_explanation,
     "entities": _is_entities,
     "doubtful": _is_doubtful,
+    "columns": _is_column_labels,
 }

@@ -43,6 +43,7 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "explanation": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
     "entities": (),
     "doubtful": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
+    "columns": (),
 }
 #: Keys of what is told about a column.
 PLANNED = ("column", "used_as", "how")
@@ -53,6 +54,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "predictions": check_table_path,
     "classes": check_labels_path,
     "entities": check_labels_path,
+    "columns": check_labels_path,
 }
 
 
@@ -436,7 +438,8 @@ def check_outputs(
         Files that are read: none of them may be an output, by whatever name or link.
     **outputs : path-like or None
         Where ``labels``, ``classes``, ``features``, ``coordinates``, ``entities``, ``doubtful``,
-        ``report``, ``model``, ``constraints`` and ``answers`` are to go; each to a file of its own.
+        ``columns``, ``report``, ``model``, ``constraints`` and ``answers`` are to go; each to a
+        file of its own.
 
     Returns
     -------
