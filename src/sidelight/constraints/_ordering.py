@@ -9,7 +9,7 @@ import numpy as np
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.constraints.algebra._alignment import own_ids
-from sidelight.constraints.algebra._canonical import as_ids, frozen
+from sidelight.constraints.algebra._canonical import RowIndex, as_ids, frozen
 from sidelight.constraints.algebra._plain import plain
 from sidelight.exceptions import SidelightError
 
@@ -156,6 +156,29 @@ class Ordering:
         if self.max_gap is not None:
             parts.append(f"at most {counted(self.max_gap, 'element')}")
         return f"{' and '.join(parts)} in a gap" if parts else "any gaps"
+
+    def in_order_of(self, names: Any) -> Ordering:
+        """The same order with the elements as another list has them; without ids as it is.
+
+        Parameters
+        ----------
+        names : array-like of shape (n,)
+            Names of the elements, out of ``ids``.
+        """
+        if self.ids is None:
+            return self
+        wanted = as_ids(names)
+        places = RowIndex(self.ids).positions(wanted)
+        if np.array_equal(places, np.arange(len(self))):
+            return self
+        if len(wanted) != len(self) or np.any(np.sort(places) != np.arange(len(self))):
+            unknown = wanted[places < 0].tolist()
+            problem = f"{unknown[0]!r} has no score" if unknown else "the numbers of both differ"
+            raise SidelightError(
+                f"The order names other elements than the table: {problem}. Give both the same "
+                "names, or the scores as an array in the order of the table."
+            )
+        return _remake(self.scores[places], self.max_gap, self.min_gap, self.circular, wanted)
 
     def gaps(self, members: Any) -> IntArray:
         """Gaps between consecutive members that count.

@@ -55,10 +55,6 @@ class CDKMeans(Clusterer):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    column_labels_: Array
-    row_weights_: Array
-    column_weights_: Array
-
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
             summary="clusters of rows and columns of a 0/1 table, from its rectangles of ones",
