@@ -2,43 +2,148 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
 from sidelight._fit.parameters import Count, Seed, Share, Verbosity, estimator
-from sidelight._typing import Array
+from sidelight._fit.restarts import best_of, run_restarts
+from sidelight._typing import Array, IntArray
+from sidelight._words import counted, setting
 from sidelight.base import Clusterer
+from sidelight.cluster.coclustering._binary import Binarize, as_binary, thresholds_of
+from sidelight.cluster.coclustering._grouping import Grouping, Restart, first_largest
+from sidelight.cluster.coclustering._mining import Found, find_bi_sets
+from sidelight.cluster.coclustering._statements import Statements, gather
+from sidelight.cluster.coclustering._uncovered import (
+    explain_uncovered,
+    refuse_unsolved,
+    split_by_side,
+    warning_of,
+)
 from sidelight.constraints import Constraints, CrossLinks, Ordering
+from sidelight.engine import as_rows
+from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.tags import MethodTags
 
 
 @estimator
 class CDKMeans(Clusterer):
-    """Constraint-driven co-clustering of a 0/1 table.
+    r"""Constraint-driven co-clustering of a 0/1 table (CDK-Means).
 
-    Read more in the :doc:`user guide </cluster/coclustering>`.
+    Finds ``n_clusters`` clusters of the rows and as many of the columns; cluster ``l`` of the rows
+    goes with cluster ``l`` of the columns. First all bi-sets ``(t, g)`` of the table are found that
+    satisfy the local form of the constraints: largest rectangles of ones, a set of rows and a set
+    of columns each (:func:`mine_concepts`). Then the bi-sets are grouped around centroids, which
+    are the means :math:`\tau_l` and :math:`\gamma_l` of their indicators, as in k-means with
+
+    .. math::
+        J = \sum_b \min_l d(b, l), \qquad
+        d(b, l) = \frac12 \Big[ 1 - \frac{|t_b \cap \tau_l|}{|t_b \cup \tau_l|}
+                + 1 - \frac{|g_b \cap \gamma_l|}{|g_b \cup \gamma_l|} \Big] ,
+
+    where :math:`|t \cup \tau| = \sum_i (t_i + \tau_i) / 2` and :math:`|t \cap \tau|` is the same
+    sum over the elements with :math:`t_i \tau_i \ne 0`; between two sets it is the Dice distance.
+    A row goes to the first cluster with the largest :math:`\tau_{li}`, a column to that with the
+    largest :math:`\gamma_{lj}`; elements that no bi-set covers are in no cluster (-1). The sum can
+    rise, since means do not minimize it, so the best iterate is kept. Read more in the
+    :doc:`user guide </cluster/coclustering>`.
 
     Parameters
     ----------
     n_clusters : int >= 1, default=3
-        Number of co-clusters: cluster ``l`` of the rows goes with cluster ``l`` of the columns.
+        Number of co-clusters.
     variant : {"auto", "published"}, default="auto"
-        Bi-sets that satisfy the constraints.
-    min_rows, min_columns : int >= 1, default=1
-        Fewest rows and fewest columns of a bi-set.
+        Bi-sets under must-links and cannot-links.
+
+        - ``"auto"``: the largest rectangles of ones that satisfy them. Must-linked rows (columns)
+          are one row (column) with the ones that all of them have; a bi-set with elements that must
+          be apart is parted. In the assignment every element with a cannot-link has a cluster
+          reserved.
+        - ``"published"``: concepts that hold only one of two must-linked elements, or both of two
+          that must be apart, are dropped. A few pairs can leave rows without any bi-set.
+    min_rows : int >= 1, default=1
+        Fewest rows of a bi-set.
+    min_columns : int >= 1, default=1
+        Fewest columns of a bi-set.
     max_concepts : int >= 1, default=1000000
-        Most bi-sets.
+        Most bi-sets; a table with more is refused, with advice on minimum sizes.
     overlap : float in [0, 1] or None, default=None
-        Share of an element's largest weight.
+        Share of its largest weight that a row or column needs in another cluster to belong to it
+        too, in ``row_memberships_`` and ``column_memberships_``; None for one cluster each.
     on_blocked : {"skip", "fail"}, default="skip"
-        Bi-sets that no cluster may take.
-    binarize : {"mean", "positive"} or float in [0, 1] or None, default=None
-        Rule that makes a table 0/1.
+        Treatment of bi-sets that no cluster may take because of cannot-links: left out and counted
+        in ``n_skipped_``, or an error where it happens in every restart.
+    binarize : "mean" or float in [0, 1] or None, default=None
+        Rule that makes a table 0/1: "mean" for ones above the mean of the column, a share for ones
+        above this share of the largest value of the column. None takes zeros and ones only.
+    n_init : int >= 1, default=10
+        Number of restarts from random bi-sets; the one with the smallest sum is kept.
+    max_iter : int >= 1, default=50
+        Most iterations of a restart.
 
     Attributes
     ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        Cluster of every row; -1 where no bi-set covers it. Clusters are numbered by the mean
+        position of their rows, in ``row_order`` where it is given.
     column_labels_ : ndarray of int32, shape (n_features,)
-        Cluster of every column, -1 where no bi-set covers it.
+        Cluster of every column; -1 where no bi-set covers it.
+    row_weights_ : ndarray of shape (n_clusters, n_samples)
+        Share of the bi-sets of a cluster that hold a row, ``tau``.
+    column_weights_ : ndarray of shape (n_clusters, n_features)
+        Share of the bi-sets of a cluster that hold a column, ``gamma``.
+    row_memberships_ : ndarray of bool, shape (n_samples, n_clusters)
+        Clusters of every row; several with ``overlap``.
+    column_memberships_ : ndarray of bool, shape (n_features, n_clusters)
+        Clusters of every column; several with ``overlap``.
+    concepts_ : Concepts
+        The bi-sets.
+    concept_labels_ : ndarray of int32, shape (n_concepts,)
+        Cluster of every bi-set; -1 for those that no cluster could take.
+    n_concepts_ : int
+        Number of bi-sets.
+    n_skipped_ : int
+        Number of bi-sets that no cluster could take.
+    uncovered_rows_ : dict of int to str
+        Rows in no cluster, by position, with the statement or setting that is responsible.
+    uncovered_columns_ : dict of int to str
+        Columns in no cluster, by position, with the statement or setting that is responsible.
+    stability_ : dict of str to ndarray
+        Of every restart: ``objective``, and the adjusted Rand index of its clusters with those
+        that were kept, ``row_agreement`` and ``column_agreement``.
+    thresholds_ : ndarray of shape (n_features,) or None
+        Values above which a column counts as one, with ``binarize``.
+    n_column_violations_ : int
+        Number of stated constraints on columns that the clusters violate.
+
+    See Also
+    --------
+    InformationCoclustering : For tables of counts, without constraints.
+    mine_concepts : The bi-sets alone.
+
+    Notes
+    -----
+    Basu, Davidson, Wagstaff (eds.), Constrained Clustering, chapter 6. Must-links hold, since
+    must-linked elements are in the same bi-sets and so have the same weights; two elements that
+    must be apart never have a weight in the same cluster. Must-linked rows that share no one are in
+    no cluster, which ``n_violations_`` counts. Bounds on gaps hold for every bi-set, but only tend
+    to hold for clusters.
+
+    Examples
+    --------
+    >>> from sidelight.cluster import CDKMeans
+    >>> table = [[1, 0, 1, 1, 0], [0, 1, 0, 0, 1], [1, 0, 1, 1, 0], [0, 0, 1, 1, 0],
+    ...          [1, 1, 0, 0, 1], [0, 1, 0, 0, 1], [0, 0, 0, 0, 1]]
+    >>> model = CDKMeans(2, random_state=0).fit(table)
+    >>> model.labels_, model.column_labels_
+    (array([0, 1, 0, 0, 1, 1, 1], dtype=int32), array([0, 1, 0, 0, 1], dtype=int32))
     """
 
     n_clusters: Count = 3
@@ -49,7 +154,7 @@ class CDKMeans(Clusterer):
     max_concepts: Count = 1_000_000
     overlap: Share | None = None
     on_blocked: Literal["skip", "fail"] = "skip"
-    binarize: Literal["mean", "positive"] | Share | None = None
+    binarize: Binarize = None
     n_init: Count = 10
     max_iter: Count = 50
     random_state: Seed = None
@@ -61,7 +166,8 @@ class CDKMeans(Clusterer):
             knowledge=("must-link", "cannot-link", "labels", "groups", "order"),
             enforcement="hard",
             source="Pensa, Robardet, Boulicaut; Constrained Clustering 6.3",
-            complexity="O(b (r + c) k) per iteration for b bi-sets of r rows and c columns",
+            complexity="O(b (r + c) k) per iteration for b bi-sets of r rows and c columns; "
+            "b can be exponential",
             kind="coclusterer",
             sparse=True,
             as_they_are=True,
@@ -78,9 +184,191 @@ class CDKMeans(Clusterer):
         row_order: Ordering | None = None,
         column_order: Ordering | None = None,
     ) -> Self:
-        """Cluster the rows and columns of a 0/1 table."""
-        raise NotImplementedError
+        """Cluster the rows and columns of a 0/1 table.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Zeros and ones, or any numbers with ``binarize``.
+        y : array of shape (n_samples,), default=None
+            Known classes of the rows, -1 where unknown.
+        constraints : Constraints, default=None
+            What is known about the rows: pairs, labels, groups.
+        column_constraints : Constraints, default=None
+            What is known about the columns; ids are names of columns.
+        cross_constraints : CrossLinks, default=None
+            Rows and columns that belong to the same co-cluster, or to different ones.
+        row_order, column_order : Ordering, default=None
+            Orders of the rows and columns, with bounds on the gaps within a bi-set.
+
+        Returns
+        -------
+        self : CDKMeans
+            The fitted estimator.
+        """
+        rows, about_rows = self._validate_fit_in_memory(X, y, constraints)
+        known = gather(
+            X,
+            about_rows,
+            rows.shape[1],
+            getattr(self, "feature_names_in_", None),
+            columns=column_constraints,
+            cross=cross_constraints,
+            row_order=row_order,
+            column_order=column_order,
+        )
+        known.everything.closure()
+        known.check_feasible(self.n_clusters)
+        self.thresholds_ = thresholds_of(rows, self.binarize)
+        table = as_binary(rows, X, self.thresholds_)
+        found = find_bi_sets(
+            table,
+            known,
+            variant=self.variant,
+            min_rows=self.min_rows,
+            min_columns=self.min_columns,
+            max_concepts=self.max_concepts,
+            description=f"{type(self).__name__}, bi-sets",
+            verbose=self.verbose,
+        )
+        grouping = Grouping(found.concepts, known, self.n_clusters, self.variant)
+        restarts = self._restarts(grouping)
+        self._read_off(best_of(restarts), restarts, grouping, known, rows.dtype)
+        self._tell_of_uncovered(found, table, known)
+        self._compare_with(about_rows)
+        self.n_column_violations_ = known.columns.violations(self.column_labels_).n
+        return self
 
     def predict(self, X: Any) -> Array:
-        """Return the cluster of new rows."""
-        raise NotImplementedError
+        """Return the co-cluster whose columns are most like the ones of every row.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            New rows, of zeros and ones as those of ``fit``.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_samples,)
+            Cluster with the largest Dice-type similarity ``|g ∩ γ| / |g ∪ γ|`` of the columns of
+            the row to those of the cluster; -1 for rows that share no column with any.
+        """
+        check_is_fitted(self)
+        rows = self._check_rows(X, reset=False)
+        ones = as_binary(rows, X, self.thresholds_).astype(np.float64)
+        weights = self.column_weights_.astype(np.float64).T
+        shared = ones @ (weights + (weights > 0))
+        union = ones.sum(axis=1)[:, None] + weights.sum(axis=0)
+        likeness = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+        return first_largest(likeness).astype(np.int32)
+
+    def _n_clusters_found(self) -> int:
+        return len(self.row_weights_)
+
+    def _restarts(self, grouping: Grouping) -> list[Restart]:
+        """Run the restarts; those with blocked bi-sets are dropped if they are to fail."""
+        n_found = len(grouping.concepts)
+        if n_found < self.n_clusters:
+            warnings.warn(
+                f"The table has {counted(n_found, 'bi-set')} for "
+                f"{counted(self.n_clusters, 'cluster')}: some clusters are empty. Ask for fewer "
+                f"({setting('n_clusters')}), or for smaller bi-sets.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        seeds = check_random_state(self.random_state).randint(
+            np.iinfo(np.int32).max, size=self.n_init
+        )
+        restarts = run_restarts(
+            lambda number, rng: grouping.run(
+                rng, max_iter=self.max_iter, description="CDKMeans", verbose=self.verbose
+            ),
+            seeds,
+            as_rows(np.empty((max(n_found, 1), 2))),  # the rows of this k-means are the bi-sets
+            description="CDKMeans",
+            verbose=self.verbose,
+        )
+        if self.on_blocked == "skip":
+            return restarts
+        whole = [restart for restart in restarts if not restart.n_skipped]
+        if not whole:
+            fewest = min(restart.n_skipped for restart in restarts)
+            raise SidelightError(
+                f"In every restart there were bi-sets that no cluster may take, at least "
+                f"{fewest} of {n_found}: all clusters hold an element that must be apart from one "
+                f"of theirs. Use {setting('on_blocked', 'skip')} to leave them out, more clusters, "
+                f"or more restarts ({setting('n_init')})."
+            )
+        return whole
+
+    def _read_off(
+        self,
+        best: Restart,
+        restarts: list[Restart],
+        grouping: Grouping,
+        known: Statements,
+        dtype: Any,
+    ) -> None:
+        """Set the clusters of both sides from the weights of the best restart."""
+        means = grouping.means(best.best.labels)
+        rows, columns = first_largest(means.rows), first_largest(means.columns)
+        agreement = [self._agreement(one, grouping, rows, columns) for one in restarts]
+        self.stability_ = {
+            "objective": np.array([one.objective for one in restarts]),
+            "row_agreement": np.array([one[0] for one in agreement]),
+            "column_agreement": np.array([one[1] for one in agreement]),
+        }
+        place = known.row_order.rank if known.row_order is not None else np.arange(len(rows))
+        order = _along(rows, place, self.n_clusters)
+        number = np.append(np.argsort(order), -1)  # -1 stays
+        self.labels_ = number[rows].astype(np.int32)
+        self.column_labels_ = number[columns].astype(np.int32)
+        self.concept_labels_ = number[best.best.labels].astype(np.int32)
+        self.row_weights_ = means.rows.T[order].astype(dtype)
+        self.column_weights_ = means.columns.T[order].astype(dtype)
+        self.row_memberships_ = self._memberships(self.row_weights_, self.labels_)
+        self.column_memberships_ = self._memberships(self.column_weights_, self.column_labels_)
+        self.concepts_ = grouping.concepts
+        self.n_concepts_ = len(grouping.concepts)
+        self.n_skipped_ = best.n_skipped
+        self.objective_ = best.objective
+        self.history_ = best.history
+        self.n_iter_ = best.n_iter
+        self.converged_ = best.converged
+
+    @staticmethod
+    def _agreement(
+        restart: Restart, grouping: Grouping, rows: IntArray, columns: IntArray
+    ) -> tuple[float, float]:
+        means = grouping.means(restart.best.labels)
+        return (
+            float(adjusted_rand_score(rows, first_largest(means.rows))),
+            float(adjusted_rand_score(columns, first_largest(means.columns))),
+        )
+
+    def _memberships(self, weights: Array, labels: Array) -> Array:
+        if self.overlap is None:
+            return labels[:, None] == np.arange(len(weights))
+        return np.asarray((weights > 0) & (weights >= self.overlap * weights.max(axis=0))).T
+
+    def _tell_of_uncovered(self, found: Found, table: Array, known: Statements) -> None:
+        """Set, and tell of, rows and columns in no cluster; with a cannot-link it is an error."""
+        words = found.concepts
+        found_covered = np.concatenate([words.rows().sum(axis=0), words.columns().sum(axis=0)]) > 0
+        covered = np.concatenate([self.labels_, self.column_labels_]) >= 0
+        reasons = explain_uncovered(covered, found_covered, found.removed, table, known)
+        refuse_unsolved(reasons, known)
+        self.uncovered_rows_, self.uncovered_columns_ = split_by_side(reasons, len(table))
+        text = warning_of(reasons, known)
+        if text:
+            warnings.warn(text, ConstraintWarning, stacklevel=3)
+
+
+def _along(labels: IntArray, place: IntArray, n_clusters: int) -> IntArray:
+    """Clusters by the mean place of their rows, those without rows last."""
+    mean = np.full(n_clusters, np.inf)
+    for cluster in range(n_clusters):
+        members = labels == cluster
+        if members.any():
+            mean[cluster] = place[members].mean()
+    return np.argsort(mean, kind="stable")

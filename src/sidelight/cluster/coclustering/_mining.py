@@ -165,7 +165,7 @@ def find_bi_sets(
             if n_kept > most:
                 raise _too_many(kept, most, max_concepts)
     words = [np.concatenate(part) for part in zip(*kept, strict=True)]
-    if len(search.edges) and variant == "auto":
+    if variant == "auto" and (len(search.edges) or len(sides.joined)):
         words = _without_copies(*words)
     return Found(Concepts(words[0], words[1], *table.shape), search.removed())
 

@@ -61,7 +61,8 @@ def admit(
     A bi-set with two elements that must be apart is dropped, or, with ``split``, parted by a
     coloring of the elements that must be apart: a bi-set per color with the elements of the color,
     those of no conflict, and as many others as go with them. Parts that are inside of a larger
-    admissible bi-set are dropped.
+    admissible bi-set are dropped. A row and a column that belong together are both left out of a
+    bi-set that has only one of them.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def admit(
                 ):
                     continue
             reason = -1
-            if _is_torn(part_rows, part_columns, joined_pairs, n_rows):
+            if not _keeps_joined(part_rows, part_columns, joined_pairs, n_rows, split):
                 reason = MUST_LINK
             elif len(row_at) and not gaps_within(
                 part_rows, row_at, row_gaps[0], row_gaps[1], row_gaps[2] != 0
@@ -279,12 +280,26 @@ def _can_grow(part: Any, other_part: Any, table: Any, vertex: Any, edges: Any, i
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _is_torn(part_rows: Any, part_columns: Any, joined_pairs: Any, n_rows: int) -> bool:
-    """Whether one of two elements that belong together is in the bi-set and the other is not."""
+def _keeps_joined(
+    part_rows: Any, part_columns: Any, joined_pairs: Any, n_rows: int, mend: bool
+) -> bool:
+    """Whether of two elements that belong together the bi-set has both or neither.
+
+    With ``mend`` an element without the other is left out, and what is left has to be a bi-set.
+    """
+    torn = False
     for p in range(len(joined_pairs)):
         first, second = joined_pairs[p, 0], joined_pairs[p, 1]
         one = has(part_rows, first) if first < n_rows else has(part_columns, first - n_rows)
         other = has(part_rows, second) if second < n_rows else has(part_columns, second - n_rows)
-        if one != other:
-            return True
-    return False
+        if one == other:
+            continue
+        if not mend:
+            return False
+        torn = True
+        lonely = first if one else second
+        if lonely < n_rows:
+            drop(part_rows, lonely)
+        else:
+            drop(part_columns, lonely - n_rows)
+    return not torn or (size_of(part_rows) > 0 and size_of(part_columns) > 0)
