@@ -10,5 +10,6 @@ from ._pair_distances import PairDistancesDisplay as PairDistancesDisplay
 from ._search import SearchDisplay as SearchDisplay
 from ._sizes import SizesDisplay as SizesDisplay
 from ._stages import StagesDisplay as StagesDisplay
+from .coclustering import *
 from .maps import *
 from .relational import *

@@ -5,8 +5,9 @@ such mark and go by their columns: ``id, cluster`` (and ``class``) are labels, `
 weight`` constraints, ``id, class`` and a ``p_`` or ``score_`` per class are classes,
 ``cluster, class, about, text ...`` an explanation, ``id, entity`` entities,
 ``i, j, similarity ...`` doubtful pairs, ``column, cluster, weight`` clusters of columns, ``id`` and
-features that are numbered after a method (``rca0``) what ``transform`` writes. Selected features keep the names
-that the user gave them, and a NumPy file has no names at all: these are never taken for ours.
+features that are numbered after a method (``rca0``) what ``transform`` writes. Selected features
+keep the names that the user gave them, and a NumPy file has no names at all: these are never taken
+for ours.
 """
 
 from __future__ import annotations

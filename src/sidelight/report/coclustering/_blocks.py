@@ -220,6 +220,17 @@ def binned(X: Any, blocks: TableBlocks, most: tuple[int, int]) -> tuple[FloatArr
     return counts / cells, rows, columns
 
 
+def cluster_of_bins(side: Side, bins: IntArray) -> IntArray:
+    """Which cluster of the side, by its place there, a bin belongs to."""
+    first = np.searchsorted(bins, np.arange(int(bins[-1]) + 1))
+    return np.searchsorted(side.starts, first, side="right") - 1
+
+
+def borders(side: Side, bins: IntArray) -> list[int]:
+    """Where clusters begin and end, in cells of the picture."""
+    return [0, *(int(bins[end - 1]) + 1 if end else 0 for end in side.starts[1:].tolist())]
+
+
 def bin_note(blocks: TableBlocks, rows: IntArray, columns: IntArray) -> str:
     """How many rows and columns a cell of the picture stands for; empty for one each."""
     parts = []

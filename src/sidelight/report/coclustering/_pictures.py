@@ -11,7 +11,14 @@ import numpy as np
 from sidelight._typing import FloatArray, IntArray
 from sidelight.report._charts import Box, svg_start
 from sidelight.report._run import shorten_words
-from sidelight.report.coclustering._blocks import Side, TableBlocks, Timeline, bin_note, binned
+from sidelight.report.coclustering._blocks import (
+    TableBlocks,
+    Timeline,
+    bin_note,
+    binned,
+    borders,
+    cluster_of_bins,
+)
 from sidelight.report.relational._signs import _runs
 
 #: Most cells of a picture, down and across; larger tables are drawn by shares of ones.
@@ -105,12 +112,6 @@ def _names(
     return parts
 
 
-def _borders(side: Side, bins: IntArray) -> list[float]:
-    """Where clusters begin and end, in cells of the picture."""
-    ends = [int(bins[end - 1]) + 1 if end else 0 for end in side.starts[1:].tolist()]
-    return [0, *ends]
-
-
 def _class(cluster: int) -> str:
     return f"k{cluster}" if cluster >= 0 else "kx"
 
@@ -125,10 +126,10 @@ def _strips(
     left, top = corner
     parts = []
     for side, places, across in ((blocks.rows, bins[0], False), (blocks.columns, bins[1], True)):
-        borders = _borders(side, places)
+        ends = borders(side, places)
         noun = "columns" if across else "rows"
         for cluster, start, end, size in zip(
-            side.clusters.tolist(), borders, borders[1:], side.sizes.tolist(), strict=False
+            side.clusters.tolist(), ends, ends[1:], side.sizes.tolist(), strict=False
         ):
             name = "no cluster" if cluster < 0 else f"cluster {cluster}"
             if across:
@@ -149,8 +150,8 @@ def _strips(
 def _cells(shares: FloatArray, blocks: TableBlocks, bins: tuple[IntArray, IntArray]) -> list[str]:
     """Strokes over the cells, by color and shade."""
     shades = np.ceil(shares * N_SHADES).astype(np.int64)
-    of_rows = _cluster_of_bins(blocks.rows, bins[0])
-    of_columns = _cluster_of_bins(blocks.columns, bins[1])
+    of_rows = cluster_of_bins(blocks.rows, bins[0])
+    of_columns = cluster_of_bins(blocks.columns, bins[1])
     own = blocks.own[of_rows][:, of_columns]
     cluster = np.where(own, blocks.rows.clusters[of_rows][:, None], -1)
     parts = []
@@ -164,17 +165,11 @@ def _cells(shares: FloatArray, blocks: TableBlocks, bins: tuple[IntArray, IntArr
     return parts
 
 
-def _cluster_of_bins(side: Side, bins: IntArray) -> IntArray:
-    """Which cluster of the side, by its place there, a bin belongs to."""
-    first = np.searchsorted(bins, np.arange(int(bins[-1]) + 1))
-    return np.searchsorted(side.starts, first, side="right") - 1
-
-
 def _frames(
     blocks: TableBlocks, bins: tuple[IntArray, IntArray], shape: tuple[int, int]
 ) -> list[str]:
     """Lines between clusters, and frames of the co-clusters that tell what they are."""
-    down, across = _borders(blocks.rows, bins[0]), _borders(blocks.columns, bins[1])
+    down, across = borders(blocks.rows, bins[0]), borders(blocks.columns, bins[1])
     parts = [f'<path class="border" d="M0 {at}H{shape[1]}"/>' for at in down[1:-1]]
     parts += [f'<path class="border" d="M{at} 0V{shape[0]}"/>' for at in across[1:-1]]
     density = blocks.density
