@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.parameters import Share
+from sidelight._fit.thresholds import share_of_maximum
 from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.exceptions import SidelightError
@@ -22,9 +23,7 @@ def thresholds_of(rows: Any, rule: Binarize) -> Array | None:
         return None
     if rule == "mean":
         return np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
-    largest = rows.max(axis=0)
-    largest = largest.toarray() if sparse.issparse(largest) else np.asarray(largest)
-    return float(rule) * largest.astype(np.float64).ravel()
+    return share_of_maximum(rows, float(rule))
 
 
 def as_binary(rows: Any, X: Any, thresholds: Array | None = None) -> Array:

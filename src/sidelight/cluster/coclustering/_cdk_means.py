@@ -20,6 +20,7 @@ from sidelight.base import Clusterer
 from sidelight.cluster.coclustering._binary import Binarize, as_binary, thresholds_of
 from sidelight.cluster.coclustering._grouping import Grouping, Restart, first_largest
 from sidelight.cluster.coclustering._mining import Found, find_bi_sets
+from sidelight.cluster.coclustering._numbering import clusters_along, renumbered
 from sidelight.cluster.coclustering._statements import Statements, gather
 from sidelight.cluster.coclustering._uncovered import (
     explain_uncovered,
@@ -319,11 +320,10 @@ class CDKMeans(Clusterer):
             "column_agreement": np.array([one[1] for one in agreement]),
         }
         place = known.row_order.rank if known.row_order is not None else np.arange(len(rows))
-        order = _along(rows, place, self.n_clusters)
-        number = np.append(np.argsort(order), -1)  # -1 stays
-        self.labels_ = number[rows].astype(np.int32)
-        self.column_labels_ = number[columns].astype(np.int32)
-        self.concept_labels_ = number[best.best.labels].astype(np.int32)
+        order = clusters_along(rows, place, self.n_clusters)
+        self.labels_ = renumbered(rows, order)
+        self.column_labels_ = renumbered(columns, order)
+        self.concept_labels_ = renumbered(best.best.labels, order)
         self.row_weights_ = means.rows.T[order].astype(dtype)
         self.column_weights_ = means.columns.T[order].astype(dtype)
         self.row_memberships_ = self._memberships(self.row_weights_, self.labels_)
@@ -362,13 +362,3 @@ class CDKMeans(Clusterer):
         text = warning_of(reasons, known)
         if text:
             warnings.warn(text, ConstraintWarning, stacklevel=3)
-
-
-def _along(labels: IntArray, place: IntArray, n_clusters: int) -> IntArray:
-    """Clusters by the mean place of their rows, those without rows last."""
-    mean = np.full(n_clusters, np.inf)
-    for cluster in range(n_clusters):
-        members = labels == cluster
-        if members.any():
-            mean[cluster] = place[members].mean()
-    return np.argsort(mean, kind="stable")
