@@ -49,7 +49,6 @@ def _parts(found: CoclusterRun, facts: dict[str, Any]) -> list[Any]:
     )
     parts: list[Any] = [heading(found, "row", text), _cocluster_table(facts)]
     parts += [f"{name}: {value}" for name, value in found.described.measure_words()]
-    parts += [f"  {plain_text(line)}" for line in _uncovered(facts)]
     if not found.knowledge.is_empty:
         parts += violation_lines(found.knowledge, found.violations)
     if not found.column_knowledge.is_empty:
@@ -84,7 +83,3 @@ def _cocluster_table(facts: dict[str, Any]) -> Any:
     headers = ("Cluster", "Rows", "Columns", "Ones", "Heaviest columns")
     justify = ("left", "right", "right", "right", "left")
     return table(*headers, rows=rows, justify=justify)
-
-
-def _uncovered(facts: dict[str, Any]) -> list[str]:
-    return list(facts["uncovered_because"])

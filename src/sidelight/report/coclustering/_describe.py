@@ -29,7 +29,8 @@ MEASURES = {
     "information_loss": "Information lost (bits)",
     "row_jumps": "Jumps along the rows",
     "column_jumps": "Jumps along the columns",
-    "stability": "Stability over restarts",
+    "row_stability": "Stability of the rows",
+    "column_stability": "Stability of the columns",
 }
 
 
@@ -73,8 +74,8 @@ class Described:
         Weight of every column in its cluster; 0 for those of none.
     uncovered_rows, uncovered_columns : ndarray
         Positions of those of no cluster.
-    reasons : tuple of str
-        Sentences that say why, if the method knows; may be empty.
+    row_reasons, column_reasons : dict of int to str
+        Why they are in none, by position, where the method knows.
     row_line, column_line : Timeline or None
         Runs along the orders of the two sides.
     """
@@ -85,7 +86,8 @@ class Described:
     column_weight: FloatArray
     uncovered_rows: IntArray
     uncovered_columns: IntArray
-    reasons: tuple[str, ...]
+    row_reasons: dict[int, str]
+    column_reasons: dict[int, str]
     row_line: Timeline | None
     column_line: Timeline | None
 
@@ -97,18 +99,20 @@ class Described:
         return {str(cluster): size for cluster, size in pairs}
 
     def because(self, ids: Any, names: Sequence[str]) -> list[str]:
-        """Sentences about rows and columns of no cluster, by name."""
+        """Sentences about rows and columns of no cluster, by name and with the reason."""
         found = []
-        for uncovered, known, noun in (
-            (self.uncovered_rows, ids, "row"),
-            (self.uncovered_columns, names, "column"),
+        for uncovered, known, noun, reasons in (
+            (self.uncovered_rows, ids, "row", self.row_reasons),
+            (self.uncovered_columns, names, "column", self.column_reasons),
         ):
-            if len(uncovered):
-                shown = quoted([_plain(known[place]) for place in uncovered.tolist()])
-                verb = "is" if len(uncovered) == 1 else "are"
-                some = counted(len(uncovered), noun)
-                found.append(f"{some} {verb} in no cluster: {shown}.")
-        return [*found, *self.reasons]
+            by_reason: dict[str, list[Any]] = {}
+            for place in uncovered.tolist():
+                by_reason.setdefault(reasons.get(place, ""), []).append(_plain(known[place]))
+            for reason, alike in by_reason.items():
+                verb = "is" if len(alike) == 1 else "are"
+                some = f"{counted(len(alike), noun)} {verb} in no cluster: {quoted(alike)}"
+                found.append(f"{some}; {reason}." if reason else f"{some}.")
+        return found
 
     def measure_words(self) -> list[tuple[str, str]]:
         """Measures with their names for people."""
@@ -166,7 +170,8 @@ def describe(
         column_weight=np.where(covered, own, 0.0),
         uncovered_rows=np.flatnonzero(labels < 0),
         uncovered_columns=np.flatnonzero(~covered),
-        reasons=_reasons(estimator),
+        row_reasons=dict(getattr(estimator, "uncovered_rows_", {})),
+        column_reasons=dict(getattr(estimator, "uncovered_columns_", {})),
         row_line=lines[0],
         column_line=lines[1],
     )
@@ -227,17 +232,15 @@ def _heaviest(weights: FloatArray, members: Any) -> tuple[tuple[int, float], ...
 def _measures(
     estimator: Any, X: Any, row_line: Timeline | None, column_line: Timeline | None
 ) -> dict[str, float]:
-    from sidelight.evaluation import coclustering_scores
-
-    found = dict(coclustering_scores(X, estimator.labels_, estimator.column_labels_))
+    found: dict[str, float] = {}
     for name, line in (("row_jumps", row_line), ("column_jumps", column_line)):
         if line is not None:
             found[name] = float(line.n_jumps)
+    stability = getattr(estimator, "stability_", None)
+    if stability is not None and len(stability["row_agreement"]) > 1:
+        for side in ("row", "column"):
+            found[f"{side}_stability"] = float(np.mean(stability[f"{side}_agreement"]))
     return found
-
-
-def _reasons(estimator: Any) -> tuple[str, ...]:
-    return tuple(getattr(estimator, "uncovered_because_", ()))
 
 
 def broken_cross_links(

@@ -322,7 +322,7 @@ def cocluster(request: CoclusterRequest) -> CoclusterRun:
     cross, cross_notes = cross_knowledge(request.cross_constraints, data)
     row_order, column_order = orders(request, found)
     beside = {
-        "column_constraints": None if of_columns.is_empty else of_columns,
+        "column_constraints": of_columns,
         "cross_constraints": cross,
         "row_order": row_order,
         "column_order": column_order,
@@ -392,10 +392,15 @@ def _usable(method: Method, beside: Mapping[str, Any]) -> dict[str, Any]:
     }
     taken = inspect.signature(method.cls.fit).parameters
     for name, value in beside.items():
-        if name in taken or value is None or not getattr(value, "has_bounds", True):
+        if name in taken or value is None or _says_nothing(value):
             continue
         raise InvalidRequest(
             f"{method.cls.__name__} has no use for {worded(*words[name])}: leave them out, or "
             f"choose {worded(f'method={DEFAULT!r}', f'-m {DEFAULT}')}."
         )
     return {name: value for name, value in beside.items() if name in taken}
+
+
+def _says_nothing(value: Any) -> bool:
+    """Whether constraints are empty, or an order bounds no gaps."""
+    return bool(getattr(value, "is_empty", False)) or not getattr(value, "has_bounds", True)
