@@ -28,6 +28,8 @@ GIVEN = "given"
 ENTITY = "entity"
 #: Columns of a file of clusters of columns.
 COLUMN_LABELS = ("column", CLUSTER, "weight")
+#: Column with all clusters of a row or column, where they overlap.
+CLUSTERS = "clusters"
 #: Columns of a file of doubtful pairs.
 DOUBTFUL = ("i", "j", "similarity", "attribute", "relational", "reason")
 #: In front of the name of a class: its probability, or its decision value.
@@ -134,17 +136,21 @@ def fill_labels(
     write_columns(columns, path, safe_ids=safe_ids)
 
 
-def fill_column_labels(
+def fill_overlapping(
     path: Path,
-    columns: Sequence[str],
-    labels: npt.ArrayLike,
-    weights: npt.ArrayLike,
+    columns: dict[str, npt.NDArray[Any]],
+    memberships: npt.NDArray[np.bool_] | None,
     *,
     safe_ids: bool = False,
 ) -> None:
-    """Write the cluster of every column of a table, and its weight there, to the path itself."""
-    values = (np.asarray(columns, dtype=str), np.asarray(labels), np.asarray(weights))
-    write_columns(dict(zip(COLUMN_LABELS, values, strict=True)), path, safe_ids=safe_ids)
+    """Write columns to the path itself, and beside them all clusters where these overlap.
+
+    ``memberships`` are of shape (n, n_clusters); the clusters of a row are parted by blanks.
+    """
+    if memberships is not None:
+        several = [" ".join(map(str, np.flatnonzero(one))) for one in memberships]
+        columns = {**columns, CLUSTERS: np.array(several, dtype=str)}
+    write_columns(columns, path, safe_ids=safe_ids)
 
 
 def fill_classes(

@@ -18,7 +18,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sidelight import catalog
-from sidelight.io._labels import CLASS, CLUSTER, COLUMN_LABELS, DOUBTFUL, ENTITY, ID, has_classes
+from sidelight.io._labels import (
+    CLASS,
+    CLUSTER,
+    CLUSTERS,
+    COLUMN_LABELS,
+    DOUBTFUL,
+    ENTITY,
+    ID,
+    has_classes,
+)
 from sidelight.io.formats._formats import column_names
 
 GENERATOR = b'<meta name="generator" content="Sidelight">'
@@ -47,7 +56,7 @@ def _is_model(path: Path) -> bool:
 
 
 def _is_labels(path: Path) -> bool:
-    return column_names(path) in ([ID, CLUSTER], [ID, CLUSTER, CLASS])
+    return column_names(path) in ([ID, CLUSTER], [ID, CLUSTER, CLASS], [ID, CLUSTER, CLUSTERS])
 
 
 def _is_classes(path: Path) -> bool:
@@ -77,7 +86,7 @@ def _is_doubtful(path: Path) -> bool:
 
 
 def _is_column_labels(path: Path) -> bool:
-    return column_names(path) == list(COLUMN_LABELS)
+    return column_names(path) in ([*COLUMN_LABELS], [*COLUMN_LABELS, CLUSTERS])
 
 
 def _is_constraints(path: Path) -> bool:

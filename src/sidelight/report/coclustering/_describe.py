@@ -232,7 +232,18 @@ def _heaviest(weights: FloatArray, members: Any) -> tuple[tuple[int, float], ...
 def _measures(
     estimator: Any, X: Any, row_line: Timeline | None, column_line: Timeline | None
 ) -> dict[str, float]:
-    found: dict[str, float] = {}
+    from sidelight.evaluation import (
+        cocluster_information,
+        cocluster_information_loss,
+        goodman_kruskal_tau,
+    )
+
+    sides = estimator.labels_, estimator.column_labels_
+    found = {
+        "tau": goodman_kruskal_tau(X, *sides),
+        "information": cocluster_information(X, *sides),
+        "information_loss": cocluster_information_loss(X, *sides),
+    }
     for name, line in (("row_jumps", row_line), ("column_jumps", column_line)):
         if line is not None:
             found[name] = float(line.n_jumps)

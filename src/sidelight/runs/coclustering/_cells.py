@@ -14,6 +14,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.io import Table
 from sidelight.io._columns import is_text, number_column, quoted, row_name
 from sidelight.io.values._numbers import read_numbers
+from sidelight.preparation import discretize
 from sidelight.preparation._texts import encode_texts
 from sidelight.preparation._vocabulary import YES_NO
 
@@ -93,8 +94,10 @@ class CellReader:
     def _large(self, name: str, numbers: FloatArray) -> Bits:
         missing = np.isnan(numbers)
         self._blanks(name, missing, has_no=False)
-        largest = np.max(numbers, initial=0.0, where=~missing)
-        return np.asarray(np.where(missing, 0.0, numbers) > (self.above or 0.0) * largest, np.uint8)
+        bits = np.zeros(len(numbers), np.uint8)
+        if not missing.all():
+            bits[~missing] = discretize(numbers[~missing, None], self.above or 0.0).ravel()
+        return bits
 
     def _blanks(self, name: str, missing: npt.NDArray[np.bool_], *, has_no: bool) -> None:
         """Take blanks for 0, unless the column says 0 or no in another way."""
@@ -120,7 +123,8 @@ class CellReader:
             f"or call large numbers 1 with {worded('above=0.25', '--above 0.25')}: more than a "
             "quarter of the column's largest"
             if is_number
-            else "or write 1 or 0, yes or no, x or nothing"
+            else "or write 1 or 0, yes or no, x or nothing; if every line is a one, name the "
+            f"columns with its row and column: {worded('long=', '--long ROW,COLUMN')}"
         )
         raise SidelightError(
             f"Column {name!r} of {self.data.path} holds {said} in "

@@ -17,7 +17,7 @@ from sidelight._words import worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, CrossLinks, Ordering, Violations
 from sidelight.exceptions import InvalidRequest
-from sidelight.io._labels import fill_column_labels
+from sidelight.io._labels import CLUSTER, COLUMN_LABELS, ID, fill_overlapping
 from sidelight.runs._request import Request, make_estimator
 from sidelight.runs._shared import (
     command_line,
@@ -252,6 +252,8 @@ class CoclusterRun(GraphRun):
             "cross_violations": self.cross_violations(),
             "columns": list(names),
             "column_labels": self.column_labels,
+            "memberships": self.memberships("row"),
+            "column_memberships": self.memberships("column"),
         }
 
     def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
@@ -260,14 +262,20 @@ class CoclusterRun(GraphRun):
             "columns": partial(self._fill_columns, safe_ids=safe_ids),
         }
 
+    def memberships(self, side: str) -> Any:
+        """Clusters of every row, or column, of shape (n, n_clusters); None unless they overlap."""
+        found = getattr(self.estimator, f"{side}_memberships_", None)
+        return None if getattr(self.estimator, "overlap", None) is None else found
+
+    def _fill_labels(self, path: Path, safe_ids: bool) -> None:
+        columns = {ID: self.data.row_ids, CLUSTER: np.asarray(self.labels)}
+        fill_overlapping(path, columns, self.memberships("row"), safe_ids=safe_ids)
+
     def _fill_columns(self, path: Path, safe_ids: bool) -> None:
-        fill_column_labels(
-            path,
-            self.data.feature_names,
-            self.column_labels,
-            self.described.column_weight,
-            safe_ids=safe_ids,
-        )
+        names = np.asarray(self.data.feature_names, dtype=str)
+        values = (names, self.column_labels, self.described.column_weight)
+        columns = dict(zip(COLUMN_LABELS, values, strict=True))
+        fill_overlapping(path, columns, self.memberships("column"), safe_ids=safe_ids)
 
     def _page(self) -> str:
         from sidelight.report.coclustering._page import render_coclusters

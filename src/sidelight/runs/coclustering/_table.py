@@ -247,9 +247,9 @@ def _check_constant(
 def _long_notes(source: Any, used: Sequence[str], n_lines: int, n_ones: int) -> tuple[str, ...]:
     notes = list(getattr(source, "notes", ()))
     if n_ones < n_lines:
-        notes.append(
-            f"{counted(n_lines - n_ones, 'line')} say again what another said; a one is a one."
-        )
+        verb = "says" if n_lines - n_ones == 1 else "say"
+        again = counted(n_lines - n_ones, "line")
+        notes.append(f"{again} {verb} again what another said; a one is a one.")
     others = [name for name in source.names if name not in used]
     if others:
         notes.append(f"Not used: {quoted(others)}.")
