@@ -21,6 +21,7 @@ from sidelight.cluster.coclustering._binary import Binarize, as_binary, threshol
 from sidelight.cluster.coclustering._grouping import Grouping, Restart, first_largest
 from sidelight.cluster.coclustering._mining import Found, find_bi_sets
 from sidelight.cluster.coclustering._numbering import clusters_along, renumbered
+from sidelight.cluster.coclustering._placement import likeness, place_trimmed
 from sidelight.cluster.coclustering._statements import Statements, gather
 from sidelight.cluster.coclustering._uncovered import (
     explain_uncovered,
@@ -63,10 +64,9 @@ class CDKMeans(Clusterer):
     variant : {"auto", "published"}, default="auto"
         Bi-sets under must-links and cannot-links.
 
-        - ``"auto"``: the largest rectangles of ones that satisfy them. Must-linked rows (columns)
-          are one row (column) with the ones that all of them have; a bi-set with elements that must
-          be apart is parted. In the assignment every element with a cannot-link has a cluster
-          reserved.
+        - ``"auto"``: concepts of the table in which must-linked rows (columns) are one, with the
+          ones that more than half of them have. Elements that must be apart are left out of a
+          bi-set where it goes to the cluster of the other.
         - ``"published"``: concepts that hold only one of two must-linked elements, or both of two
           that must be apart, are dropped. A few pairs can leave rows without any bi-set.
     min_rows : int >= 1, default=1
@@ -133,9 +133,9 @@ class CDKMeans(Clusterer):
     -----
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, chapter 6. Must-links hold, since
     must-linked elements are in the same bi-sets and so have the same weights; two elements that
-    must be apart never have a weight in the same cluster. Must-linked rows that share no one are in
-    no cluster, which ``n_violations_`` counts. Bounds on gaps hold for every bi-set, but only tend
-    to hold for clusters.
+    must be apart never have a weight in the same cluster. An element with a cannot-link that all
+    its bi-sets left out goes to the admissible cluster that is most like its ones. Bounds on gaps
+    hold for every bi-set, but only tend to hold for clusters.
 
     Examples
     --------
@@ -234,8 +234,11 @@ class CDKMeans(Clusterer):
         )
         grouping = Grouping(found.concepts, known, self.n_clusters, self.variant)
         restarts = self._restarts(grouping)
-        self._read_off(best_of(restarts), restarts, grouping, known, rows.dtype)
-        self._tell_of_uncovered(found, table, known)
+        covers = found.covers()
+        self._read_off(best_of(restarts), restarts, grouping, table, covers, known)
+        self.row_weights_ = self.row_weights_.astype(rows.dtype)
+        self.column_weights_ = self.column_weights_.astype(rows.dtype)
+        self._tell_of_uncovered(found, covers, table, known)
         self._compare_with(about_rows)
         self.n_column_violations_ = known.columns.violations(self.column_labels_).n
         return self
@@ -256,12 +259,9 @@ class CDKMeans(Clusterer):
         """
         check_is_fitted(self)
         rows = self._check_rows(X, reset=False)
-        ones = as_binary(rows, X, self.thresholds_).astype(np.float64)
+        ones = as_binary(rows, X, self.thresholds_)
         weights = self.column_weights_.astype(np.float64).T
-        shared = ones @ (weights + (weights > 0))
-        union = ones.sum(axis=1)[:, None] + weights.sum(axis=0)
-        likeness = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
-        return first_largest(likeness).astype(np.int32)
+        return first_largest(likeness(ones, weights)).astype(np.int32)
 
     def _n_clusters_found(self) -> int:
         return len(self.row_weights_)
@@ -307,11 +307,12 @@ class CDKMeans(Clusterer):
         best: Restart,
         restarts: list[Restart],
         grouping: Grouping,
+        table: Array,
+        covers: Array,
         known: Statements,
-        dtype: Any,
     ) -> None:
         """Set the clusters of both sides from the weights of the best restart."""
-        means = grouping.means(best.best.labels)
+        means = grouping.means(best.best)
         rows, columns = first_largest(means.rows), first_largest(means.columns)
         agreement = [self._agreement(one, grouping, rows, columns) for one in restarts]
         self.stability_ = {
@@ -319,13 +320,16 @@ class CDKMeans(Clusterer):
             "row_agreement": np.array([one[0] for one in agreement]),
             "column_agreement": np.array([one[1] for one in agreement]),
         }
+        if self.variant == "auto":
+            both = place_trimmed(np.concatenate([rows, columns]), covers, table, means, known)
+            rows, columns = both[: len(rows)], both[len(rows) :]
         place = known.row_order.rank if known.row_order is not None else np.arange(len(rows))
         order = clusters_along(rows, place, self.n_clusters)
         self.labels_ = renumbered(rows, order)
         self.column_labels_ = renumbered(columns, order)
         self.concept_labels_ = renumbered(best.best.labels, order)
-        self.row_weights_ = means.rows.T[order].astype(dtype)
-        self.column_weights_ = means.columns.T[order].astype(dtype)
+        self.row_weights_ = means.rows.T[order]
+        self.column_weights_ = means.columns.T[order]
         self.row_memberships_ = self._memberships(self.row_weights_, self.labels_)
         self.column_memberships_ = self._memberships(self.column_weights_, self.column_labels_)
         self.concepts_ = grouping.concepts
@@ -340,7 +344,7 @@ class CDKMeans(Clusterer):
     def _agreement(
         restart: Restart, grouping: Grouping, rows: IntArray, columns: IntArray
     ) -> tuple[float, float]:
-        means = grouping.means(restart.best.labels)
+        means = grouping.means(restart.best)
         return (
             float(adjusted_rand_score(rows, first_largest(means.rows))),
             float(adjusted_rand_score(columns, first_largest(means.columns))),
@@ -351,12 +355,12 @@ class CDKMeans(Clusterer):
             return labels[:, None] == np.arange(len(weights))
         return np.asarray((weights > 0) & (weights >= self.overlap * weights.max(axis=0))).T
 
-    def _tell_of_uncovered(self, found: Found, table: Array, known: Statements) -> None:
+    def _tell_of_uncovered(
+        self, found: Found, covers: Array, table: Array, known: Statements
+    ) -> None:
         """Set, and tell of, rows and columns in no cluster; with a cannot-link it is an error."""
-        words = found.concepts
-        found_covered = np.concatenate([words.rows().sum(axis=0), words.columns().sum(axis=0)]) > 0
         covered = np.concatenate([self.labels_, self.column_labels_]) >= 0
-        reasons = explain_uncovered(covered, found_covered, found.removed, table, known)
+        reasons = explain_uncovered(covered, covers, found.removed, table, known)
         refuse_unsolved(reasons, known)
         self.uncovered_rows_, self.uncovered_columns_ = split_by_side(reasons, len(table))
         text = warning_of(reasons, known)

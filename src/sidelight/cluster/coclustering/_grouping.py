@@ -11,6 +11,7 @@ from sidelight._fit.alternation import alternate
 from sidelight._kernels.cluster.coclustering.assignment import (
     assign,
     assign_apart,
+    assign_trimmed,
     count_members,
     reserve,
     vertices_of,
@@ -51,12 +52,15 @@ class Assignment:
         Distance of every bi-set to its centroid; 1 where no cluster may take it.
     objective : float
         Sum of the distances.
+    trimmed : ndarray of uint64
+        Vertices of the conflict graph that every bi-set leaves behind; empty if none does.
     """
 
     parameters: Centroids
     labels: IntArray
     distances: FloatArray
     objective: float
+    trimmed: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +111,9 @@ class Grouping:
         self.concepts = concepts
         self.n_clusters = n_clusters
         self.edges = known.edges
-        self._reserves = variant == "auto"
+        self._trims = variant == "auto"
         n_rows = concepts.n_rows
+        self._vertex = (known.vertex[:n_rows], known.vertex[n_rows:])
         self._elements = np.zeros(len(self.edges), np.int64)
         ends = np.flatnonzero(known.vertex >= 0)
         self._elements[known.vertex[ends]] = ends  # of a vertex all have the same weight
@@ -117,8 +122,7 @@ class Grouping:
             vertices_of(
                 concepts.row_words,
                 concepts.column_words,
-                known.vertex[:n_rows],
-                known.vertex[n_rows:],
+                *self._vertex,
                 self.vertices,
             )
 
@@ -153,7 +157,12 @@ class Grouping:
         return self._fill(self._nothing(), np.arange(len(chosen)), chosen)
 
     def assign(self, centroids: Centroids) -> Assignment:
-        """Every bi-set to the nearest centroid that it may go to."""
+        """Every bi-set to the nearest centroid.
+
+        With cannot-links it is the nearest that holds nothing that must be apart, as published; or
+        every element that must be apart from others has a cluster reserved, and bi-sets leave
+        behind the elements that must be apart from their cluster.
+        """
         labels = np.empty(len(self.concepts), np.int64)
         distances = np.empty(len(self.concepts))
         sides = (
@@ -164,34 +173,41 @@ class Grouping:
             centroids.rows.sum(axis=0),
             centroids.columns.sum(axis=0),
         )
-        if len(self.edges):
-            taken = np.zeros((self.n_clusters, self.edges.shape[1]), np.uint64)
-            if self._reserves:
-                weights = np.concatenate([centroids.rows, centroids.columns])[self._elements]
-                order = np.argsort(-weights.max(axis=1), kind="stable")
-                reserve(weights, order, self.edges, taken)
-            assign_apart(*sides, self.vertices, self.edges, taken, labels, distances)
-        else:
+        trimmed = self.vertices[:0]
+        taken = np.zeros((self.n_clusters, self.edges.shape[1]), np.uint64)
+        if not len(self.edges):
             assign(*sides, labels, distances)
-        return Assignment(centroids, labels, distances, float(distances.sum()))
+        elif self._trims:
+            weights = np.concatenate([centroids.rows, centroids.columns])[self._elements]
+            order = np.argsort(-weights.max(axis=1), kind="stable")
+            reserve(weights, order, self.edges, taken)
+            trimmed = np.zeros_like(self.vertices)
+            assign_trimmed(*sides, self.vertices, self.edges, taken, trimmed, labels, distances)
+        else:
+            assign_apart(*sides, self.vertices, self.edges, taken, labels, distances)
+        return Assignment(centroids, labels, distances, float(distances.sum()), trimmed)
 
     def update(self, now: Assignment) -> Centroids:
         """Means of the clusters; an empty one begins again at the bi-set that fits worst."""
-        means = self.means(now.labels)
-        empty = np.flatnonzero(
-            np.bincount(now.labels[now.labels >= 0], minlength=self.n_clusters) == 0
-        )
+        means = self.means(now)
+        empty = np.flatnonzero(self._sizes(now) == 0)
         far = np.argsort(-now.distances, kind="stable")[: len(empty)]
         far = far[now.distances[far] > 0]
         return self._fill(means, empty[: len(far)], far)
 
-    def means(self, labels: IntArray) -> Centroids:
+    def means(self, now: Assignment) -> Centroids:
         """Share of the bi-sets of every cluster that hold an element; 0 in empty clusters."""
         sums = self._nothing()
-        sizes = np.maximum(np.bincount(labels[labels >= 0], minlength=self.n_clusters), 1)
-        count_members(self.concepts.row_words, labels, sums.rows)
-        count_members(self.concepts.column_words, labels, sums.columns)
+        words = self.concepts.row_words, self.concepts.column_words
+        for sets, vertex, counts in zip(
+            words, self._vertex, (sums.rows, sums.columns), strict=True
+        ):
+            count_members(sets, now.labels, vertex, now.trimmed, counts)
+        sizes = np.maximum(self._sizes(now), 1)
         return Centroids(sums.rows / sizes, sums.columns / sizes)
+
+    def _sizes(self, now: Assignment) -> IntArray:
+        return np.bincount(now.labels[now.labels >= 0], minlength=self.n_clusters)
 
     def _nothing(self) -> Centroids:
         return Centroids(

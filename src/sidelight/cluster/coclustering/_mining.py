@@ -52,6 +52,19 @@ class Found:
     concepts: Concepts
     removed: Array
 
+    def covers(self) -> Array:
+        """Whether every row and column is in some bi-set, shape (n_rows + n_columns,)."""
+        sets = self.concepts
+        every = [
+            np.bitwise_or.reduce(words, axis=0) for words in (sets.row_words, sets.column_words)
+        ]
+        return np.concatenate(
+            [
+                unpack(words[None], n)[0].astype(bool)
+                for words, n in zip(every, (sets.n_rows, sets.n_columns), strict=True)
+            ]
+        )
+
 
 def mine_concepts(
     X: Any,
@@ -59,7 +72,6 @@ def mine_concepts(
     min_rows: int = 1,
     min_columns: int = 1,
     max_concepts: int = 1_000_000,
-    variant: Variant = "auto",
     constraints: Constraints | None = None,
     column_constraints: Constraints | None = None,
     cross_constraints: CrossLinks | None = None,
@@ -87,11 +99,11 @@ def mine_concepts(
         the columns that they share, and all columns with the rows that have all of them.
     max_concepts : int >= 1, default=1000000
         Most concepts; more raise an error.
-    variant : {"auto", "published"}, default="auto"
-        Bi-sets under must-links and cannot-links: ``"published"`` drops concepts that violate
-        one. ``"auto"`` keeps their largest parts that satisfy all, as :class:`CDKMeans` explains.
     constraints, column_constraints, cross_constraints, row_order, column_order
-        Side information, as in :meth:`CDKMeans.fit`.
+        Side information, as in :meth:`CDKMeans.fit`. Concepts that hold only one of two elements
+        that belong together, both of two that must be apart, or members with other gaps than an
+        order allows, are left out. Cannot-links and smallest gaps end a branch of the search; the
+        others are checked as concepts are found.
     verbose : int, default=0
         Whether to show progress.
 
@@ -112,7 +124,6 @@ def mine_concepts(
         ("min_rows", min_rows, Whole),
         ("min_columns", min_columns, Whole),
         ("max_concepts", max_concepts, Count),
-        ("variant", variant, Variant),
     ):
         Parameter(name, kind, kind, "").check(value)
     names = getattr(X, "columns", None)
@@ -130,7 +141,7 @@ def mine_concepts(
     return find_bi_sets(
         as_binary(rows, X),
         known,
-        variant=variant,
+        variant="published",
         min_rows=min_rows,
         min_columns=min_columns,
         max_concepts=max_concepts,
@@ -150,7 +161,11 @@ def find_bi_sets(
     description: str,
     verbose: int | bool,
 ) -> Found:
-    """Find the bi-sets of a table that satisfy what is known."""
+    """Find the bi-sets of a table that satisfy what is known.
+
+    With ``variant="auto"`` those of the table in which elements that belong together are one; they
+    may have elements that must be apart.
+    """
     sides = prepare(table, known, variant)
     turned = sides.rows.n_elements < sides.columns.n_elements
     search = _Search(sides, known, variant, min_rows, min_columns, turned)
@@ -165,7 +180,7 @@ def find_bi_sets(
             if n_kept > most:
                 raise _too_many(kept, most, max_concepts)
     words = [np.concatenate(part) for part in zip(*kept, strict=True)]
-    if variant == "auto" and (len(search.edges) or len(sides.joined)):
+    if search.mend:
         words = _without_copies(*words)
     return Found(Concepts(words[0], words[1], *table.shape), search.removed())
 
@@ -183,8 +198,9 @@ class _Search:
         turned: bool,
     ) -> None:
         self.sides, self.turned = sides, turned
-        self.edges = known.edges
-        self.split = variant == "auto"
+        published = variant == "published"
+        self.edges = known.edges if published else known.edges[:0]
+        self.mend = not published and len(sides.joined) > 0
         self.objects, self.attributes = sides.rows, sides.columns
         self.least = (min_rows, min_columns)
         table = sides.table
@@ -207,19 +223,12 @@ class _Search:
 
     def chunks(self) -> Iterator[tuple[Array, Array]]:
         """Bi-sets as bits of rows and of columns, some at a time; at least one chunk."""
-        n_rows, n_columns = (
-            _words_for(side.n_original) for side in (self.objects, self.attributes)
-        )
-        room = CHUNK + len(self.edges) + 1
+        widths = [_words_for(side.n_original) for side in (self.objects, self.attributes)]
         for found, n_found in self._concepts():
-            first = 0
-            while True:
-                kept = np.empty((room, n_rows), np.uint64), np.empty((room, n_columns), np.uint64)
-                first, n_kept = self._admit(found, first, n_found, kept)
-                objects, attributes = kept[0][:n_kept], kept[1][:n_kept]
-                yield (attributes, objects) if self.turned else (objects, attributes)
-                if first >= n_found:
-                    break
+            objects, attributes = (np.empty((n_found, width), np.uint64) for width in widths)
+            n_kept = self._admit(found, n_found, (objects, attributes))
+            kept = objects[:n_kept], attributes[:n_kept]
+            yield kept[::-1] if self.turned else kept
 
     def removed(self) -> Array:
         """Whether a kind of constraint removed a bi-set that covers an element."""
@@ -252,7 +261,7 @@ class _Search:
         stack[1][0] = np.bitwise_and.reduce(self.by_object, axis=0)
         found = np.empty((CHUNK, n_words), np.uint64), np.empty((CHUNK, n_other), np.uint64)
         attributes = self.attributes
-        prune = not self.split and np.any(attributes.vertex >= 0)
+        prune = len(self.edges) and np.any(attributes.vertex >= 0)
         apart = self._apart() if prune else np.empty((0, n_other), np.uint64)
         lowest = attributes.gaps[0]
         top = int(self.objects.n_original >= self.least[0])
@@ -281,21 +290,16 @@ class _Search:
                 stack = [np.concatenate([part, np.empty_like(part)]) for part in stack]
                 start = np.concatenate([start, np.zeros_like(start)])
 
-    def _admit(
-        self, found: tuple[Array, Array], first: int, n_found: int, kept: tuple[Array, Array]
-    ) -> tuple[int, int]:
+    def _admit(self, found: tuple[Array, Array], n_found: int, kept: tuple[Array, Array]) -> int:
         objects, attributes = self.objects, self.attributes
-        ended: tuple[int, int] = admit(
+        n_kept: int = admit(
             *found,
-            first,
             n_found,
-            self.by_object,
-            self.by_attribute,
             objects.vertex,
             attributes.vertex,
             self.edges,
             self._joined(),
-            self.split,
+            self.mend,
             objects.at,
             objects.gaps,
             attributes.at,
@@ -308,7 +312,7 @@ class _Search:
             *kept,
             *self._removed,
         )
-        return ended
+        return n_kept
 
     def _joined(self) -> IntArray:
         """Elements that go together, with the objects before the attributes."""

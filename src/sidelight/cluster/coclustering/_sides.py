@@ -1,7 +1,8 @@
 """The two sides of a table as the search sees them: elements that stand for rows or columns.
 
-Rows that must be together are one element, which has a one where all of them have one; rows that
-are equal and about which nothing is known are one element as well. The same goes for columns.
+Rows that must be together are one element, which has a one where more than half of them have one,
+or, if that is nowhere, where most of them have one; rows that are equal and about which nothing is
+known are one element as well. The same goes for columns.
 """
 
 from __future__ import annotations
@@ -85,14 +86,12 @@ def prepare(table: Array, known: Statements, variant: Literal["auto", "published
     codes = component if variant == "auto" else np.arange(n + d)
     row_of = np.unique(codes[:n], return_inverse=True)[1]
     column_of = np.unique(codes[n:], return_inverse=True)[1]
-    merged = _common_ones(_common_ones(table, row_of).T, column_of).T
-    row_of = _with_duplicates(merged, row_of, constrained[:n], known.row_order)
-    merged = _common_ones(_common_ones(table, row_of).T, column_of).T
-    column_of = _with_duplicates(merged.T, column_of, constrained[n:], known.column_order)
-    merged = _common_ones(_common_ones(table, row_of).T, column_of).T
-    row_of = _emptiest_first(merged, row_of)
-    column_of = _emptiest_first(merged.T, column_of)
-    merged = _common_ones(_common_ones(table, row_of).T, column_of).T
+    merged = _contract(_contract(table, row_of).T, column_of).T
+    for arrange in (_without_duplicates, _emptiest_first):
+        place = arrange(merged, row_of, constrained[:n], known.row_order)
+        merged, row_of = _contract(merged, place), place[row_of]
+        place = arrange(merged.T, column_of, constrained[n:], known.column_order)
+        merged, column_of = _contract(merged.T, place).T, place[column_of]
     joined = _still_joined(component, np.concatenate([row_of, row_of.max() + 1 + column_of]))
     return TwoSides(
         merged,
@@ -102,33 +101,46 @@ def prepare(table: Array, known: Statements, variant: Literal["auto", "published
     )
 
 
-def _common_ones(table: Array, element: IntArray) -> Array:
-    """Ones that all rows of an element have in common."""
+def _contract(table: Array, element: IntArray) -> Array:
+    """Ones of every element: those of more than half of its rows, or else of most of them."""
+    size = np.bincount(element)
+    if len(size) == len(element):
+        merged = np.empty_like(table)
+        merged[element] = table
+        return merged
     order = np.argsort(element, kind="stable")
-    starts = np.flatnonzero(np.diff(element[order], prepend=-1))
-    return np.logical_and.reduceat(table[order], starts, axis=0)
+    starts = np.concatenate([[0], np.cumsum(size)[:-1]])
+    counts = np.add.reduceat(table[order], starts, axis=0, dtype=np.int64)
+    merged = 2 * counts > size[:, None]
+    most = counts.max(axis=1, initial=0)
+    divided = ~merged.any(axis=1) & (most > 0)
+    merged[divided] = counts[divided] == most[divided, None]
+    return merged
 
 
-def _with_duplicates(
+def _without_duplicates(
     merged: Array, element: IntArray, constrained: Array, order: Ordering | None
 ) -> IntArray:
-    """Join elements that are equal and unconstrained; orders tell all rows apart."""
+    """Places of elements when those that are equal and unconstrained are joined.
+
+    Bounds on gaps tell all elements apart.
+    """
     if order is not None and order.has_bounds:
-        return element
+        return np.arange(len(merged))
     alone = np.zeros(len(merged), dtype=bool)
     alone[element[constrained]] = True
     packed = np.packbits(merged, axis=1)
     number = np.where(alone, 1 + np.arange(len(merged)), 0).astype(np.int64)
     keys = np.concatenate([packed, number[:, None].view(np.uint8).reshape(len(merged), 8)], axis=1)
     keys = np.ascontiguousarray(keys).view(f"V{keys.shape[1]}").ravel()
-    return np.asarray(np.unique(keys, return_inverse=True)[1])[element]
+    return np.asarray(np.unique(keys, return_inverse=True)[1])
 
 
-def _emptiest_first(merged: Array, element: IntArray) -> IntArray:
-    """Elements with few ones first: intersections with them are small early on."""
+def _emptiest_first(merged: Array, *others: object) -> IntArray:
+    """Places of elements with few ones first: intersections with them are small early on."""
     place = np.empty(len(merged), np.int64)
     place[np.argsort(merged.sum(axis=1), kind="stable")] = np.arange(len(merged))
-    return place[element]
+    return place
 
 
 def _still_joined(component: IntArray, element: IntArray) -> IntArray:

@@ -92,7 +92,11 @@ def _apart(element: int, known: Statements) -> str:
 
 def refuse_unsolved(reasons: dict[int, str], known: Statements) -> None:
     """Raise if an element with a cannot-link is in no cluster: it need not be apart from it."""
-    lost = [element for element in reasons if known.vertex[element] >= 0]
+    lost = [
+        element
+        for element, reason in reasons.items()
+        if known.vertex[element] >= 0 and reason != NO_ONES
+    ]
     if not lost:
         return
     shown = "; ".join(f"{known.name(element)}: {reasons[element]}" for element in lost[:SHOWN])

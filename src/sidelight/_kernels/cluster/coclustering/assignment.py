@@ -155,6 +155,49 @@ def assign_apart(
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def assign_trimmed(
+    row_sets: Any,
+    column_sets: Any,
+    row_weights: Any,
+    column_weights: Any,
+    row_totals: Any,
+    column_totals: Any,
+    vertices: Any,
+    edges: Any,
+    taken: Any,
+    trimmed: Any,
+    labels: Any,
+    nearest: Any,
+) -> None:
+    """As :func:`assign`, but a bi-set leaves behind what must be apart from its cluster.
+
+    ``trimmed`` (n_bi_sets, words) gets the vertices that a bi-set leaves behind; the other
+    parameters are those of :func:`assign_apart`.
+    """
+    assign(
+        row_sets,
+        column_sets,
+        row_weights,
+        column_weights,
+        row_totals,
+        column_totals,
+        labels,
+        nearest,
+    )
+    for b in range(len(labels)):
+        here = taken[labels[b]]
+        for w in range(vertices.shape[1]):
+            rest = vertices[b, w]
+            while rest:
+                v = 64 * w + np.int64(lowest_of(rest))
+                if meets(edges[v], here):
+                    put(trimmed[b], v)
+                else:
+                    put(here, v)
+                rest &= rest - ONE
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def reserve(weights: Any, order: Any, edges: Any, taken: Any) -> None:
     """Give every vertex a cluster that no neighbor will enter: that of its largest weight.
 
@@ -172,8 +215,11 @@ def reserve(weights: Any, order: Any, edges: Any, taken: Any) -> None:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def count_members(sets: Any, labels: Any, counts: Any) -> None:
-    """Add to ``counts`` (n_elements, n_clusters) how many bi-sets of a cluster hold an element."""
+def count_members(sets: Any, labels: Any, vertex: Any, trimmed: Any, counts: Any) -> None:
+    """Add to ``counts`` (n_elements, n_clusters) how many bi-sets of a cluster hold an element.
+
+    Elements whose vertex a bi-set has left behind are not counted; ``trimmed`` may be empty.
+    """
     for b in range(len(sets)):
         c = labels[b]
         if c < 0:
@@ -181,8 +227,11 @@ def count_members(sets: Any, labels: Any, counts: Any) -> None:
         for w in range(sets.shape[1]):
             rest = sets[b, w]
             while rest:
-                counts[64 * w + np.int64(lowest_of(rest)), c] += 1
+                element = 64 * w + np.int64(lowest_of(rest))
                 rest &= rest - ONE
+                v = vertex[element]
+                if v < 0 or not len(trimmed) or not has(trimmed[b], v):
+                    counts[element, c] += 1
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
