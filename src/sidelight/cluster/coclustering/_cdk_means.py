@@ -117,8 +117,8 @@ class CDKMeans(Clusterer):
     uncovered_columns_ : dict of int to str
         Columns in no cluster, by position, with the statement or setting that is responsible.
     stability_ : dict of str to ndarray
-        Of every restart: ``objective``, and the adjusted Rand index of its clusters with those
-        that were kept, ``row_agreement`` and ``column_agreement``.
+        Of every restart that could be kept: ``objective``, and the adjusted Rand index of its
+        clusters with those that were, ``row_agreement`` and ``column_agreement``.
     thresholds_ : ndarray of shape (n_features,) or None
         Values above which a column counts as one, with ``binarize``.
     n_column_violations_ : int
@@ -267,7 +267,11 @@ class CDKMeans(Clusterer):
         return len(self.row_weights_)
 
     def _restarts(self, grouping: Grouping) -> list[Restart]:
-        """Run the restarts; those with blocked bi-sets are dropped if they are to fail."""
+        """Run the restarts, and return those that may be kept.
+
+        That are those which leave the fewest elements with cannot-links without a cluster, or, if
+        blocked bi-sets are to fail, those without any.
+        """
         n_found = len(grouping.concepts)
         if n_found < self.n_clusters:
             warnings.warn(
@@ -290,7 +294,8 @@ class CDKMeans(Clusterer):
             verbose=self.verbose,
         )
         if self.on_blocked == "skip":
-            return restarts
+            fewest = min(restart.n_lost for restart in restarts)
+            return [restart for restart in restarts if restart.n_lost == fewest]
         whole = [restart for restart in restarts if not restart.n_skipped]
         if not whole:
             fewest = min(restart.n_skipped for restart in restarts)

@@ -79,6 +79,8 @@ class Restart:
         Whether the assignment stood still.
     interrupted : bool
         Whether Ctrl-C ended the search.
+    n_lost : int
+        Number of elements with cannot-links that no cluster has a bi-set of.
     """
 
     best: Assignment
@@ -86,6 +88,7 @@ class Restart:
     n_iter: int
     converged: bool
     interrupted: bool
+    n_lost: int
 
     @property
     def objective(self) -> float:
@@ -149,7 +152,14 @@ class Grouping:
             verbose=verbose,
         )
         assert best is not None
-        return Restart(best, ended.history, ended.n_iter, ended.converged, ended.interrupted)
+        return Restart(
+            best,
+            ended.history,
+            ended.n_iter,
+            ended.converged,
+            ended.interrupted,
+            self._count_lost(best),
+        )
 
     def start(self, rng: np.random.RandomState) -> Centroids:
         """Random bi-sets as centroids; empty ones where there are too few."""
@@ -208,6 +218,14 @@ class Grouping:
 
     def _sizes(self, now: Assignment) -> IntArray:
         return np.bincount(now.labels[now.labels >= 0], minlength=self.n_clusters)
+
+    def _count_lost(self, now: Assignment) -> int:
+        """Number of vertices without a weight in any cluster."""
+        if not len(self.edges):
+            return 0
+        means = self.means(now)
+        weights = np.concatenate([means.rows, means.columns])[self._elements]
+        return int(np.count_nonzero(weights.max(axis=1) == 0))
 
     def _nothing(self) -> Centroids:
         return Centroids(
