@@ -235,9 +235,10 @@ class CDKMeans(Clusterer):
         grouping = Grouping(found.concepts, known, self.n_clusters, self.variant)
         restarts = self._restarts(grouping)
         covers = found.covers()
-        self._read_off(best_of(restarts), restarts, grouping, table, covers, known)
-        self.row_weights_ = self.row_weights_.astype(rows.dtype)
-        self.column_weights_ = self.column_weights_.astype(rows.dtype)
+        means = self._read_off(best_of(restarts), restarts, grouping, table, covers, known)
+        self.row_weights_, self.column_weights_ = (part.T.astype(rows.dtype) for part in means)
+        self.row_memberships_ = self._memberships(self.row_weights_, self.labels_)
+        self.column_memberships_ = self._memberships(self.column_weights_, self.column_labels_)
         self._tell_of_uncovered(found, covers, table, known)
         self._compare_with(about_rows)
         self.n_column_violations_ = known.columns.violations(self.column_labels_).n
@@ -315,8 +316,8 @@ class CDKMeans(Clusterer):
         table: Array,
         covers: Array,
         known: Statements,
-    ) -> None:
-        """Set the clusters of both sides from the weights of the best restart."""
+    ) -> tuple[Array, Array]:
+        """Set the clusters of both sides, and return the weights that they come from."""
         means = grouping.means(best.best)
         rows, columns = first_largest(means.rows), first_largest(means.columns)
         agreement = [self._agreement(one, grouping, rows, columns) for one in restarts]
@@ -333,10 +334,6 @@ class CDKMeans(Clusterer):
         self.labels_ = renumbered(rows, order)
         self.column_labels_ = renumbered(columns, order)
         self.concept_labels_ = renumbered(best.best.labels, order)
-        self.row_weights_ = means.rows.T[order]
-        self.column_weights_ = means.columns.T[order]
-        self.row_memberships_ = self._memberships(self.row_weights_, self.labels_)
-        self.column_memberships_ = self._memberships(self.column_weights_, self.column_labels_)
         self.concepts_ = grouping.concepts
         self.n_concepts_ = len(grouping.concepts)
         self.n_skipped_ = best.n_skipped
@@ -344,6 +341,7 @@ class CDKMeans(Clusterer):
         self.history_ = best.history
         self.n_iter_ = best.n_iter
         self.converged_ = best.converged
+        return means.rows[:, order], means.columns[:, order]
 
     @staticmethod
     def _agreement(

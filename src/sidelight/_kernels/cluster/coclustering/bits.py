@@ -13,7 +13,7 @@ NONE = np.uint64(0)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def ones_of(typing: Any, word: Any) -> Any:
     """Number of ones of a word, as one instruction of the processor."""
 
@@ -23,28 +23,26 @@ def ones_of(typing: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def lowest_of(typing: Any, word: Any) -> Any:
     """Place of the lowest one of a word that is not zero."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        from llvmlite import ir
-
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+        return builder.cttz(args[0], context.get_constant(types.boolean, True))
 
     return types.uint64(types.uint64), generate
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def size_of(words: Any) -> int:
     """Number of elements of a set."""
     total = NONE
     for w in range(len(words)):
         total += ones_of(words[w])
-    return np.int64(total)
+    return int(total)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def weight_of(words: Any, weight: Any) -> int:
     """Sum of the weights of the elements of a set."""
     total = 0
@@ -56,25 +54,25 @@ def weight_of(words: Any, weight: Any) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def has(words: Any, element: int) -> bool:
     """Whether a set holds an element."""
     return (words[element >> 6] >> np.uint64(element & 63)) & ONE != NONE
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def put(words: Any, element: int) -> None:
     """Add an element to a set."""
     words[element >> 6] |= ONE << np.uint64(element & 63)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def drop(words: Any, element: int) -> None:
     """Take an element out of a set."""
     words[element >> 6] &= ~(ONE << np.uint64(element & 63))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def is_subset(small: Any, large: Any) -> bool:
     """Whether every element of one set is in the other."""
     w = 0
@@ -83,7 +81,7 @@ def is_subset(small: Any, large: Any) -> bool:
     return w == len(small)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def meets(one: Any, other: Any) -> bool:
     """Whether two sets have an element in common."""
     w = 0
@@ -92,7 +90,7 @@ def meets(one: Any, other: Any) -> bool:
     return w < len(one)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def gaps_within(words: Any, element_at: Any, min_gap: int, max_gap: int, circular: bool) -> bool:
     """Whether the gaps between consecutive members are within bounds.
 
@@ -122,7 +120,7 @@ def gaps_within(words: Any, element_at: Any, min_gap: int, max_gap: int, circula
     return n_wide <= 1  # the largest gap of all is not counted
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def expand(words: Any, indptr: Any, members: Any, out: Any) -> None:
     """Write the union of the members of every element of a set."""
     out[:] = NONE
