@@ -31,7 +31,7 @@ BRANCHES: dict[str, tuple[str, ...]] = {
     "views of one object": ("correspondences",),
     "links or pair scores": ("relations", "sources"),
     "a split not wanted again": ("splits",),
-    "an order of rows or columns": ("order",),
+    "an order of either side": ("order",),
     "what a cluster must hold": ("conditions",),
 }
 NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME, LINKS, SPLITS, ORDER, HOLDS = BRANCHES
