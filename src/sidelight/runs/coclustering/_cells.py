@@ -12,7 +12,7 @@ from sidelight._typing import FloatArray
 from sidelight._words import counted, worded
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
-from sidelight.io._columns import is_text, number_column, quoted, row_name
+from sidelight.io._columns import column_texts, is_text, number_column, quoted, row_name
 from sidelight.io.values._numbers import read_numbers
 from sidelight.preparation import discretize
 from sidelight.preparation._texts import encode_texts
@@ -51,7 +51,7 @@ class CellReader:
         if self.above is not None:
             return self._large(name, self._numbers(name, column, values))
         if values is None:
-            return self._words(name, column)
+            return self._words(name, column if is_text(column) else _as_texts(column))
         return self._zeros_and_ones(name, np.asarray(values, np.float64))
 
     @property
@@ -81,7 +81,7 @@ class CellReader:
         if values is None:
             read = read_numbers(column) if is_text(column) else None
             if read is None or len(read.bad):
-                texts = encode_texts(column)
+                texts = encode_texts(_as_texts(column))
                 bad = int(read.bad[0]) if read is not None else int(np.argmax(texts.codes >= 0))
                 self._refuse_number(name, texts.levels[int(texts.codes[bad])], bad)
             values = read.values  # type: ignore[union-attr]
@@ -139,6 +139,13 @@ class CellReader:
             f"{row_name(self.data.ids, row)}, and {worded('above', '--above')} compares finite "
             f"numbers; leave the column out: {_drop(name)}."
         )
+
+
+def _as_texts(column: Any) -> Any:
+    """Values of any type as text."""
+    import pyarrow as pa
+
+    return pa.chunked_array([column_texts(column)], pa.string())
 
 
 def _meaning(level: str) -> int | None:
