@@ -218,10 +218,11 @@ def test_elements_that_must_be_apart_share_no_cluster() -> None:
             assert model.labels_[i] != model.labels_[j]
 
 
-def test_must_linked_rows_are_one_with_the_ones_of_most() -> None:
+def test_must_linked_rows_are_one_with_the_ones_of_half_of_them() -> None:
     """Of three rows a column counts if two have it: the bi-sets are those of the smaller table."""
     table = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0]])
-    model = fit(table, constraints=Constraints.from_groups([0, 0, 0, -1]))
+    known = Constraints.from_groups([0, 0, 0, -1])
+    model = fit(table, constraints=known)
     assert model.labels_.tolist() == [0, 0, 0, 1]
     small = mine_concepts([[1, 0, 0, 0], [0, 1, 1, 0]])
     assert model.n_concepts_ == len(small)

@@ -22,7 +22,7 @@ from sidelight.cluster.coclustering._grouping import Grouping, Restart, first_la
 from sidelight.cluster.coclustering._mining import Found, find_bi_sets
 from sidelight.cluster.coclustering._numbering import clusters_along, renumbered
 from sidelight.cluster.coclustering._placement import likeness, place_trimmed
-from sidelight.cluster.coclustering._statements import Statements, gather
+from sidelight.cluster.coclustering._statements import Statements, Variant, gather
 from sidelight.cluster.coclustering._uncovered import (
     explain_uncovered,
     refuse_unsolved,
@@ -62,13 +62,14 @@ class CDKMeans(Clusterer):
     n_clusters : int >= 1, default=3
         Number of co-clusters.
     variant : {"auto", "published"}, default="auto"
-        Bi-sets under must-links and cannot-links.
+        Treatment of must-links and cannot-links.
 
-        - ``"auto"``: concepts of the table in which must-linked rows (columns) are one, with the
-          ones that more than half of them have. Elements that must be apart are left out of a
-          bi-set where it goes to the cluster of the other.
+        - ``"auto"``: must-linked rows (columns) are one row (column), with the ones that at least
+          half of them have, and its concepts are the bi-sets. Elements that must be apart are left
+          out of a bi-set where it goes to the cluster of the other.
         - ``"published"``: concepts that hold only one of two must-linked elements, or both of two
-          that must be apart, are dropped. A few pairs can leave rows without any bi-set.
+          that must be apart, are dropped. A single pair bends the clusters more, but a few can
+          leave rows without any bi-set.
     min_rows : int >= 1, default=1
         Fewest rows of a bi-set.
     min_columns : int >= 1, default=1
@@ -80,7 +81,8 @@ class CDKMeans(Clusterer):
         too, in ``row_memberships_`` and ``column_memberships_``; None for one cluster each.
     on_blocked : {"skip", "fail"}, default="skip"
         Treatment of bi-sets that no cluster may take because of cannot-links: left out and counted
-        in ``n_skipped_``, or an error where it happens in every restart.
+        in ``n_skipped_``, or an error where it happens in every restart. None is blocked with
+        ``variant="auto"``.
     binarize : "mean" or float in [0, 1] or None, default=None
         Rule that makes a table 0/1: "mean" for ones above the mean of the column, a share for ones
         above this share of the largest value of the column. None takes zeros and ones only.
@@ -133,9 +135,12 @@ class CDKMeans(Clusterer):
     -----
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, chapter 6. Must-links hold, since
     must-linked elements are in the same bi-sets and so have the same weights; two elements that
-    must be apart never have a weight in the same cluster. An element with a cannot-link that all
-    its bi-sets left out goes to the admissible cluster that is most like its ones. Bounds on gaps
-    hold for every bi-set, but only tend to hold for clusters.
+    must be apart never have a weight in the same cluster. With ``variant="auto"`` an element with a
+    cannot-link that all its bi-sets left out goes to the admissible cluster most like its ones.
+    Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
+
+    Pairs of rows change little on rows that nothing was said about; as published they made them
+    worse on tables of purchases (:doc:`experiment </results/published/coclustering>`).
 
     Examples
     --------
@@ -149,7 +154,7 @@ class CDKMeans(Clusterer):
 
     n_clusters: Count = 3
     _: KW_ONLY
-    variant: Literal["auto", "published"] = "auto"
+    variant: Variant = "auto"
     min_rows: Count = 1
     min_columns: Count = 1
     max_concepts: Count = 1_000_000
@@ -270,8 +275,8 @@ class CDKMeans(Clusterer):
     def _restarts(self, grouping: Grouping) -> list[Restart]:
         """Run the restarts, and return those that may be kept.
 
-        That are those which leave the fewest elements with cannot-links without a cluster, or, if
-        blocked bi-sets are to fail, those without any.
+        They leave the fewest elements with cannot-links without a cluster and, if blocked bi-sets
+        are to fail, have none.
         """
         n_found = len(grouping.concepts)
         if n_found < self.n_clusters:
@@ -294,19 +299,13 @@ class CDKMeans(Clusterer):
             description="CDKMeans",
             verbose=self.verbose,
         )
-        if self.on_blocked == "skip":
-            fewest = min(restart.n_lost for restart in restarts)
-            return [restart for restart in restarts if restart.n_lost == fewest]
-        whole = [restart for restart in restarts if not restart.n_skipped]
-        if not whole:
-            fewest = min(restart.n_skipped for restart in restarts)
-            raise SidelightError(
-                f"In every restart there were bi-sets that no cluster may take, at least "
-                f"{fewest} of {n_found}: all clusters hold an element that must be apart from one "
-                f"of theirs. Use {setting('on_blocked', 'skip')} to leave them out, more clusters, "
-                f"or more restarts ({setting('n_init')})."
-            )
-        return whole
+        fewest = min(restart.n_lost for restart in restarts)
+        kept = [restart for restart in restarts if restart.n_lost == fewest]
+        if self.on_blocked == "fail":
+            kept = [restart for restart in kept if not restart.n_skipped]
+        if not kept:
+            raise _blocked(restarts)
+        return kept
 
     def _read_off(
         self,
@@ -369,3 +368,14 @@ class CDKMeans(Clusterer):
         text = warning_of(reasons, known)
         if text:
             warnings.warn(text, ConstraintWarning, stacklevel=3)
+
+
+def _blocked(restarts: list[Restart]) -> SidelightError:
+    """Say that no restart had a cluster for every bi-set."""
+    fewest = min(restart.n_skipped for restart in restarts)
+    return SidelightError(
+        f"In every restart there were bi-sets that no cluster may take, at least {fewest} of "
+        f"{len(restarts[0].best.labels)}: all clusters hold an element that must be apart from one "
+        f"of theirs. Use {setting('on_blocked', 'skip')} to leave them out, "
+        f"{setting('variant', 'auto')}, more clusters, or more restarts ({setting('n_init')})."
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from sidelight._kernels.cluster.coclustering.assignment import (
 from sidelight._kernels.cluster.coclustering.concepts import unpack
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.cluster.coclustering._concepts import Concepts
-from sidelight.cluster.coclustering._statements import Statements
+from sidelight.cluster.coclustering._statements import Statements, Variant
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +108,7 @@ class Grouping:
         concepts: Concepts,
         known: Statements,
         n_clusters: int,
-        variant: Literal["auto", "published"],
+        variant: Variant,
     ) -> None:
         self.concepts = concepts
         self.n_clusters = n_clusters

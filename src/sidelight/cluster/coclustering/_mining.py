@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array
@@ -20,11 +20,9 @@ from sidelight._words import counted, setting
 from sidelight.cluster.coclustering._binary import as_binary
 from sidelight.cluster.coclustering._concepts import Concepts
 from sidelight.cluster.coclustering._sides import TwoSides, prepare
-from sidelight.cluster.coclustering._statements import Statements, gather
+from sidelight.cluster.coclustering._statements import Statements, Variant, gather
 from sidelight.constraints import Constraints, CrossLinks, Ordering
 from sidelight.exceptions import SidelightError
-
-Variant = Literal["auto", "published"]
 
 #: Concepts that are found before Ctrl-C and the limits are looked at.
 CHUNK = 8_192
@@ -163,8 +161,8 @@ def find_bi_sets(
 ) -> Found:
     """Find the bi-sets of a table that satisfy what is known.
 
-    With ``variant="auto"`` those of the table in which elements that belong together are one; they
-    may have elements that must be apart.
+    With ``variant="auto"`` those of the table in which elements that belong together are one;
+    they may have elements that must be apart.
     """
     sides = prepare(table, known, variant)
     turned = sides.rows.n_elements < sides.columns.n_elements

@@ -1,6 +1,6 @@
 """The two sides of a table as the search sees them: elements that stand for rows or columns.
 
-Rows that must be together are one element, which has a one where more than half of them have one,
+Rows that must be together are one element, which has a one where at least half of them have one,
 or, if that is nowhere, where most of them have one; rows that are equal and about which nothing is
 known are one element as well. The same goes for columns.
 """
@@ -8,12 +8,11 @@ known are one element as well. The same goes for columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from sidelight._typing import Array, IntArray
-from sidelight.cluster.coclustering._statements import Statements
+from sidelight.cluster.coclustering._statements import Statements, Variant
 from sidelight.constraints import Ordering
 
 
@@ -76,7 +75,7 @@ class TwoSides:
     joined: IntArray
 
 
-def prepare(table: Array, known: Statements, variant: Literal["auto", "published"]) -> TwoSides:
+def prepare(table: Array, known: Statements, variant: Variant) -> TwoSides:
     """Make the elements of both sides, with the emptiest first."""
     n, d = table.shape
     component = known.component
@@ -102,7 +101,7 @@ def prepare(table: Array, known: Statements, variant: Literal["auto", "published
 
 
 def _contract(table: Array, element: IntArray) -> Array:
-    """Ones of every element: those of more than half of its rows, or else of most of them."""
+    """Ones of every element: those of at least half of its rows, or else of most of them."""
     size = np.bincount(element)
     if len(size) == len(element):
         merged = np.empty_like(table)
@@ -111,7 +110,7 @@ def _contract(table: Array, element: IntArray) -> Array:
     order = np.argsort(element, kind="stable")
     starts = np.concatenate([[0], np.cumsum(size)[:-1]])
     counts = np.add.reduceat(table[order], starts, axis=0, dtype=np.int64)
-    merged = 2 * counts > size[:, None]
+    merged = 2 * counts >= size[:, None]
     most = counts.max(axis=1, initial=0)
     divided = ~merged.any(axis=1) & (most > 0)
     merged[divided] = counts[divided] == most[divided, None]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from sidelight.constraints import Constraints, CrossLinks, Ordering
 from sidelight.constraints.algebra._alignment import align_to_ids, own_ids
 from sidelight.constraints.algebra._canonical import RowIndex, as_ids
 from sidelight.exceptions import SidelightError, UnknownIds
+
+#: Ways to satisfy must-links and cannot-links: elements that belong together are merged and those
+#: that must be apart are left out of bi-sets, or concepts with other elements are dropped.
+Variant: TypeAlias = Literal["auto", "published"]
 
 
 @dataclass(frozen=True, eq=False)
