@@ -51,12 +51,15 @@ class TableBlocks:
     own : ndarray of bool, same shape
         Blocks that make a co-cluster: equal numbers, or, where rows and columns have clusters of
         their own, blocks that are denser than the table.
+    paired : bool
+        Whether equal numbers of both sides go together.
     """
 
     rows: Side
     columns: Side
     ones: IntArray
     own: npt.NDArray[np.bool_]
+    paired: bool = True
 
     @property
     def density(self) -> FloatArray:
@@ -103,12 +106,17 @@ def table_blocks(
     rows = _side(np.asarray(labels), ranked[0], row_order, row_weights)
     columns = _side(np.asarray(column_labels), ranked[1], column_order, column_weights)
     ones = _counts(X, rows, columns)
+    if not paired and column_order is None:  # columns follow the rows that have most of them
+        share = ones / np.maximum(rows.sizes, 1)[:, None]
+        followed = _last(columns.clusters[np.argsort(share.argmax(axis=0), kind="stable")])
+        columns = _side(np.asarray(column_labels), followed, None, column_weights)
+        ones = _counts(X, rows, columns)
     if paired:
         own = (rows.clusters[:, None] == columns.clusters) & (rows.clusters[:, None] >= 0)
     else:
         cells = np.maximum(np.outer(rows.sizes, columns.sizes), 1)
         own = ones / cells > ones.sum() / max(cells.sum(), 1)
-    return TableBlocks(rows, columns, ones, own)
+    return TableBlocks(rows, columns, ones, own, paired)
 
 
 def _by_order(

@@ -147,22 +147,25 @@ def describe(
     """
     labels, column_labels = np.asarray(estimator.labels_), np.asarray(estimator.column_labels_)
     row_weights, column_weights = _weights(estimator, X, labels)
+    paired = is_paired(estimator)
     blocks = table_blocks(
         X,
         labels,
         column_labels,
-        paired=is_paired(estimator),
+        paired=paired,
         row_order=row_order,
         column_order=column_order,
         row_weights=row_weights,
-        column_weights=column_weights,
+        column_weights=column_weights if paired else None,
     )
     lines = [
         None if order is None else timeline(values, order)
         for values, order in ((labels, row_order), (column_labels, column_order))
     ]
     covered = column_labels >= 0
-    own = column_weights[np.maximum(column_labels, 0), np.arange(len(column_labels))]
+    own = column_weights.max(axis=0)  # in the cluster of rows that has most of the column
+    if paired:
+        own = column_weights[np.maximum(column_labels, 0), np.arange(len(column_labels))]
     return Described(
         blocks=blocks,
         coclusters=_coclusters(blocks, row_weights, column_weights, labels, column_labels),

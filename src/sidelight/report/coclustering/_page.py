@@ -78,7 +78,7 @@ def render_coclusters(
             ("Co-clusters", f"{len(described.coclusters):,}"),
             *_concepts(estimator),
         ],
-        "n_colors": max((one.number for one in described.coclusters), default=0) + 1,
+        "n_colors": max(int(np.max(side.clusters)) for side in (blocks.rows, blocks.columns)) + 1,
         **_table(X, described, names, columns),
         "lines": [
             *_line(described.row_line, row_order, names, "row"),
@@ -241,7 +241,11 @@ def _density(described: Described) -> Section | None:
     shares = blocks.density
     return {
         "columns": [
-            {"number": number, "name": _cluster_name(number), "size": size}
+            {
+                "number": number if blocks.paired else -1,
+                "name": _cluster_name(number),
+                "size": size,
+            }
             for number, size in zip(
                 blocks.columns.clusters.tolist(), blocks.columns.sizes.tolist(), strict=True
             )

@@ -140,9 +140,9 @@ def _strips(
                 area = (
                     f'x="{left - STRIP - 2:.1f}" y="{y:.1f}" width="{STRIP}" height="{height:.1f}"'
                 )
+            color = _class(cluster if blocks.paired or not across else -1)
             parts.append(
-                f'<rect class="strip {_class(cluster)}" {area}><title>{name}: {size:,} {noun}'
-                "</title></rect>"
+                f'<rect class="strip {color}" {area}><title>{name}: {size:,} {noun}</title></rect>'
             )
     return parts
 
