@@ -16,12 +16,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
 
 from experiments.harness import Section, Verdict, main
 from sidelight import Constraints
 from sidelight.cluster import CDKMeans, InformationCoclustering, mine_concepts
 from sidelight.constraints import CrossLinks, Ordering
-from sidelight.datasets import make_cyclic_expression, make_expression_curves
+from sidelight.datasets import make_cyclic_expression, make_expression_curves, make_purchases
 from sidelight.evaluation import (
     cocluster_information_loss,
     goodman_kruskal_tau,
@@ -32,7 +34,46 @@ from sidelight.exceptions import ConstraintWarning, SidelightError
 
 TITLE = "Co-clusters of rows and columns"
 
-VERDICTS: dict[str, Verdict] = {"*": Verdict("no published figure")}
+VERDICTS = {
+    "The printed table": Verdict("agrees", "eight concepts, and the clusters in most starts"),
+    "Cyclic matrix, nothing known": Verdict(
+        "agrees",
+        "within the deviations; the width of the matrix was fitted to the published τ, which says "
+        "nothing about the loss, the Rand index or the other method",
+    ),
+    "Cyclic matrix, 1 pair": Verdict(
+        "agrees",
+        "as published a pair raises the Rand index towards its target by some hundredths and "
+        "leaves τ and loss as they were; the default bends less for a single pair",
+    ),
+    "Cyclic matrix, 2 pairs": Verdict(
+        "agrees",
+        "as published, up to a tenth of the starts has no solution; the default always has one, "
+        "and gains less or nothing",
+    ),
+    "Cannot-links between an object and a property": Verdict(
+        "differs",
+        "no gain here: the matrix is another one, in which the first property is on at the first "
+        "object, so that a cannot-link of both goes against partition a",
+    ),
+    "Intervals of times, broad curves": Verdict(
+        "agrees",
+        "a small largest gap leaves no jumps, τ as good and the Rand index as high as without; the "
+        "cost falls seventeen-fold at 0, where malaria has 28-fold at 2, since these curves are "
+        "smoother",
+    ),
+    "Intervals of times, narrow curves": Verdict(
+        "agrees",
+        "gaps of 2 and 3 give fewer jumps and a higher Rand index, as published; τ does not fall, "
+        "and the set is too small for a large saving",
+    ),
+    "Samples of two sexes": Verdict(
+        "agrees",
+        "in kind: the information finds either split, an order with a largest gap always the "
+        "sexes, one with a smallest gap never; the figures are those of another table",
+    ),
+    "Rows that nothing was said about": Verdict("no published figure"),
+}
 
 #: Table 6.1 of the book.
 TOY = np.array(
@@ -58,6 +99,7 @@ def run(runs: int, quick: bool) -> list[Section]:
         across(runs),
         *intervals(max(3, runs // 10)),
         adult(runs),
+        rows_not_mentioned(max(3, runs // 2)),
     ]
 
 
@@ -67,12 +109,19 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
 
 
 def cdk(
-    table: Any, k: int, seed: int, *, variant: str = "published", **knowledge: Any
+    table: Any,
+    k: int,
+    seed: int,
+    *,
+    variant: Any = "published",
+    n_init: int = 1,
+    **knowledge: Any,
 ) -> CDKMeans | None:
     """One start of CDK-Means; None where there is no solution."""
-    model = CDKMeans(k, n_init=1, variant=variant, random_state=seed)
+    model = CDKMeans(k, n_init=n_init, variant=variant, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             return model.fit(table, **knowledge)
         except SidelightError:
@@ -358,12 +407,12 @@ def _interval_scores(model: Any, data: Any) -> tuple[float, float, float, float]
 
 
 def adult_flies(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """20 samples by age, ten male and ten female: genes of a sex, of an age, and of neither."""
+    """20 samples by age, ten male and ten female: genes of a sex, of young or old, of neither."""
     rng = np.random.default_rng(seed)
-    sex, age = np.repeat([0, 1], 10), np.tile(np.arange(10), 2)
-    of_sex = sex[:, None] == rng.integers(0, 2, 60)
-    of_age = np.abs(age[:, None] - rng.uniform(0, 9, 45)) < 1.5
-    neither = rng.random((20, 15)) < 0.3
+    sex, old = np.repeat([0, 1], 10), np.tile(np.arange(10) >= 5, 2)
+    of_sex = sex[:, None] == rng.integers(0, 2, 50)
+    of_age = old[:, None] == rng.integers(0, 2, 40)
+    neither = rng.random((20, 20)) < 0.3
     table = np.concatenate([of_sex, of_age, neither], axis=1)
     noise = rng.random(table.shape) < 0.08
     return np.where(noise, ~table, table).astype(np.uint8), sex
@@ -415,6 +464,39 @@ def adult(runs: int) -> Section:
         ("", "published", "ours", "samples in no cluster"),
         rows,
     )
+
+
+def rows_not_mentioned(runs: int) -> Section:
+    """Purchases with planted clusters: agreement on rows that no pair is about."""
+    rows = []
+    for n_pairs in (0, 1, 2, 4, 10, 30):
+        cells = []
+        for variant in ("published", "auto"):
+            found = [_on_others(n_pairs, variant, seed) for seed in range(runs)]
+            solved = [value for value in found if value is not None]
+            cells.append(spread(solved) if solved else "-")
+            cells.append(f"{1 - len(solved) / runs:.0%}")
+        rows.append([str(n_pairs), *cells])
+    return Section(
+        "Rows that nothing was said about",
+        "80 customers and 24 products in three planted groups (density 0.6, noise 0.08), random "
+        "pairs true to the groups, 5 restarts: adjusted Rand index of customers in no pair. "
+        "Customers in no cluster count as one group.",
+        ("pairs", "as published", "no solution", "default", "no solution"),
+        rows,
+    )
+
+
+def _on_others(n_pairs: int, variant: Any, seed: int) -> float | None:
+    bought = make_purchases(80, 24, density=0.6, noise=0.08, random_state=100 + seed)
+    known = Constraints(n_samples=80)
+    if n_pairs:
+        known = Constraints.sample(bought.target, n_pairs, random_state=seed)
+    others = np.setdiff1d(np.arange(80), known.mentioned)
+    model = cdk(bought.X, 3, 0, variant=variant, n_init=5, constraints=known)
+    if model is None:
+        return None
+    return float(adjusted_rand_score(bought.target[others], model.labels_[others]))
 
 
 if __name__ == "__main__":
