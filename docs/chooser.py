@@ -32,6 +32,8 @@ BRANCHES: dict[str, tuple[str, ...]] = {
     "links or pair scores": ("relations", "sources"),
     "a split to avoid": ("splits",),
     "an order of rows or columns": ("order",),
+    "a split not wanted again": ("splits",),
+    "an order of either side": ("order",),
     "what a cluster must hold": ("conditions",),
 }
 NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME, LINKS, SPLITS, ORDER, HOLDS = BRANCHES
@@ -99,6 +101,8 @@ RECOMMENDED: dict[str, tuple[tuple[str, ...], str]] = {
         "the only one of which pairs of unlabeled rows change the classes",
     ),
     "harmonic": ((LABELS,), "simple and fast, where classes are connected"),
+    "cdkmeans": ((ORDER,), "clusters of rows and columns of a 0/1 table, in runs of either side"),
+    "information-coclustering": ((NOTHING,), "rows and columns of counts, nothing else known"),
     "correlation-clustering": ((LINKS,), "a partition with a proven gap, behind any pair score"),
     "consensus-clustering": ((NOTHING,), "several partitions, and one in their middle"),
     "connected-kmeans": ((LINKS,), "compact clusters, every one of them one piece"),

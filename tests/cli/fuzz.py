@@ -138,6 +138,7 @@ def make_case(seed: int, number: int, files: Files) -> Case:
     choose = random.Random(f"{seed}-{number}")
     makers = [(_parameters, 9), (_data, 6), (_mixed, 5), (_options, 5), (_outputs, 2), (_others, 5)]
     makers += [(_maps, 4), (_classes, 5), (_related, 6), (_documents, 3), (_alternatives, 4)]
+    makers += [(_two_sides, 4)]
     maker = choose.choices([m for m, _ in makers], [w for _, w in makers])[0]
     case = maker(choose, files)
     if choose.random() < 0.15 and case.arguments:
@@ -152,6 +153,8 @@ def _base(choose: random.Random, table: str, method: catalog.Method | None = Non
         return _related_base(choose, method, table)
     if method.kind.command == "categorize":
         return [*_documents_base(table, choose), "-m", method.name]
+    if method.kind.command == "cocluster":
+        return _two_sided_base(choose, method, table)
     arguments = [method.kind.command, table, "-m", method.name]
     if method.size_parameter and (method.tags.needs_n_clusters or choose.random() < 0.7):
         size = "2" if method.kind.command == "select" else choose.choice(["2", "3"])
@@ -210,6 +213,17 @@ def _documents(choose: random.Random, files: Files) -> Case:
         if name == "--keep-words" and value in refused:
             case.must_fail = f"{name} {value}"
     return case
+
+
+def _two_sided_base(choose: random.Random, method: catalog.Method, table: str) -> list[str]:
+    """The same for methods of zeros and ones, which numbers have to become."""
+    arguments = ["cocluster", table, "-m", method.name, "-k", choose.choice(["2", "3"])]
+    if "class" not in _header(table):
+        return arguments
+    arguments += ["--above", choose.choice(["0.3", "0.6"])]
+    if "must-link" in method.tags.knowledge and choose.random() < 0.3:
+        arguments += ["-c", "known.csv"]
+    return [*arguments, "--drop" if choose.random() < 0.5 else "--truth-column", "class"]
 
 
 def _header(table: str) -> str:
@@ -489,6 +503,60 @@ def _alternatives(choose: random.Random, files: Files) -> Case:
     for other in choose.sample(others, choose.choice([1, 2, 2, 3])):
         arguments += other
     return Case(arguments)
+
+
+def _two_sides(choose: random.Random, files: Files) -> Case:
+    """Tables with two sides of all kinds, with options that fit and that do not."""
+    table = _write_sales() if choose.random() < 0.7 else choose.choice(files.tables + files.damaged)
+    arguments = _two_sided_base(choose, choose.choice(catalog.methods(kind="coclusterer")), table)
+    words = ["", "abc", "-1", "0", "1", "0.5", "2.5", "nan", "inf", "1e400", "é", "id", "when"]
+    known = ["known.csv", "columns.csv", "cross.csv", *files.known, *files.damaged]
+    others = [
+        ("--above", choose.choice(words)),
+        ("--long", choose.choice(["id,when", "id", "id,id", "id,zz", "tea,milk", ",", ""])),
+        ("--row-order", choose.choice(["when", "tea", "id", "zz", ""])),
+        ("--row-order", "when", "--max-row-gap", choose.choice(words)),
+        ("--row-order", "when", "--min-row-gap", choose.choice(words)),
+        ("--max-row-gap", "1"),
+        ("--ordered-columns", "--max-column-gap", choose.choice(words)),
+        ("--ordered-columns", "--min-column-gap", "3", "--max-column-gap", choose.choice(words)),
+        ("--ordered-columns", "--circular", choose.choice(["columns", "rows", "both", *words])),
+        ("-c", choose.choice(known)),
+        ("--column-constraints", choose.choice(["columns.csv", *known])),
+        ("--cross-constraints", choose.choice(["cross.csv", *known])),
+        ("--min-rows", choose.choice(words)),
+        ("--min-columns", choose.choice(words)),
+        ("--overlap", choose.choice(words)),
+        ("-k", choose.choice(["1", "12", "13", *words])),
+        ("--set", choose.choice(["max_concepts=3", "on_blocked=fail", "binarize=0.5"])),
+        (
+            "--set",
+            choose.choice(["n_column_clusters=2", "n_column_clusters=99", "variant=published"]),
+        ),
+        ("--drop", choose.choice(["when", "tea", "when,tea,milk,soap,bread", *words])),
+        ("--columns", choose.choice(["tea,milk", "when", *words])),
+        ("-o", choose.choice(["out.csv", "out.npy", table]), "--force"),
+        ("--columns-output", choose.choice(["out2.csv", "out2.npy", table, ""]), "--force"),
+        ("--report", "out.html", "--force"),
+    ]
+    if table == "sales.csv" and choose.random() < 0.8:
+        arguments += ["--drop", "when"]
+    for other in choose.sample(others, choose.choice([0, 1, 1, 2, 3])):
+        arguments += other
+    return Case(arguments)
+
+
+def _write_sales() -> str:
+    """Twelve rows of zeros and ones, in an order, and what is known about both sides."""
+    lines = [
+        f"p{row},{7 * row % 12},{row % 2},{1 - row % 2},{int(row < 6)},{int(row % 3 == 0)}"
+        for row in range(12)
+    ]
+    names = "id,when,tea,milk,soap,bread"
+    Path("sales.csv").write_text("\n".join([names, *lines]) + "\n", encoding="utf-8")
+    Path("columns.csv").write_text("i,j,kind\ntea,milk,cannot-link\n", encoding="utf-8")
+    Path("cross.csv").write_text("i,j,kind\np0,milk,cannot-link\n", encoding="utf-8")
+    return "sales.csv"
 
 
 def _stream(choose: random.Random, table: str) -> Case:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.datasets import make_blobs
 
 from sidelight import Constraints
@@ -99,6 +99,12 @@ def counts_about(y: np.ndarray) -> np.ndarray:
     return counts
 
 
+def ones_of(X: np.ndarray) -> np.ndarray:
+    """Zeros and ones: which of fifteen rows a row is near to."""
+    distances = cdist(X, X[:: len(X) // 15][:15])
+    return (distances < np.median(distances)).astype(np.float64)
+
+
 @functools.cache
 def data_for(method: Method) -> Data:
     """The shared rows as the kind of method takes them, with knowledge that the method takes."""
@@ -109,6 +115,8 @@ def data_for(method: Method) -> Data:
         X = partitions_near(y)
     elif method.tags.kind == "categorizer":
         X = counts_about(y)
+    elif method.tags.kind == "coclusterer":
+        X = ones_of(X)
     X.setflags(write=False)
     return Data(X, y, knowledge_for(method, y))
 

@@ -36,6 +36,7 @@ from sidelight.cli._options import (
 )
 from sidelight.cli.alternative._command import alternatives
 from sidelight.cli.categories._command import categorize
+from sidelight.cli.coclustering._command import cocluster
 from sidelight.cli.relational._commands import COMMANDS
 
 app = typer.Typer(
@@ -283,6 +284,7 @@ for command in COMMANDS:
     app.command()(command)
 app.command()(categorize)
 app.command()(alternatives)
+app.command()(cocluster)
 
 
 @app.command()

@@ -1,6 +1,7 @@
 from .alternative import *
 from .balanced import *
 from .categories import *
+from .coclustering import *
 from .directional import *
 from .feedback import *
 from .global_kmeans import *

@@ -1,7 +1,9 @@
 from ._constraints import Constraints as Constraints
 from ._correspondences import Correspondences as Correspondences
+from ._cross_links import CrossLinks as CrossLinks
 from ._known_splits import KnownSplits as KnownSplits
 from ._known_splits import as_known_splits as as_known_splits
+from ._ordering import Ordering as Ordering
 from ._pairs import Pairs as Pairs
 from ._pairs import known_pairs as known_pairs
 from ._pairs import without_weights as without_weights

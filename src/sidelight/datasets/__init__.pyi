@@ -33,6 +33,8 @@ from ._manifolds import make_two_curves as make_two_curves
 from ._manifolds import make_two_surfaces as make_two_surfaces
 from ._mixed import PlantedTable as PlantedTable
 from ._mixed import make_mixed_table as make_mixed_table
+from ._purchases import Purchases as Purchases
+from ._purchases import make_purchases as make_purchases
 from ._rendered import render_faces as render_faces
 from ._rendered import render_objects as render_objects
 from ._rendered import render_robot_views as render_robot_views

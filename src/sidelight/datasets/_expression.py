@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from sidelight._fit.thresholds import share_of_maximum
 from sidelight._typing import FloatArray, IntArray
 from sidelight.datasets._dataset import Dataset
 
@@ -141,4 +142,4 @@ def make_expression_curves(
 
 def _discretize(expression: FloatArray, threshold: float) -> FloatArray:
     """1 where a value is above ``threshold`` times the largest of its gene (column)."""
-    return (expression > threshold * expression.max(axis=0)).astype(np.float64)
+    return (expression > share_of_maximum(expression, threshold)).astype(np.float64)

@@ -12,5 +12,6 @@ from ._sizes import SizesDisplay as SizesDisplay
 from ._stages import StagesDisplay as StagesDisplay
 from .alternative import *
 from .categories import *
+from .coclustering import *
 from .maps import *
 from .relational import *

@@ -1,3 +1,7 @@
+from ._coclustering import cocluster_information as cocluster_information
+from ._coclustering import cocluster_information_loss as cocluster_information_loss
+from ._coclustering import goodman_kruskal_tau as goodman_kruskal_tau
+from ._coclustering import jump_number as jump_number
 from ._constraints import constraint_satisfaction as constraint_satisfaction
 from ._cross_validated import cross_validated_labels as cross_validated_labels
 from ._dendrogram import DendrogramScores as DendrogramScores

@@ -28,6 +28,10 @@ GIVEN = "given"
 ENTITY = "entity"
 #: In front of the number of a split, in a file with several.
 ALTERNATIVE = "alternative_"
+#: Columns of a file of clusters of columns.
+COLUMN_LABELS = ("column", CLUSTER, "weight")
+#: Column with all clusters of a row or column, where they overlap.
+CLUSTERS = "clusters"
 #: Columns of a file of doubtful pairs.
 DOUBTFUL = ("i", "j", "similarity", "attribute", "relational", "reason")
 #: Columns of a file of categories, and the first ones of a file of ranked categories.
@@ -134,6 +138,23 @@ def fill_labels(
     columns = {ID: names, CLUSTER: clusters}
     if classes is not None:
         columns[CLASS] = np.asarray(classes)
+    write_columns(columns, path, safe_ids=safe_ids)
+
+
+def fill_overlapping(
+    path: Path,
+    columns: dict[str, npt.NDArray[Any]],
+    memberships: npt.NDArray[np.bool_] | None,
+    *,
+    safe_ids: bool = False,
+) -> None:
+    """Write columns to the path itself, and beside them all clusters where these overlap.
+
+    ``memberships`` are of shape (n, n_clusters); the clusters of a row are parted by blanks.
+    """
+    if memberships is not None:
+        several = [" ".join(map(str, np.flatnonzero(one))) for one in memberships]
+        columns = {**columns, CLUSTERS: np.array(several, dtype=str)}
     write_columns(columns, path, safe_ids=safe_ids)
 
 

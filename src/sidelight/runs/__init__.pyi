@@ -21,4 +21,5 @@ from ._views import ViewsRun as ViewsRun
 from ._views import run_views as run_views
 from .alternative import *
 from .categories import *
+from .coclustering import *
 from .relational import *

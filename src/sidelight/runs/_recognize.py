@@ -5,9 +5,10 @@ such mark and go by their columns: ``id, cluster`` (and ``class``) are labels, `
 weight`` constraints, ``id, class`` and a ``p_`` or ``score_`` per class are classes,
 ``cluster, class, about, text ...`` an explanation, ``id, entity`` entities,
 ``i, j, similarity ...`` doubtful pairs, ``id, class, category, moved ...`` categories,
-``id, category, cosine, why`` ranked ones, ``id, alternative_1 ...`` splits, ``id`` and features
-that are numbered after a method (``rca0``) what ``transform`` writes. Selected features keep names
-that the user gave them, and a NumPy file has no names at all: these are never taken for ours.
+``id, category, cosine, why`` ranked ones, ``id, alternative_1 ...`` splits, ``column, cluster,
+weight`` clusters of columns, ``id`` and features that are numbered after a method (``rca0``) what
+``transform`` writes. Selected features keep the names that the user gave them, and a NumPy file has
+no names at all: these are never taken for ours.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from sidelight.io._labels import (
     CATEGORIZED,
     CLASS,
     CLUSTER,
+    CLUSTERS,
+    COLUMN_LABELS,
     DOUBTFUL,
     ENTITY,
     ID,
@@ -57,7 +60,7 @@ def _is_model(path: Path) -> bool:
 
 
 def _is_labels(path: Path) -> bool:
-    return column_names(path) in ([ID, CLUSTER], [ID, CLUSTER, CLASS])
+    return column_names(path) in ([ID, CLUSTER], [ID, CLUSTER, CLASS], [ID, CLUSTER, CLUSTERS])
 
 
 def _is_classes(path: Path) -> bool:
@@ -99,6 +102,10 @@ def _is_splits(path: Path) -> bool:
     return first == ID and others == [f"{ALTERNATIVE}{n}" for n in range(1, len(others) + 1)]
 
 
+def _is_column_labels(path: Path) -> bool:
+    return column_names(path) in ([*COLUMN_LABELS], [*COLUMN_LABELS, CLUSTERS])
+
+
 def _is_constraints(path: Path) -> bool:
     if path.suffix.lower() == ".json":
         with path.open("rb") as file:
@@ -122,4 +129,5 @@ RECOGNIZED: dict[str, Callable[[Path], bool]] = {
     "doubtful": _is_doubtful,
     "categories": _is_categories,
     "ranked": _is_ranked,
+    "columns": _is_column_labels,
 }

@@ -46,6 +46,7 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "ranked": (),
     "splits": (),
     "doubtful": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
+    "columns": (),
 }
 #: Keys of what is told about a column.
 PLANNED = ("column", "used_as", "how")
@@ -59,6 +60,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "categories": check_labels_path,
     "ranked": check_labels_path,
     "splits": check_labels_path,
+    "columns": check_labels_path,
 }
 
 
@@ -442,8 +444,8 @@ def check_outputs(
         Files that are read: none of them may be an output, by whatever name or link.
     **outputs : path-like or None
         Where ``labels``, ``classes``, ``features``, ``coordinates``, ``entities``, ``doubtful``,
-        ``splits``, ``report``, ``model``, ``constraints`` and ``answers`` are to go; each to a file
-        of its own.
+        ``splits``, ``columns``, ``report``, ``model``, ``constraints`` and ``answers`` are to go;
+        each to a file of its own.
 
     Returns
     -------

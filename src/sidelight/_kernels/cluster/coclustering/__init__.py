@@ -1,0 +1,1 @@
+"""Loops of co-clustering: concepts by bitsets, assignment of bi-sets, information."""

@@ -1,0 +1,1 @@
+"""Clusters of rows and columns on the command line."""

@@ -1,0 +1,128 @@
+"""Elements that no bi-set covers, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sidelight._kernels.cluster.coclustering import admission
+from sidelight._typing import Array, IntArray
+from sidelight._words import counted, listed, setting
+from sidelight.cluster.coclustering._statements import Statements
+from sidelight.exceptions import SidelightError
+
+#: So many partners of an element, and elements in an error, are named.
+SHOWN = 3
+
+NO_ONES = "it has no ones"
+
+
+def explain_uncovered(
+    covered: Array, found_covered: Array, removed: Array, table: Array, known: Statements
+) -> dict[int, str]:
+    """Reasons of all elements that are in no cluster, by element.
+
+    Parameters
+    ----------
+    covered : ndarray of bool, shape (n_rows + n_columns,)
+        Elements with a cluster.
+    found_covered : ndarray of bool
+        Elements of some bi-set that satisfies everything, whether or not a cluster took it.
+    removed : ndarray of bool, shape (5, n_rows + n_columns)
+        Elements of bi-sets that each kind of constraint removed.
+    table : ndarray of bool
+        The ones.
+    known : Statements
+        What is known.
+    """
+    ones = np.concatenate([table.sum(axis=1), table.sum(axis=0)])
+    reasons = {}
+    for element in np.flatnonzero(~covered).tolist():
+        if ones[element] == 0:
+            reasons[element] = NO_ONES
+        elif found_covered[element]:
+            reasons[element] = (
+                f"{_apart(element, known)}: every cluster that could take its bi-sets has one that "
+                "must be apart"
+            )
+        else:
+            reasons[element] = _responsible(element, removed[:, element], known)
+    return reasons
+
+
+def _responsible(element: int, removed: Array, known: Statements) -> str:
+    """The statement that left no bi-set for an element."""
+    partners = np.flatnonzero(known.component == known.component[element])
+    if len(partners) > 1 and not removed.any():
+        return f"{_together(element, partners, known)}: they have no ones in common"
+    found = []
+    if removed[admission.MUST_LINK]:
+        text = "the must-links"
+        if len(partners) > 1:
+            text = _together(element, partners, known)
+        found.append(text)
+    if removed[admission.CANNOT_LINK]:
+        found.append(
+            _apart(element, known) if known.vertex[element] >= 0 else "the cannot-links of others"
+        )
+    for kind, side, order in (
+        (admission.ROW_ORDER, "rows", known.row_order),
+        (admission.COLUMN_ORDER, "columns", known.column_order),
+    ):
+        if removed[kind] and order is not None:
+            found.append(f"the order of the {side} ({order.says})")
+    if not found:
+        return f"no bi-set has {setting('min_rows')} rows and {setting('min_columns')} columns"
+    return f"{listed(found)} removed every bi-set that covers it"
+
+
+def _together(element: int, partners: IntArray, known: Statements) -> str:
+    others = [known.name(other) for other in partners.tolist() if other != element]
+    more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+    return f"the must-link with {', '.join(others[:SHOWN])}{more}"
+
+
+def _apart(element: int, known: Statements) -> str:
+    edges = known.conflicts
+    mine = known.component[element]
+    others = np.concatenate([edges[edges[:, 0] == mine, 1], edges[edges[:, 1] == mine, 0]])
+    names = [known.name(int(np.argmax(known.component == other))) for other in others[:SHOWN]]
+    more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+    return f"the cannot-link with {', '.join(names)}{more}"
+
+
+def refuse_unsolved(reasons: dict[int, str], known: Statements) -> None:
+    """Raise if an element with a cannot-link is in no cluster: it need not be apart from it."""
+    lost = [
+        element
+        for element, reason in reasons.items()
+        if known.vertex[element] >= 0 and reason != NO_ONES
+    ]
+    if not lost:
+        return
+    shown = "; ".join(f"{known.name(element)}: {reasons[element]}" for element in lost[:SHOWN])
+    more = f" (and {len(lost) - SHOWN} more)" if len(lost) > SHOWN else ""
+    raise SidelightError(
+        f"There is no solution: {counted(len(lost), 'element')} with a cannot-link would be in no "
+        f"cluster. {shown}{more}. Remove one of these statements, widen the gaps of an order, or "
+        f"ask for smaller bi-sets or more clusters."
+    )
+
+
+def split_by_side(reasons: dict[int, str], n_rows: int) -> tuple[dict[int, str], dict[int, str]]:
+    """Reasons by position, of rows and of columns."""
+    rows = {element: text for element, text in reasons.items() if element < n_rows}
+    columns = {element - n_rows: text for element, text in reasons.items() if element >= n_rows}
+    return rows, columns
+
+
+def warning_of(reasons: dict[int, str], known: Statements) -> str:
+    """What to tell about elements in no cluster although they have ones."""
+    lost = [element for element in reasons if reasons[element] != NO_ONES]
+    if not lost:
+        return ""
+    shown = "; ".join(f"{known.name(element)}: {reasons[element]}" for element in lost[:SHOWN])
+    more = f"; and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+    return (
+        f"{counted(len(lost), 'row or column', 'rows and columns')} in no cluster (label -1), "
+        f"since no bi-set covers them. {shown}{more}."
+    )

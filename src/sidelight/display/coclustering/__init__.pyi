@@ -1,0 +1,2 @@
+from ._reordered import CoclusterDisplay as CoclusterDisplay
+from ._timeline import TimelineDisplay as TimelineDisplay
