@@ -1,0 +1,1 @@
+from .anonymizer import *
