@@ -34,6 +34,7 @@ from sidelight.cli._options import (
     requests,
     screened,
 )
+from sidelight.cli.privacy._command import anonymize, check_anonymity
 from sidelight.cli.relational._commands import COMMANDS
 
 app = typer.Typer(
@@ -279,6 +280,8 @@ def select(
 
 for command in COMMANDS:
     app.command()(command)
+app.command()(anonymize)
+app.command()(check_anonymity)
 
 
 @app.command()

@@ -16,7 +16,8 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted, listed
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io._columns import close_names
-from sidelight.privacy._printed import Cell, folded, printed_columns
+from sidelight.io.values._spelling import folded
+from sidelight.privacy._printed import Cell, printed_columns
 
 #: Models of diversity, and what is said of a class that falls short.
 MODELS = ("distinct", "entropy", "recursive", "recursive-published")
@@ -207,14 +208,14 @@ def check_anonymity(
         problems.append(f"Only {counted(int(sizes.min()), 'row')} with {words}: k = {k} asked for.")
     found, not_diverse = {}, {}
     for name in names:
-        of_column = _Counts(columns[name], codes, len(sizes))
-        found[name] = of_column.summary(name, c)
-        short = of_column.short_of(l, diversity, c)
+        counts = _Counts(columns[name], codes, len(sizes))
+        found[name] = counts.summary(name, c)
+        short = counts.short_of(l, diversity, c)
         not_diverse[name] = int(short.sum())
         if short.any():
             worst = int(np.flatnonzero(short)[0])
             words = _class_words(columns, quasi, codes, worst)
-            reached = of_column.words(worst, diversity, c)
+            reached = counts.words(worst, diversity, c)
             problems.append(
                 f"All {counted(int(sizes[worst]), 'row')} with {words} have too few values of "
                 f"{name!r}: {reached} reached, l = {l} asked for ({diversity})."
@@ -335,10 +336,9 @@ class _Counts:
 
     def closeness(self) -> float:
         """Largest distance of a class to the table."""
-        everywhere = np.bincount(self.value, self.n, self.n_values)
         if self.n_values < 2:
             return 0.0
-        everywhere /= everywhere.sum()
+        everywhere = np.bincount(self.value, self.n, self.n_values) / self.n.sum()
         share = self.n / self.total[self.cls]
         if not self.ordered:  # what a class has more of, some other value has less of
             more = np.maximum(share - everywhere[self.value], 0.0)

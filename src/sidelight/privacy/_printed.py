@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import UNKNOWN_LABELS
 from sidelight.io._table import check_readable
 from sidelight.io.formats._arrow import check_header
 from sidelight.io.formats._formats import read_raw, table_format
@@ -80,21 +78,3 @@ def _written(path: Path) -> dict[str, list[Cell]]:
 
 def _texts(values: list[Any]) -> list[Cell]:
     return [None if value is None or value != value else str(value) for value in values]
-
-
-def folded(value: Cell) -> str | float | None:
-    """A sensitive value without the differences that do not make it another one; None if missing.
-
-    Examples
-    --------
-    >>> folded(" Flu"), folded("FLU"), folded("1.50"), folded("NA"), folded("")
-    ('flu', 'flu', 1.5, None, None)
-    """
-    if value is None or value.strip() in UNKNOWN_LABELS:
-        return None
-    text = " ".join(value.split()).casefold()
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return number if math.isfinite(number) else text

@@ -19,4 +19,5 @@ from ._run import check_outputs as check_outputs
 from ._stream import MapStream as MapStream
 from ._views import ViewsRun as ViewsRun
 from ._views import run_views as run_views
+from .privacy import *
 from .relational import *

@@ -95,4 +95,5 @@ RECOGNIZED: dict[str, Callable[[Path], bool]] = {
     "explanation": _is_explanation,
     "entities": _is_entities,
     "doubtful": _is_doubtful,
+    "published": lambda path: False,  # it has names of the user's columns
 }

@@ -19,7 +19,12 @@ from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.io import Table
-from sidelight.io._atomic import check_apart, check_writable, write_together
+from sidelight.io._atomic import (
+    check_apart,
+    check_can_be_read_again,
+    check_writable,
+    write_together,
+)
 from sidelight.io._labels import check_labels_path, fill_labels
 from sidelight.io._write_table import check_table_path, fill_table
 from sidelight.preparation import TablePreparer
@@ -43,6 +48,7 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "explanation": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
     "entities": (),
     "doubtful": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
+    "published": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
 }
 #: Keys of what is told about a column.
 PLANNED = ("column", "used_as", "how")
@@ -53,6 +59,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "predictions": check_table_path,
     "classes": check_labels_path,
     "entities": check_labels_path,
+    "published": check_can_be_read_again,
 }
 
 
@@ -436,7 +443,8 @@ def check_outputs(
         Files that are read: none of them may be an output, by whatever name or link.
     **outputs : path-like or None
         Where ``labels``, ``classes``, ``features``, ``coordinates``, ``entities``, ``doubtful``,
-        ``report``, ``model``, ``constraints`` and ``answers`` are to go; each to a file of its own.
+        ``published``, ``report``, ``model``, ``constraints`` and ``answers`` are to go; each to a
+        file of its own.
 
     Returns
     -------
