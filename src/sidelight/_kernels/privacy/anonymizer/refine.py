@@ -1,0 +1,262 @@
+"""Refinement: rows move between classes, or change places, where that lowers the penalty.
+
+The move rule of section 16.5.1: a row goes from one class to another only if both satisfy the
+conditions afterwards. Where a class has no row to spare, two rows of different classes change
+places, the shortest cycle that resolves a deadlock.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sidelight._kernels.privacy.anonymizer.diversity import rows_are_diverse
+from sidelight._kernels.privacy.anonymizer.penalty import (
+    common_ancestor,
+    open_set,
+    penalty_of_rows,
+    span,
+)
+
+#: A change has to lower the penalty by more than what may be rounding.
+LEAST_GAIN = 1e-9
+
+#: Classes of one pass with which a row may change places, and rows of them that are tried.
+N_TARGETS, N_PARTNERS = 4, 12
+
+
+@njit(cache=True, nogil=True)
+def _summarize(
+    columns: Any, members: Any, size: int, low: Any, high: Any, mask: Any, number: Any, node: Any, seen: Any
+) -> float:
+    """Set ranges, sets and nodes of a class; return its penalty."""
+    num, cat, domain, tree, parent, depth, open_ = columns
+    total = 0.0
+    for j in range(num.shape[1]):
+        low[j], high[j] = 3.0, -1.0
+        for a in range(size):
+            value = num[members[a], j]
+            low[j] = min(low[j], value)
+            high[j] = max(high[j], value)
+        total += span(low[j], high[j])
+    for j in range(cat.shape[1]):
+        seen[-1] += 1
+        mark = seen[-1]
+        bits = np.uint64(0)
+        number[j] = 0
+        for a in range(size):
+            code = cat[members[a], j]
+            if seen[code] != mark:
+                seen[code] = mark
+                number[j] += 1
+                bits |= np.uint64(1) << np.uint64(code & 63)
+        mask[j] = bits
+        total += open_set(number[j], domain[j])
+    for j in range(tree.shape[1]):
+        node[j] = tree[members[0], j]
+        for a in range(1, size):
+            node[j] = common_ancestor(node[j], tree[members[a], j], parent, depth)
+        total += open_[node[j]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _holds(cat: Any, j: int, code: int, members: Any, size: int, bits: Any, exact: bool) -> bool:
+    """Whether a row of a class has a category; ``bits`` are exact for up to 64 categories."""
+    if not (bits >> np.uint64(code & 63)) & np.uint64(1):
+        return False
+    if exact:
+        return True
+    for a in range(size):
+        if cat[members[a], j] == code:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _penalty_with(
+    columns: Any,
+    row: int,
+    members: Any,
+    size: int,
+    low: Any,
+    high: Any,
+    mask: Any,
+    number: Any,
+    node: Any,
+) -> float:
+    """Penalty of a class and one more row."""
+    num, cat, domain, tree, parent, depth, open_ = columns
+    total = 0.0
+    for j in range(num.shape[1]):
+        value = num[row, j]
+        total += span(min(low[j], value), max(high[j], value))
+    for j in range(cat.shape[1]):
+        held = _holds(cat, j, cat[row, j], members, size, mask[j], domain[j] <= 64)
+        total += open_set(number[j] + (0 if held else 1), domain[j])
+    for j in range(tree.shape[1]):
+        total += open_[common_ancestor(node[j], tree[row, j], parent, depth)]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _replaced(
+    columns: Any, members: Any, size: int, place: int, row: int, seen: Any
+) -> float:
+    """Penalty of a class in which another row has one of the places."""
+    before = members[place]
+    members[place] = row
+    penalty = penalty_of_rows(columns, members, size, -1, seen)
+    members[place] = before
+    return penalty
+
+
+@njit(cache=True, nogil=True)
+def refine_block(
+    columns: Any,
+    rows: Any,
+    starts: Any,
+    least: int,
+    largest: int,
+    sensitive: Any,
+    values: Any,
+    rule: Any,
+    out: Any,
+    n_codes: int,
+) -> tuple[float, int]:
+    """Visit every row of some classes once, and move it or let it change places.
+
+    Parameters
+    ----------
+    columns : tuple
+        The columns.
+    rows : ndarray of int
+        Rows of the classes, those of a class next to each other.
+    starts : ndarray of int
+        Where each class begins, and the end.
+    least : int
+        Least number of rows of a class.
+    largest : int
+        Classes of more rows stay as they are.
+    sensitive, values, rule
+        Sensitive codes, their numbers of values, and the model of diversity.
+    out : ndarray of int
+        Class of every place of ``rows`` afterwards.
+    n_codes : int
+        Largest number of categories of a column.
+
+    Returns
+    -------
+    gain : float
+        By how much the sum of the penalties of the rows is lower.
+    n_changes : int
+        Number of moves and exchanges.
+    """
+    num, cat, domain, tree = columns[0], columns[1], columns[2], columns[3]
+    n_classes = len(starts) - 1
+    sizes = np.diff(starts)
+    room = largest + 1
+    members = np.empty((n_classes, room), np.int64)
+    places = np.empty((n_classes, room), np.int64)
+    low, high = np.empty((n_classes, num.shape[1])), np.empty((n_classes, num.shape[1]))
+    mask = np.zeros((n_classes, cat.shape[1]), np.uint64)
+    number = np.zeros((n_classes, cat.shape[1]), np.int64)
+    node = np.zeros((n_classes, tree.shape[1]), np.int64)
+    penalty = np.zeros(n_classes)
+    seen = np.zeros(n_codes + 1, np.int64)
+    for i in range(n_classes):
+        for a in range(sizes[i]):
+            out[starts[i] + a] = i
+        if sizes[i] > largest:
+            continue
+        for a in range(sizes[i]):
+            members[i, a] = rows[starts[i] + a]
+            places[i, a] = starts[i] + a
+        penalty[i] = _summarize(
+            columns, members[i], sizes[i], low[i], high[i], mask[i], number[i], node[i], seen
+        )
+    targets, opened = np.empty(N_TARGETS, np.int64), np.empty(N_TARGETS)
+    gained, n_changes = 0.0, 0
+    for i in range(n_classes):
+        if sizes[i] > largest or penalty[i] <= 0.0:
+            continue
+        a = -1
+        while a + 1 < sizes[i]:
+            a += 1
+            row = members[i, a]
+            spare = sizes[i] > least and rows_are_diverse(
+                sensitive, values, members[i], sizes[i], a, -1, rule
+            )
+            alone = penalty_of_rows(columns, members[i], sizes[i], a, seen) if sizes[i] > 1 else 0.0
+            if alone >= penalty[i] - LEAST_GAIN and not spare:
+                continue
+            relief = sizes[i] * penalty[i] - (sizes[i] - 1) * alone
+            targets[:] = -1
+            opened[:] = np.inf
+            best_move, best_cost = -1, relief - LEAST_GAIN
+            for j in range(n_classes):
+                if j == i or sizes[j] > largest:
+                    continue
+                joint = _penalty_with(
+                    columns, row, members[j], sizes[j], low[j], high[j], mask[j], number[j], node[j]
+                )
+                cost = (sizes[j] + 1) * joint - sizes[j] * penalty[j]
+                if spare and sizes[j] < largest and cost < best_cost:
+                    if rows_are_diverse(sensitive, values, members[j], sizes[j], -1, row, rule):
+                        best_move, best_cost = j, cost
+                extra = sizes[j] * (joint - penalty[j])
+                if extra < opened[N_TARGETS - 1]:
+                    b = N_TARGETS - 1
+                    while b > 0 and opened[b - 1] > extra:
+                        opened[b], targets[b] = opened[b - 1], targets[b - 1]
+                        b -= 1
+                    opened[b], targets[b] = extra, j
+            if best_move >= 0:
+                j = best_move
+                members[j, sizes[j]], places[j, sizes[j]] = row, places[i, a]
+                out[places[i, a]] = j
+                sizes[j] += 1
+                sizes[i] -= 1
+                members[i, a], places[i, a] = members[i, sizes[i]], places[i, sizes[i]]
+                gained += relief - best_cost
+                n_changes += 1
+                for c in (i, j):
+                    penalty[c] = _summarize(
+                        columns, members[c], sizes[c], low[c], high[c], mask[c], number[c], node[c], seen
+                    )
+                a -= 1
+                continue
+            best, best_j, best_b = -LEAST_GAIN, -1, -1
+            for t in range(N_TARGETS):
+                j = targets[t]
+                if j < 0:
+                    break
+                step = max(1, sizes[j] // N_PARTNERS)
+                for b in range(a % step, sizes[j], step):
+                    other = members[j, b]
+                    mine = _replaced(columns, members[i], sizes[i], a, other, seen)
+                    change = sizes[i] * (mine - penalty[i])
+                    if change - sizes[j] * penalty[j] >= best:
+                        continue
+                    theirs = _replaced(columns, members[j], sizes[j], b, row, seen)
+                    change += sizes[j] * (theirs - penalty[j])
+                    if (
+                        change < best
+                        and rows_are_diverse(sensitive, values, members[i], sizes[i], a, other, rule)
+                        and rows_are_diverse(sensitive, values, members[j], sizes[j], b, row, rule)
+                    ):
+                        best, best_j, best_b = change, j, b
+            if best_j >= 0:
+                j, b = best_j, best_b
+                out[places[i, a]], out[places[j, b]] = j, i
+                members[i, a], members[j, b] = members[j, b], members[i, a]
+                places[i, a], places[j, b] = places[j, b], places[i, a]
+                gained -= best
+                n_changes += 1
+                for c in (i, j):
+                    penalty[c] = _summarize(
+                        columns, members[c], sizes[c], low[c], high[c], mask[c], number[c], node[c], seen
+                    )
+    return gained, n_changes
