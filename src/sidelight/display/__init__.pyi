@@ -11,4 +11,5 @@ from ._search import SearchDisplay as SearchDisplay
 from ._sizes import SizesDisplay as SizesDisplay
 from ._stages import StagesDisplay as StagesDisplay
 from .maps import *
+from .privacy import *
 from .relational import *

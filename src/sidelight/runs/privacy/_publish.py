@@ -55,11 +55,12 @@ class Promise:
 
     def harmless(self) -> Promise:
         """The same with the names of columns that spreadsheets do not run as formulas."""
-        names = {
-            field: tuple(map(harmless, getattr(self, field)))
-            for field in ("quasi", "sensitive", "columns")
-        }
-        return dataclasses.replace(self, **names)
+        return dataclasses.replace(
+            self,
+            quasi=tuple(map(harmless, self.quasi)),
+            sensitive=tuple(map(harmless, self.sensitive)),
+            columns=tuple(map(harmless, self.columns)),
+        )
 
     def check(self, table: Any) -> AnonymityCheck:
         """Count what a table holds, and raise if that is not what was promised.
