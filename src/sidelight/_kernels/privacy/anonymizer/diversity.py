@@ -10,7 +10,7 @@ from numba import njit
 DISTINCT, ENTROPY, RECURSIVE, RECURSIVE_PUBLISHED = 0, 1, 2, 3
 
 #: Entropies that are equal but for rounding count as equal: log l of l equal counts.
-ROUNDING = 1e-9
+ROUNDING = 5e-13
 
 
 @njit(cache=True, nogil=True)

@@ -32,7 +32,9 @@ def pair_penalty(columns: Any, one: int, other: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _begin(columns: Any, row: int, low: Any, high: Any, codes: Any, n_codes: Any, node: Any) -> None:
+def _begin(
+    columns: Any, row: int, low: Any, high: Any, codes: Any, n_codes: Any, node: Any
+) -> None:
     """Ranges and sets of a class of one row."""
     for j in range(len(low)):
         low[j] = high[j] = columns[0][row, j]

@@ -29,7 +29,15 @@ N_TARGETS, N_PARTNERS = 4, 12
 
 @njit(cache=True, nogil=True)
 def _summarize(
-    columns: Any, members: Any, size: int, low: Any, high: Any, mask: Any, number: Any, node: Any, seen: Any
+    columns: Any,
+    members: Any,
+    size: int,
+    low: Any,
+    high: Any,
+    mask: Any,
+    number: Any,
+    node: Any,
+    seen: Any,
 ) -> float:
     """Set ranges, sets and nodes of a class; return its penalty."""
     num, cat, domain, tree, parent, depth, open_ = columns
@@ -102,9 +110,7 @@ def _penalty_with(
 
 
 @njit(cache=True, nogil=True)
-def _replaced(
-    columns: Any, members: Any, size: int, place: int, row: int, seen: Any
-) -> float:
+def _replaced(columns: Any, members: Any, size: int, place: int, row: int, seen: Any) -> float:
     """Penalty of a class in which another row has one of the places."""
     before = members[place]
     members[place] = row
@@ -224,7 +230,15 @@ def refine_block(
                 n_changes += 1
                 for c in (i, j):
                     penalty[c] = _summarize(
-                        columns, members[c], sizes[c], low[c], high[c], mask[c], number[c], node[c], seen
+                        columns,
+                        members[c],
+                        sizes[c],
+                        low[c],
+                        high[c],
+                        mask[c],
+                        number[c],
+                        node[c],
+                        seen,
                     )
                 a -= 1
                 continue
@@ -244,7 +258,9 @@ def refine_block(
                     change += sizes[j] * (theirs - penalty[j])
                     if (
                         change < best
-                        and rows_are_diverse(sensitive, values, members[i], sizes[i], a, other, rule)
+                        and rows_are_diverse(
+                            sensitive, values, members[i], sizes[i], a, other, rule
+                        )
                         and rows_are_diverse(sensitive, values, members[j], sizes[j], b, row, rule)
                     ):
                         best, best_j, best_b = change, j, b
@@ -257,6 +273,14 @@ def refine_block(
                 n_changes += 1
                 for c in (i, j):
                     penalty[c] = _summarize(
-                        columns, members[c], sizes[c], low[c], high[c], mask[c], number[c], node[c], seen
+                        columns,
+                        members[c],
+                        sizes[c],
+                        low[c],
+                        high[c],
+                        mask[c],
+                        number[c],
+                        node[c],
+                        seen,
                     )
     return gained, n_changes
