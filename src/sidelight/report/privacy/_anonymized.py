@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sidelight._typing import IntArray
 from sidelight._words import counted, listed
 from sidelight.io._columns import column_texts
 from sidelight.privacy import AnonymityCheck
 from sidelight.report._charts import bar_figure, figure
-from sidelight.report._page import render_page, size_figure
+from sidelight.report._page import render_page
 from sidelight.report._sections import Section, status
 from sidelight.report._tables import format_number
-from sidelight.report.privacy._distributions import distribution_of, widths
+from sidelight.report.privacy._distributions import BARS, distribution_of, widths
 from sidelight.report.privacy._pictures import before_and_after, search_line
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def render_anonymized(
         "losses": _losses(getattr(estimator, "loss_", {})),
         "columns": _columns(original, generalized, column_losses),
         "column_losses": _column_figure(column_losses),
-        "sizes": size_figure(np.repeat(np.arange(check.n_classes), check.class_sizes), "classes"),
+        "sizes": _sizes(check.class_sizes),
         "search": _search(estimator, check.n_classes),
         "spreads": _spreads(original, generalized, check.k),
         "sensitive": _sensitive(check),
@@ -193,6 +194,25 @@ def _column_figure(losses: Mapping[str, float]) -> Section:
         note="Share of the range of a column that a published value leaves open, on average.",
         of=len(order),
         largest=1.0,
+    )
+
+
+def _sizes(sizes: IntArray) -> Section:
+    """How many classes there are of every size."""
+    low, high = int(sizes.min()), int(sizes.max())
+    width = max(1, -(-(high - low + 1) // BARS))
+    counts = np.bincount((sizes - low) // width)
+    filled = np.flatnonzero(counts)
+    first = low + width * filled
+    names = [f"{n:,}" if width == 1 else f"{n:,} to {n + width - 1:,}" for n in first.tolist()]
+    return bar_figure(
+        "Sizes of the classes",
+        names,
+        counts[filled].astype(np.float64),
+        [f"{n:,}" for n in counts[filled].tolist()],
+        note="Number of classes by the rows that are published alike.",
+        of=len(names),
+        name="saliencies sizes",
     )
 
 

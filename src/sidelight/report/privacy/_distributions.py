@@ -110,7 +110,7 @@ def _of_numbers(
     if len(known) < k:
         return None
     low, high = np.quantile(known, [0.02, 0.98])
-    inner = np.unique(nice_ticks(float(low), float(high), BARS - 2))
+    inner = np.unique(nice_ticks(float(low), float(high), BARS - 5))
     counts = np.bincount(np.searchsorted(inner, known, side="right"), minlength=len(inner) + 1)
     edges = _merged_edges(inner, counts, k)
     before = np.bincount(np.searchsorted(edges, known, side="right"), minlength=len(edges) + 1)
