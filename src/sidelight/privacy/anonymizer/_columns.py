@@ -196,14 +196,14 @@ def refuse_identifiers(columns: list[Column], covered: Any, n_rows: int) -> None
     if n_rows < FEWEST_NAMES:
         return
     for column in columns:
-        if column.kind == "category" and column.name not in covered:
-            if len(column.values) > NAMES_SHARE * n_rows:
-                raise SidelightError(
-                    f"Column {column.name!r} has {counted(len(column.values), 'different text')} in "
-                    f"{counted(n_rows, 'row')}: it names single rows, and no class of them could "
-                    "share anything of it. Leave identifiers out of the quasi-identifiers and of "
-                    "the published table, or give the column a hierarchy."
-                )
+        n_texts = len(column.values) if column.kind == "category" else 0
+        if n_texts > NAMES_SHARE * n_rows and column.name not in covered:
+            raise SidelightError(
+                f"Column {column.name!r} has {counted(n_texts, 'different text')} in "
+                f"{counted(n_rows, 'row')}: it names single rows, and no class of them could "
+                "share anything of it. Leave identifiers out of the quasi-identifiers and of the "
+                "published table, or give the column a hierarchy."
+            )
 
 
 #: A column of texts names its rows if more than this share of them differ, in tables of so many.

@@ -6,6 +6,7 @@ import csv
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class Hierarchy:
             names = [str(one).strip() for one in line if one is not None and str(one).strip()]
             if not names:
                 continue
-            for child, parent in zip(names, names[1:], strict=False):
+            for child, parent in pairwise(names):
                 if child != parent:
                     _add(parents, child, parent, f"line {number}")
             tops[names[-1]] = None

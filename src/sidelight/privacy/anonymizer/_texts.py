@@ -111,6 +111,12 @@ class NumberTexts:
         """The upper end of a range: the value, or a round number that is not below it."""
         return self._rounded(code, ROUND_CEILING)
 
+    def nearest(self, number: float) -> str:
+        """A mean: with one decimal more than whole numbers or exact decimals have."""
+        if self.whole or self.decimals is not None:
+            return decimal_text(Decimal(f"{number:.{(self.decimals or 0) + 1}f}"))
+        return decimal_text(Decimal(number).quantize(self.unit, context=_EXACT))
+
     def _rounded(self, code: int, rounding: str) -> str:
         if self.whole or self.decimals is not None:
             return self.exact(code)

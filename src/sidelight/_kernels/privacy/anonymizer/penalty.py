@@ -98,3 +98,52 @@ def classes_penalty(columns: Any, members: Any, starts: Any, seen: Any) -> Any:
         rows = members[starts[c] : starts[c + 1]]
         penalties[c] = penalty_of_rows(columns, rows, len(rows), -1, seen)
     return penalties
+
+
+@njit(cache=True, nogil=True)
+def common_ancestor_of_classes(leaves: Any, starts: Any, parent: Any, depth: Any) -> Any:
+    """Lowest node above all leaves of every class, which are next to each other."""
+    nodes = np.empty(len(starts) - 1, np.int64)
+    for c in range(len(starts) - 1):
+        node = leaves[starts[c]]
+        for a in range(starts[c] + 1, starts[c + 1]):
+            node = common_ancestor(node, leaves[a], parent, depth)
+        nodes[c] = node
+    return nodes
+
+
+@njit(cache=True, nogil=True)
+def reliefs(columns: Any, members: Any, starts: Any, seen: Any) -> Any:
+    """By how much the penalties of the rows of a class fall without one of them, itself included.
+
+    For every place of ``members``.
+    """
+    relief = np.empty(len(members))
+    for c in range(len(starts) - 1):
+        rows = members[starts[c] : starts[c + 1]]
+        size = len(rows)
+        whole = penalty_of_rows(columns, rows, size, -1, seen)
+        for a in range(size):
+            rest = 0.0
+            if size > 1 and whole > 0.0:
+                rest = penalty_of_rows(columns, rows, size, a, seen)
+            relief[starts[c] + a] = size * whole - (size - 1) * rest
+    return relief
+
+
+@njit(cache=True, nogil=True)
+def nearest_union(columns: Any, members: Any, starts: Any, which: int, seen: Any) -> int:
+    """The class whose union with another one raises the penalties of both least."""
+    mine = members[starts[which] : starts[which + 1]]
+    alone = len(mine) * penalty_of_rows(columns, mine, len(mine), -1, seen)
+    best, nearest = np.inf, -1
+    for c in range(len(starts) - 1):
+        if c == which:
+            continue
+        theirs = members[starts[c] : starts[c + 1]]
+        both = np.concatenate((mine, theirs))
+        rise = len(both) * penalty_of_rows(columns, both, len(both), -1, seen) - alone
+        rise -= len(theirs) * penalty_of_rows(columns, theirs, len(theirs), -1, seen)
+        if rise < best:
+            best, nearest = rise, c
+    return nearest

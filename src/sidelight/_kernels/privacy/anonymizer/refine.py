@@ -160,7 +160,7 @@ def refine_block(
     n_changes : int
         Number of moves and exchanges.
     """
-    num, cat, domain, tree = columns[0], columns[1], columns[2], columns[3]
+    num, cat, tree = columns[0], columns[1], columns[3]
     n_classes = len(starts) - 1
     sizes = np.diff(starts)
     room = largest + 1
@@ -209,9 +209,13 @@ def refine_block(
                     columns, row, members[j], sizes[j], low[j], high[j], mask[j], number[j], node[j]
                 )
                 cost = (sizes[j] + 1) * joint - sizes[j] * penalty[j]
-                if spare and sizes[j] < largest and cost < best_cost:
-                    if rows_are_diverse(sensitive, values, members[j], sizes[j], -1, row, rule):
-                        best_move, best_cost = j, cost
+                if (
+                    spare
+                    and sizes[j] < largest
+                    and cost < best_cost
+                    and rows_are_diverse(sensitive, values, members[j], sizes[j], -1, row, rule)
+                ):
+                    best_move, best_cost = j, cost
                 extra = sizes[j] * (joint - penalty[j])
                 if extra < opened[N_TARGETS - 1]:
                     b = N_TARGETS - 1
@@ -284,3 +288,169 @@ def refine_block(
                         seen,
                     )
     return gained, n_changes
+
+
+@njit(cache=True, nogil=True)
+def attach_rows(
+    columns: Any,
+    rows: Any,
+    labels: Any,
+    n_classes: int,
+    sensitive: Any,
+    values: Any,
+    rule: Any,
+    n_codes: int,
+) -> int:
+    """Dissolve classes of a block that are not diverse, and give free rows to the others.
+
+    A row goes to the class whose penalties rise least, of those that stay diverse with it. Rows
+    that no class can take are tried again as long as classes change.
+
+    Parameters
+    ----------
+    columns : tuple
+        The columns.
+    rows : ndarray of int
+        Rows of the block.
+    labels : ndarray of int
+        Class of every row of the block, below 0 for free ones; changed in place.
+    n_classes : int
+        Number of classes.
+    sensitive, values, rule
+        Sensitive codes, their numbers of values, and the model of diversity.
+    n_codes : int
+        Largest number of categories of a column.
+
+    Returns
+    -------
+    n_free : int
+        Number of rows that no class can take.
+    """
+    num, cat, tree = columns[0], columns[1], columns[3]
+    n = len(rows)
+    sizes = np.zeros(n_classes, np.int64)
+    for a in range(n):
+        if labels[a] >= 0:
+            sizes[labels[a]] += 1
+    n_free = n - sizes.sum()
+    lists = [np.empty(size + 8, np.int64) for size in sizes]
+    sizes[:] = 0
+    for a in range(n):
+        c = labels[a]
+        if c >= 0:
+            lists[c][sizes[c]] = rows[a]
+            sizes[c] += 1
+    alive = np.ones(n_classes, np.bool_)
+    for c in range(n_classes):
+        if not rows_are_diverse(sensitive, values, lists[c], sizes[c], -1, -1, rule):
+            alive[c] = False
+    for a in range(n):
+        if labels[a] >= 0 and not alive[labels[a]]:
+            labels[a] = -1
+            n_free += 1
+    low, high = np.empty((n_classes, num.shape[1])), np.empty((n_classes, num.shape[1]))
+    mask = np.zeros((n_classes, cat.shape[1]), np.uint64)
+    number = np.zeros((n_classes, cat.shape[1]), np.int64)
+    node = np.zeros((n_classes, tree.shape[1]), np.int64)
+    penalty = np.zeros(n_classes)
+    seen = np.zeros(n_codes + 1, np.int64)
+    for c in range(n_classes):
+        penalty[c] = _summarize(
+            columns, lists[c], sizes[c], low[c], high[c], mask[c], number[c], node[c], seen
+        )
+    changed = True
+    while n_free > 0 and changed:
+        changed = False
+        for a in range(n):
+            if labels[a] >= 0:
+                continue
+            row = rows[a]
+            best, chosen = np.inf, -1
+            for c in range(n_classes):
+                if not alive[c]:
+                    continue
+                joint = _penalty_with(
+                    columns, row, lists[c], sizes[c], low[c], high[c], mask[c], number[c], node[c]
+                )
+                cost = (sizes[c] + 1) * joint - sizes[c] * penalty[c]
+                if cost < best and rows_are_diverse(
+                    sensitive, values, lists[c], sizes[c], -1, row, rule
+                ):
+                    best, chosen = cost, c
+            if chosen < 0:
+                continue
+            if sizes[chosen] == len(lists[chosen]):
+                longer = np.empty(2 * sizes[chosen], np.int64)
+                longer[: sizes[chosen]] = lists[chosen]
+                lists[chosen] = longer
+            lists[chosen][sizes[chosen]] = row
+            sizes[chosen] += 1
+            labels[a] = chosen
+            penalty[chosen] = _summarize(
+                columns,
+                lists[chosen],
+                sizes[chosen],
+                low[chosen],
+                high[chosen],
+                mask[chosen],
+                number[chosen],
+                node[chosen],
+                seen,
+            )
+            n_free -= 1
+            changed = True
+    return n_free
+
+
+@njit(cache=True, nogil=True)
+def nearest_class(
+    new: Any, domain: Any, trees: Any, low: Any, high: Any, sets: Any, set_starts: Any, node: Any
+) -> Any:
+    """For new rows, the class whose penalty grows least when the row joins it.
+
+    Parameters
+    ----------
+    new : tuple (num, cat, tree)
+        New rows as positions, codes and leaves.
+    domain : ndarray
+        Number of categories of every column.
+    trees : tuple (parent, depth, open)
+        Nodes of the hierarchies.
+    low, high : ndarray of shape (n_classes, n_numbers)
+        Ranges of the classes.
+    sets : ndarray of int
+        Categories of the classes, one class and column after the other.
+    set_starts : ndarray of shape (n_classes, n_categories + 1)
+        Where the categories of each class and column begin.
+    node : ndarray of shape (n_classes, n_trees)
+        Nodes of the classes.
+    """
+    num, cat, tree = new
+    parent, depth, open_ = trees
+    found = np.empty(len(num), np.int32)
+    for row in range(len(num)):
+        best, chosen = np.inf, 0
+        for c in range(len(low)):
+            total = 0.0
+            for j in range(num.shape[1]):
+                value = num[row, j]
+                before = span(low[c, j], high[c, j])
+                total += span(min(low[c, j], value), max(high[c, j], value)) - before
+            for j in range(cat.shape[1]):
+                if total >= best:
+                    break
+                start, end = set_starts[c, j], set_starts[c, j + 1]
+                held = False
+                for a in range(start, end):
+                    if sets[a] == cat[row, j]:
+                        held = True
+                        break
+                if not held:
+                    total += open_set(end - start + 1, domain[j]) - open_set(end - start, domain[j])
+            for j in range(tree.shape[1]):
+                joint = common_ancestor(node[c, j], tree[row, j], parent, depth)
+                total += open_[joint] - open_[node[c, j]]
+            if total < best:
+                best, chosen = total, c
+        found[row] = chosen
+    return found
