@@ -112,9 +112,7 @@ def _least(said: str, name: str, trouble: Trouble) -> Any:
     return least
 
 
-def _positions(
-    said: list[str], n_rows: int, index: RowIndex | None, trouble: Trouble
-) -> Array:
+def _positions(said: list[str], n_rows: int, index: RowIndex | None, trouble: Trouble) -> Array:
     """Positions of the rows that lines name; 0 for all rows."""
     if index is None:
         places = {str(row): row for row in range(n_rows)}
@@ -167,9 +165,7 @@ def _to_table(conditions: Any, change: bool) -> Any:
     if ALL in texts:
         raise SidelightError(f"The id {ALL!r} stands for all rows in a file; rename it.")
     shown = [harmless(text) for text in texts] if change else texts
-    for name, m, mask in zip(
-        conditions.names, conditions.least, conditions.members.T, strict=True
-    ):
+    for name, m, mask in zip(conditions.names, conditions.least, conditions.members.T, strict=True):
         own = [ALL] if mask.all() else [shown[row] for row in np.flatnonzero(mask)]
         if not own:
             raise SidelightError(f"No row counts for {name!r}, so that no line could tell of it.")

@@ -96,7 +96,9 @@ class Conditions:
         given = _check_mapping(conditions)
         masks = [mask for mask, _ in given.values()]
         if ids is None:
-            ids = next((own for mask in masks if (own := alignment.own_ids(mask)) is not None), None)
+            ids = next(
+                (own for mask in masks if (own := alignment.own_ids(mask)) is not None), None
+            )
         index = None if ids is None else _index(ids)
         if n_samples is None and index is None:
             lengths = [len(mask) for mask in masks if mask is not None]
@@ -498,7 +500,9 @@ def _mask(mask: Any, n: int, name: str, index: RowIndex | None) -> Array:
     try:
         values = np.asarray(mask)
     except (ValueError, TypeError) as error:
-        raise SidelightError(f"The mask of {name!r} must be True or False for every row.") from error
+        raise SidelightError(
+            f"The mask of {name!r} must be True or False for every row."
+        ) from error
     if values.dtype == object and all(isinstance(v, bool | np.bool_) for v in values.ravel()):
         values = values.astype(bool)
     if values.shape != (n,):
@@ -511,8 +515,8 @@ def _mask(mask: Any, n: int, name: str, index: RowIndex | None) -> Array:
         if not plain:
             row = _first_odd(values)
             raise SidelightError(
-                f"The mask of {name!r} must hold True or False (or 1 or 0) for every row; row {row} "
-                f"has {values[row]!r}. A condition on a column is written as an expression: "
+                f"The mask of {name!r} must hold True or False (or 1 or 0) for every row; row "
+                f"{row} has {values[row]!r}. A condition on a column is written as an expression: "
                 "Conditions.from_expressions(table, ['count(age >= 60) >= 5'])."
             )
         values = values == 1
@@ -530,7 +534,8 @@ def _least(m: Any, name: str) -> Any:
     """One number, or one for each cluster."""
     values = np.asarray(m)
     whole = values.dtype.kind in "iu" or (
-        values.dtype.kind == "f" and bool(np.all(np.isfinite(values) & (values == np.floor(values))))
+        values.dtype.kind == "f"
+        and bool(np.all(np.isfinite(values) & (values == np.floor(values))))
     )
     if not whole or values.ndim > 1 or values.size == 0 or np.any(values < 0):
         raise SidelightError(

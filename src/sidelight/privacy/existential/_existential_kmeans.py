@@ -60,7 +60,7 @@ class ExistentialKMeans(KMeans):
     lookahead : int >= 1, default=1
         Largest number of moves of a path, for ``refine="lookahead"``; time grows with
         ``n_clusters ** lookahead``.
-    micro_radius : float >= 0 or None, default=None
+    micro_radius : float >= 0, finite or None, default=None
         Radius of micro-clusters (root mean squared distance from their mean) that take the place
         of the rows, for tables larger than memory. With 0 every row is one. None: rows by
         themselves.

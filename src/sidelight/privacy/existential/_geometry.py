@@ -83,9 +83,7 @@ class WeightedRows:
         """
         costs = _Costs(centers, self.source)
 
-        def measure(
-            block: Any, weights: Array, chosen: Array
-        ) -> tuple[tuple[Joined], tuple[()]]:
+        def measure(block: Any, weights: Array, chosen: Array) -> tuple[tuple[Joined], tuple[()]]:
             out = np.empty((int(chosen.sum()), len(centers)), dtype=self.source.dtype)
             place = 0
             for tile in tiles(len(chosen)):

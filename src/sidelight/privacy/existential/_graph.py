@@ -171,9 +171,7 @@ class PivotGraph:
         return self.counts, requirements.need, requirements.has, self.first, self.left
 
 
-def move_pivots(
-    graph: PivotGraph, refine: str, lookahead: int, rng: np.random.RandomState
-) -> None:
+def move_pivots(graph: PivotGraph, refine: str, lookahead: int, rng: np.random.RandomState) -> None:
     """Move pivots by one of the ways, and resolve what is deadlocked afterwards."""
     if refine == "flow":
         graph.move_by_flow()

@@ -144,9 +144,11 @@ class ConditionedRows:
 
     def _start(self, centers: Array, labels: Array | None) -> Partition:
         prices = None
+        nearest, _ = self.rows.nearest(centers)
         if labels is None:
-            labels, _ = self.rows.nearest(centers)
-            labels, prices = self._transported(centers, labels, None)
+            labels, prices = self._transported(centers, nearest, None)
+        else:
+            labels = np.where(self._is_pivot, labels, nearest)
         return Partition(centers, labels, self.rows.sums(centers, labels), -1, prices)
 
     def _refined(self, centers: Array, before: Partition) -> Partition:

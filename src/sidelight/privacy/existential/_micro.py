@@ -410,7 +410,7 @@ def materialize(
     """
     requirements = micro.requirements
     item_micro, item_signature = micro.items
-    k, n_signatures = requirements.n_clusters, len(requirements.has)
+    n_signatures = len(requirements.has)
     item = np.full(len(micro) * n_signatures, -1, dtype=np.int64)
     item[item_micro * n_signatures + item_signature] = np.arange(len(item_micro))
     item_of_row = item[micro.number.astype(np.int64) * n_signatures + requirements.signature]

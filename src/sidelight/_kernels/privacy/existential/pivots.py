@@ -125,10 +125,10 @@ def move_at_random(
     while n_moves < max_moves:
         n_possible = 0
         for e in range(len(source)):
-            if first[e] < indptr[e + 1]:
-                if surplus_of(counts, need, has, signature[e], source[e]) > 0:
-                    possible[n_possible] = e
-                    n_possible += 1
+            is_open = first[e] < indptr[e + 1]
+            if is_open and surplus_of(counts, need, has, signature[e], source[e]) > 0:
+                possible[n_possible] = e
+                n_possible += 1
         if n_possible == 0:
             break
         e = possible[int(draws[n_moves % len(draws)] * n_possible)]
@@ -285,9 +285,7 @@ def move_on_paths(
         )
         if n == 0:
             break
-        amount = amount_on_path(
-            path[:n], source, target, signature, counts, need, has, first, left
-        )
+        amount = amount_on_path(path[:n], source, target, signature, counts, need, has, first, left)
         for e in path[:n]:
             if n_moves < max_moves:
                 take(e, amount, first, left)
@@ -364,9 +362,7 @@ def resolve_cycles(
 
 
 @kernel
-def fill_shares(
-    row: Array, cluster: Array, item: Array, free: Array, labels: Array
-) -> None:
+def fill_shares(row: Array, cluster: Array, item: Array, free: Array, labels: Array) -> None:
     """Label rows in the order of the entries, as long as their item has a place in the cluster.
 
     Entry ``e`` offers row ``row[e]`` of item ``item[e]`` the cluster ``cluster[e]``; ``free`` are
