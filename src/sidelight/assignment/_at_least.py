@@ -262,9 +262,7 @@ class _Part:
         self.amounts = amounts.astype(np.float64)
         self.members = members.astype(np.float64)
 
-    def solve(
-        self, least: Array, prices: FloatArray | None, time_limit: float
-    ) -> SharedAssignment:
+    def solve(self, least: Array, prices: FloatArray | None, time_limit: float) -> SharedAssignment:
         """Solve the linear program, and the mixed integer one where it leaves items divided."""
         whole = least.astype(np.float64)
         entries, program = self._solve_relaxed(whole, prices, self._scale())
@@ -361,9 +359,7 @@ class _Part:
             np.concatenate([value, penalty]),
             A_ub=-sparse.hstack([bounds_matrix, slack], format="csr"),
             b_ub=-(least - held).ravel(),
-            A_eq=sparse.hstack(
-                [once, sparse.csr_array((len(items), n_bounds))], format="csr"
-            )
+            A_eq=sparse.hstack([once, sparse.csr_array((len(items), n_bounds))], format="csr")
             if m
             else None,
             b_eq=self.amounts[items] if m else None,
