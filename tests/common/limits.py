@@ -29,6 +29,7 @@ from sidelight.cluster import (
     PCKMeans,
     SeededKMeans,
 )
+from sidelight.constraints import Conditions
 from sidelight.feature_selection import FisherScore, VarianceScore
 from sidelight.manifold import (
     AutoassociativeNetwork,
@@ -50,6 +51,7 @@ from sidelight.mixture import (
     SelfOrganizingMixture,
     SoftTopographicMap,
 )
+from sidelight.privacy import ExistentialKMeans
 
 Side = Callable[[np.ndarray, np.ndarray], Any]
 
@@ -91,6 +93,22 @@ limit(
     "without constraints it is k-means",
     lambda X, y: labels_of(PCKMeans(K, n_init=5, random_state=0), X),
     plain_labels,
+)
+limit(
+    ExistentialKMeans,
+    "without conditions it is k-means",
+    lambda X, y: labels_of(ExistentialKMeans(K, n_init=5, random_state=0), X),
+    plain_labels,
+)
+limit(
+    ExistentialKMeans,
+    "with a condition that k-means meets it is k-means from the same start",
+    lambda X, y: (
+        ExistentialKMeans(K, init=X[:K], tol=0)
+        .fit(X, conditions=Conditions(n_samples=len(X)).at_least(1))
+        .labels_
+    ),
+    lambda X, y: labels_of(KMeans(K, init=X[:K], tol=0), X),
 )
 limit(
     SeededKMeans,

@@ -16,7 +16,7 @@ import numpy as np
 
 from sidelight._words import counted, set_by
 from sidelight.catalog import Method
-from sidelight.constraints import Constraints, Violations
+from sidelight.constraints import Conditions, Constraints, Violations
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.io import Table
 from sidelight.io._atomic import (
@@ -89,6 +89,8 @@ class Prepared:
         Known coordinates on the map, NaN where nothing is known.
     color : tuple of str and ndarray, or None
         Name and values of what colors the points in the report of a map.
+    conditions : Conditions or None
+        What every cluster has to hold.
     """
 
     request: Request
@@ -101,6 +103,7 @@ class Prepared:
     notes: tuple[str, ...]
     anchors: Any = field(default=None, kw_only=True)
     color: tuple[str, Any] | None = field(default=None, kw_only=True)
+    conditions: Conditions | None = field(default=None, kw_only=True)
 
     @property
     def features_in(self) -> list[str]:
@@ -125,7 +128,8 @@ class Prepared:
             return fit_classes(self)
         start = time.perf_counter()
         estimator = self.method.cls(**self.estimator.get_params(deep=False))
-        beside = {} if self.anchors is None else {"anchors": self.anchors}
+        known = {"anchors": self.anchors, "conditions": self.conditions}
+        beside = {name: value for name, value in known.items() if value is not None}
         is_map = self.method.tags.kind == "embedding"
         with set_by(self.method.options), _heard(is_map) as remarks:
             estimator.fit(self.X, constraints=self.knowledge, **beside)
@@ -316,7 +320,14 @@ class Run(Outcome, Prepared):
 
     def _cluster_facts(self) -> dict[str, Any]:
         ended = ("objective", "n_iter", "converged")
+        wanted = {}
+        if self.conditions is not None:
+            from sidelight.runs._conditions import condition_facts
+
+            k = len(self.estimator.cluster_sizes_)
+            wanted = {"conditions": condition_facts(self.conditions, self.labels, k)}
         return {
+            **wanted,
             "sizes": self.sizes,
             "classes": self.class_names,
             **{name: getattr(self.estimator, f"{name}_", None) for name in ended},
