@@ -10,6 +10,7 @@ import typer
 from sidelight.cli._errors import PROBLEM, USAGE, Commands
 from sidelight.cli._options import (
     OF_CLASSES,
+    OF_CLUSTERS,
     OF_MAPS,
     PIPED,
     ClassesOutput,
@@ -71,7 +72,7 @@ def _everything(
 
 
 @app.command()
-@requests(Clusters)
+@requests(Clusters, also=OF_CLUSTERS)
 def cluster(
     request: Any,
     screen: Any,

@@ -1,5 +1,5 @@
-from ._constraints import Constraints as Constraints
 from ._conditions import Conditions as Conditions
+from ._constraints import Constraints as Constraints
 from ._correspondences import Correspondences as Correspondences
 from ._pairs import Pairs as Pairs
 from ._pairs import known_pairs as known_pairs
