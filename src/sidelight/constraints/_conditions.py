@@ -180,8 +180,7 @@ class Conditions:
             self.names == other.names
             and np.array_equal(self.members, other.members)
             and all(map(np.array_equal, self.least, other.least))
-            and (self.ids is None) == (other.ids is None)
-            and (self.ids is None or np.array_equal(self.ids, other.ids))
+            and _same_ids(self.ids, other.ids)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -555,6 +554,12 @@ def _different(names: list[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return out
+
+
+def _same_ids(one: Array | None, other: Array | None) -> bool:
+    if one is None or other is None:
+        return one is None and other is None
+    return bool(np.array_equal(one, other))
 
 
 def _number_text(m: Any) -> str:

@@ -40,14 +40,14 @@ def read_conditions(request: Request, data: Table) -> Conditions | None:
     """Conditions on the clusters of these rows; None where there are none."""
     given = request.conditions
     if isinstance(given, Conditions):
-        wanted = align(given, request.data, "data")
+        wanted: Conditions = align(given, request.data, "data")
         if wanted.ids is not None and data.ids is not None:
             wanted = align_to_ids(wanted, data.ids, "data")
         if wanted.n_samples != data.n_rows:
             raise InvalidRequest(
                 f"the conditions are about {wanted.n_samples} rows, the data has {data.n_rows}."
             )
-        return wanted  # type: ignore[no-any-return]
+        return wanted
     if not given:
         return None
     texts = [given] if isinstance(given, str) else list(given)

@@ -164,7 +164,7 @@ class ExistentialKMeans(KMeans):
         weights = check_weights(sample_weight, source, X)
         wanted = _check_conditions(conditions, source.n_rows, X)
         self.conditions_ = wanted
-        self.n_micro_clusters_ = None
+        self.n_micro_clusters_: int | None = None
         if wanted is None or wanted.is_empty:
             if np.ndim(self.init) == 1 and not isinstance(self.init, str):
                 wanted = Conditions(n_samples=source.n_rows)
@@ -177,7 +177,8 @@ class ExistentialKMeans(KMeans):
             best = self._fit_rows(source, requirements, weights)
         else:
             best = self._fit_micro(source, requirements, weights)
-        self._set_fitted_attributes(best, known)
+        found: Any = best  # has the attributes that the family keeps
+        self._set_fitted_attributes(found, known)
         return self._set_conditions(source)
 
     def _fit_rows(
@@ -339,10 +340,10 @@ def _check_conditions(conditions: Any, n_rows: int, X: Any) -> Conditions | None
             f"{type(conditions).__name__}; make one with Conditions({{'name': (mask, 5)}}) or "
             "Conditions.from_expressions(table, ['count(*) >= 50'])."
         )
-    wanted = align(conditions, X)
+    wanted: Conditions = align(conditions, X)
     if wanted.n_samples != n_rows:
         raise SidelightError(
             f"The conditions are about {wanted.n_samples} rows but X has {n_rows}; make them of "
             "the table of this X."
         )
-    return wanted  # type: ignore[no-any-return]
+    return wanted

@@ -74,7 +74,8 @@ class WeightedRows:
                     gain[tile] = saved * weights[tile]
             return (), (found, gain)
 
-        return self.source.map_reduce(measure, aligned=(self._weights, own))[1]
+        _, (found, gains) = self.source.map_reduce(measure, aligned=(self._weights, own))
+        return found, gains
 
     def costs(self, centers: Array, chosen: Array, *, full: bool = False) -> Array:
         """Return the weighted cost of the chosen rows (a mask) at every center.

@@ -162,11 +162,11 @@ class PivotGraph:
         return found.optimal
 
     @property
-    def _edges(self) -> tuple[Array, ...]:
+    def _edges(self) -> tuple[Array, Array, Array, Array]:
         return self.source, self.target, self.signature, self.indptr
 
     @property
-    def _state(self) -> tuple[Array, ...]:
+    def _state(self) -> tuple[Array, Array, Array, Array, Array]:
         requirements = self.requirements
         return self.counts, requirements.need, requirements.has, self.first, self.left
 

@@ -48,6 +48,13 @@ class Features:
         Number of columns of the rows.
     """
 
+    _sizes: FloatArray
+    _means: FloatArray
+    _scatters: FloatArray
+    _next_of: IntArray
+    _anchors: FloatArray
+    _head_of: IntArray
+
     def __init__(self, radius: float, n_columns: int) -> None:
         self._radius = radius
         self._n_found = np.zeros(2, dtype=np.int64)
@@ -120,7 +127,7 @@ class Features:
         }
         for name, (shape, dtype) in shapes.items():
             before = getattr(self, name, None)
-            grown = np.empty(shape, dtype=dtype)
+            grown: Array = np.empty(shape, dtype=dtype)
             if before is not None:
                 grown[: len(before)] = before
             setattr(self, name, grown)
