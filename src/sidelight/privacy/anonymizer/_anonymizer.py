@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sidelight._fit.parameters import (
     Auto,
@@ -12,11 +17,40 @@ from sidelight._fit.parameters import (
     Interval,
     Seed,
     Verbosity,
+    check_parameters,
     estimator,
 )
-from sidelight._typing import Array
+from sidelight._kernels.privacy.anonymizer.refine import nearest_class
+from sidelight._typing import Array, IntArray
+from sidelight._words import counted
 from sidelight.base import Clusterer
 from sidelight.constraints import Constraints
+from sidelight.exceptions import SidelightError
+from sidelight.io._columns import quoted
+from sidelight.privacy.anonymizer._columns import (
+    Column,
+    columns_of_array,
+    read_columns,
+    refuse_identifiers,
+)
+from sidelight.privacy.anonymizer._conditions import (
+    Conditions,
+    check_sensitive,
+    check_size,
+    read_sensitive,
+    rows_to_remove,
+)
+from sidelight.privacy.anonymizer._encode import encode, encode_new, read_hierarchies
+from sidelight.privacy.anonymizer._measures import dispersion_of, penalties_of_texts
+from sidelight.privacy.anonymizer._partition import Partition, Search
+from sidelight.privacy.anonymizer._publish import (
+    as_given,
+    class_summaries,
+    class_texts,
+    classes_of,
+    published_alike,
+)
+from sidelight.privacy.anonymizer._recount import alike, check_published, closeness, counts_of
 from sidelight.tags import own_tags
 
 ShareBelowOne = Annotated[float, Interval(0, 1, open_high=True)]
@@ -171,17 +205,164 @@ class Anonymizer(Clusterer):
         self : object
             The fitted estimator.
         """
-        raise NotImplementedError
+        check_parameters(self)
+        columns = self._read(X, reset=True)
+        n_rows = len(columns[0].codes)
+        known = self._validate_knowledge(constraints, None, n_rows, X)
+        self.hierarchies_ = read_hierarchies(hierarchies, columns)
+        refuse_identifiers(columns, self.hierarchies_, n_rows)
+        conditions = Conditions(
+            self.k, self.diversity, self.l, self.c, read_sensitive(sensitive, n_rows, X)
+        )
+        check_sensitive(conditions)
+        check_size(self.k, n_rows)
+        rng = check_random_state(self.random_state)
+        search = Search(encode(columns, self.hierarchies_), conditions)
+        found = self._search(search, rng)
+        texts = self._unite(search, found)
+        self._set_fitted_attributes(search, found, texts, X)
+        self._compare_with(known)
+        return self
+
+    def _read(self, X: Any, *, reset: bool) -> list[Column]:
+        """Columns of a table, or of an array of numbers."""
+        if hasattr(X, "column_names") or isinstance(X, Mapping):
+            columns, _ = read_columns(X)
+            self._check_names([column.name for column in columns], reset=reset)
+            return columns
+        if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+            if not len(X):
+                raise SidelightError("The table has 0 sample(s); at least k rows are needed.")
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return read_columns(X)[0]
+        if getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U") and X.ndim == 2 and len(X):
+            columns, _ = read_columns(X)
+            if any(not column.is_ordered for column in columns):
+                self._check_names([column.name for column in columns], reset=reset, named=False)
+                return columns
+        rows: Any = self._check_rows(X, reset=reset)
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(rows.shape[1])])
+        return columns_of_array(rows, names)
+
+    def _check_names(self, names: list[str], *, reset: bool, named: bool = True) -> None:
+        """Keep, or compare, the names of columns that scikit-learn does not read."""
+        if reset:
+            self.n_features_in_ = len(names)
+            if named:
+                self.feature_names_in_ = np.array(names, dtype=object)
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return
+        known = getattr(self, "feature_names_in_", names)
+        if len(names) != self.n_features_in_ or (named and list(known) != names):
+            raise SidelightError(
+                f"The table has {counted(len(names), 'column')} {quoted(names)}; that of the fit "
+                f"had {self.n_features_in_} features: {quoted(list(known))}."
+            )
+
+    def _search(self, search: Search, rng: np.random.RandomState) -> Partition:
+        """Classes of all rows, and without those whose suppression lowers the loss."""
+        n_rows = search.encoded.n_rows
+        budget = int(self.suppress * n_rows + 1e-9)
+        gone = rows_to_remove(search.conditions, budget, rng)
+        check_size(self.k, n_rows - len(gone), len(gone))
+        rows = np.setdiff1d(np.arange(n_rows), gone)
+        n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
+        seed = rng.randint(np.iinfo(np.int32).max)
+
+        def run(rows: IntArray) -> Partition:
+            return search.run(rows, n_clusters, np.random.RandomState(seed), self.verbose)
+
+        found = run(rows)
+        fewer = search.without_outliers(found.labels, budget - len(gone))
+        if len(fewer) < len(rows):
+            other = run(fewer)
+            found = other if other.history[-1] < found.history[-1] else found
+        self.search_ = search.curve(rows, np.random.RandomState(seed))
+        return found
+
+    def _unite(self, search: Search, found: Partition) -> list[Array]:
+        """Unite classes that are published alike, and those of them that are not valid then.
+
+        Returns the texts of the classes; labels of ``found`` become those of what is published.
+        """
+        while True:
+            texts = class_texts(search.encoded, classes_of(found.labels), self.generalize)
+            united, kept = published_alike(texts, found.labels)
+            texts = [column[kept] for column in texts]
+            if not search.violating(united).any():
+                found.labels = united
+                return texts
+            found.labels = search.merge_violating(united)
+            if found.labels.max() == 0 and search.violating(found.labels).any():
+                raise SidelightError(
+                    f"No partition into classes with {self.diversity} diversity l={self.l} was "
+                    "found; lower l, or choose another model."
+                )
+            found.history[-1] = search.loss(found.labels)
+
+    def _set_fitted_attributes(
+        self, search: Search, found: Partition, texts: list[Array], X: Any
+    ) -> None:
+        labels, conditions = found.labels, search.conditions
+        rows = np.flatnonzero(labels >= 0)
+        columns = search.encoded.columns
+        published = [column[labels[rows]] for column in texts]
+        # From here on, nothing but the published texts says which rows are alike.
+        classes = alike(published)
+        sizes = np.bincount(classes)
+        sensitive = [column.take(rows) for column in conditions.columns]
+        counts = [counts_of(column, classes) for column in sensitive]
+        check_published(sizes, counts, conditions)
+        self.labels_ = labels.astype(np.int32)
+        self.published_ = as_given(published, [column.name for column in columns], X, rows)
+        self.suppressed_ = np.flatnonzero(labels < 0)
+        self.n_suppressed_ = len(self.suppressed_)
+        self.k_ = int(sizes.min())
+        reached = [one.reached(self.diversity, self.c) for one in counts]
+        self.l_ = round(min(reached, default=1.0), 9)  # entropies of equal counts are whole
+        self.t_closeness_ = {column.name: closeness(column, classes) for column in sensitive}
+        self.history_ = np.array(found.history)
+        self.objective_ = float(found.history[-1])
+        self.n_iter_ = len(found.history)
+        self.converged_ = found.converged
+        self.loss_ = {
+            "ncp": self._published_loss(search, texts, np.bincount(labels[rows])),
+            "dispersion": dispersion_of([column.take(rows) for column in columns], classes),
+            "discernibility": float(
+                (sizes.astype(np.float64) ** 2).sum() + self.n_suppressed_ * len(labels)
+            ),
+        }
+        known = self.search_["n_clusters"] < len(sizes)
+        self.search_ = {
+            "n_clusters": np.append(self.search_["n_clusters"][known], len(sizes)),
+            "ncp": np.append(self.search_["ncp"][known], self.objective_),
+        }
+        self._encoded = search.encoded
+        self._summaries = class_summaries(search.encoded, classes_of(labels))
+
+    def _published_loss(self, search: Search, texts: list[Array], sizes: IntArray) -> float:
+        """NCP of the published table; of the classes where only representatives are published."""
+        if self.generalize == "representatives":
+            return self.objective_
+        total = 0.0
+        for column, of_column in zip(search.encoded.columns, texts, strict=True):
+            different, place = np.unique(of_column.astype(str), return_inverse=True)
+            hierarchy = self.hierarchies_.get(column.name)
+            total += float(penalties_of_texts(column, different.tolist(), hierarchy)[place] @ sizes)
+        return (total / len(texts) + self.n_suppressed_) / search.encoded.n_rows
 
     def publish(self) -> Any:
         """Return ``published_``: the generalized rows of the fit, without suppressed rows."""
-        raise NotImplementedError
+        check_is_fitted(self)
+        return self.published_
 
     def predict(self, X: Any) -> Array:
         """Return for new rows the class whose published values contain them, or the nearest.
 
         The nearest class is the one whose penalty grows least when the row joins it. Nothing is
-        guaranteed for new rows: to publish them, fit again.
+        guaranteed for new rows: to publish them, fit again. Time is that of a comparison of every
+        row with every class.
 
         Parameters
         ----------
@@ -193,4 +374,10 @@ class Anonymizer(Clusterer):
         labels : ndarray of int32, shape (n_samples,)
             Class of every row.
         """
-        raise NotImplementedError
+        check_is_fitted(self)
+        new = encode_new(self._encoded, self._read(X, reset=False))
+        domain, trees = self._encoded.arrays[2], self._encoded.arrays[4:]
+        return nearest_class(new, domain, trees, *self._summaries)
+
+    def _n_clusters_found(self) -> int:
+        return int(self.labels_.max()) + 1

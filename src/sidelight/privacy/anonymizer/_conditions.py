@@ -77,6 +77,14 @@ class Conditions:
             return max(self.k, self.least)
         return -(-self.k // self.n_even) * self.n_even
 
+    @property
+    def unions_hold(self) -> bool:
+        """Whether the union of two classes that satisfy the model satisfies it.
+
+        Then the table as a whole has to, and every part of it can fall back to one class.
+        """
+        return self.model != "recursive-published"
+
     def holds(self, counts: Array) -> bool:
         """Whether counts of the values of one sensitive column satisfy the model."""
         return bool(is_diverse(counts, *self.rule))
@@ -168,6 +176,8 @@ def rows_to_remove(conditions: Conditions, budget: int, rng: np.random.RandomSta
     for column in conditions.columns:
         counts = np.bincount(column.codes[~gone], minlength=len(column.values))
         before = counts.copy()
+        if not conditions.unions_hold and np.count_nonzero(counts) >= conditions.least:
+            continue
         while not conditions.holds(counts) and int((before - counts).sum()) + gone.sum() < budget:
             counts[np.argmax(counts)] -= 1
         if not conditions.holds(counts):
@@ -175,9 +185,9 @@ def rows_to_remove(conditions: Conditions, budget: int, rng: np.random.RandomSta
         for value in np.flatnonzero(before - counts):
             rows = np.flatnonzero((column.codes == value) & ~gone)
             gone[rng.permutation(rows)[: before[value] - counts[value]]] = True
-    for column in conditions.columns:
+    for column in conditions.columns if gone.any() else ():
         counts = np.bincount(column.codes[~gone], minlength=len(column.values))
-        if not conditions.holds(counts):
+        if not conditions.holds(counts):  # after rows were removed for another column
             raise SidelightError(_infeasible(conditions, column, budget))
     return np.flatnonzero(gone)
 

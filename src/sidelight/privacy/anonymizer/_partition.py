@@ -6,12 +6,14 @@ import heapq
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from sidelight._kernels.privacy.anonymizer.diversity import rows_are_diverse
 from sidelight._kernels.privacy.anonymizer.grow import FREE, grow_classes
-from sidelight._kernels.privacy.anonymizer.penalty import classes_penalty, nearest_union
+from sidelight._kernels.privacy.anonymizer.penalty import classes_penalty, nearest_union, reliefs
 from sidelight._kernels.privacy.anonymizer.refine import attach_rows, refine_block
 from sidelight._kernels.privacy.anonymizer.split import best_cut, split_rows
 from sidelight._progress import fit_progress, wait_for
@@ -20,6 +22,7 @@ from sidelight.engine import get_threads
 from sidelight.privacy.anonymizer._conditions import Conditions
 from sidelight.privacy.anonymizer._encode import Encoded
 from sidelight.privacy.anonymizer._publish import Classes, classes_of
+from sidelight.privacy.anonymizer._recount import counts_of
 
 #: Rows of a block within which classes grow, and classes of this size that it holds at least.
 BLOCK_ROWS, BLOCK_CLASSES = 2000, 30
@@ -31,6 +34,8 @@ PASS_CLASSES = 100
 MOST_PASSES, LEAST_SHARE = 12, 0.004
 #: Classes of more rows than this, and of more than so many times ``k``, stay as they are.
 LARGE_CLASS, LARGE_TIMES = 400, 4
+#: Rule of diversity that every class satisfies.
+NO_RULE = (0, 1, 1.0)
 #: Numbers of classes of the search for a loss curve, and rows that it looks at.
 CURVE_CLASSES, CURVE_ROWS = 64, 20_000
 
@@ -74,6 +79,8 @@ class Search:
         self.sensitive = codes if codes.shape[1] else np.zeros((encoded.n_rows, 0), np.int32)
         self.n_values = conditions.n_values if codes.shape[1] else np.zeros(0, np.int64)
         self.rule = conditions.rule
+        # Conditions of blocks, which are unions of classes.
+        self.block_rule = self.rule if conditions.unions_hold else NO_RULE
         self.equal_weights = np.ones(self.n_columns)
 
     def penalties(self, classes: Classes) -> FloatArray:
@@ -125,7 +132,18 @@ class Search:
         numbers = np.arange(1, len(losses) + 1)
         return {"n_clusters": numbers, "ncp": np.array(losses) / (len(rows) * self.n_columns)}
 
-    def merge_violating(self, labels: IntArray, violating: Callable[[IntArray], Array]) -> IntArray:
+    def violating(self, labels: IntArray) -> Array:
+        """Classes that do not satisfy the conditions."""
+        rows = np.flatnonzero(labels >= 0)
+        bad = np.bincount(labels[rows]) < self.conditions.k
+        if self.conditions.least > 1:
+            rule = self.conditions
+            for column in rule.columns:
+                counts = counts_of(column.take(rows), labels[rows])
+                bad |= counts.short_of(rule.model, rule.least, rule.c)
+        return bad
+
+    def merge_violating(self, labels: IntArray) -> IntArray:
         """Join the smallest class that does not satisfy the conditions with the nearest one.
 
         Until all do, or one class is left: the agglomeration of section 16.5.2.
@@ -133,7 +151,7 @@ class Search:
         seen = np.zeros(self.encoded.n_marks, np.int64)
         while True:
             classes = classes_of(labels)
-            bad = np.flatnonzero(violating(labels))
+            bad = np.flatnonzero(self.violating(labels))
             if not len(bad) or classes.n == 1:
                 return labels
             which = int(bad[np.argmin(classes.sizes[bad])])
@@ -142,6 +160,25 @@ class Search:
             placed = joined >= 0
             labels = np.full(len(labels), -1, np.int64)
             labels[placed] = np.unique(joined[placed], return_inverse=True)[1]
+
+    def without_outliers(self, labels: IntArray, budget: int) -> IntArray:
+        """Rows but for those without which the others of their class would lose less than they.
+
+        At most ``budget`` rows are left out, those with the largest gain, and never so many that
+        the others do not satisfy the conditions.
+        """
+        classes = classes_of(labels)
+        rows = np.sort(classes.members)
+        budget = min(budget, len(rows) - self.conditions.k)
+        if budget < 1:
+            return rows
+        seen = np.zeros(self.encoded.n_marks, np.int64)
+        relief = reliefs(self.columns, classes.members, classes.starts, seen)
+        gains = relief - self.n_columns
+        worst = np.lexsort((classes.members, -gains))[:budget]
+        out = classes.members[worst[gains[worst] > 1e-9]]
+        fewer = np.setdiff1d(rows, out)
+        return fewer if self._is_diverse(fewer) else rows
 
     def _grown(self, rows: IntArray) -> IntArray:
         """Labels of rows: blocks by top-down splits, and classes that grow within them."""
@@ -154,35 +191,52 @@ class Search:
             max(size, largest // 8) if len(rows) > largest else size,
             self.sensitive,
             self.n_values,
-            self.rule,
+            self.block_rule,
             self.equal_weights,
         )
-        blocks = [order[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
-        blocks = [part for block in blocks for part in self._halved(block, 4 * largest)]
+        blocks = [order[a:b] for a, b in pairwise(starts)]
+        blocks = [part for block in blocks for part in self._pieces(block, 4 * largest)]
         labels = np.full(self.encoded.n_rows, FREE, np.int64)
         total = 0
-        for block, found in zip(blocks, _in_threads(self._grow_block, blocks), strict=True):
+        # Blocks have no row in common, so that threads can share the array.
+        grown = _in_threads(lambda block: self._grow_block(block, labels), blocks)
+        for block, found in zip(blocks, grown, strict=True):
             labels[block] = found + total
             total += int(found.max()) + 1
         return labels[rows]
 
-    def _halved(self, block: IntArray, largest: int) -> list[IntArray]:
-        """Blocks of rows that no cut of a column parts, halved in the order of their values."""
+    def _pieces(self, block: IntArray, largest: int) -> list[IntArray]:
+        """A block that no cut of a column parts, in pieces of rows with near values."""
         whole = self.penalties(Classes(block, np.array([0, len(block)])))[0]
-        if len(block) <= largest or whole == 0.0 or self.conditions.least > 1:
+        if len(block) <= largest or whole == 0.0:
             return [block]
         num, cat, _, tree = self.columns[:4]
-        keys = (*tree[block].T, *cat[block].T, *num[block].T)
-        ordered = block[np.lexsort(keys)]
-        return np.array_split(ordered, -(-len(block) // largest))
+        ordered = block[np.lexsort((*tree[block].T, *cat[block].T, *num[block].T))]
+        pieces: list[IntArray] = []
+        open_piece = ordered[:0]
+        for piece in np.array_split(ordered, -(-len(block) // largest)):
+            open_piece = np.concatenate([open_piece, piece])
+            if self._is_diverse(open_piece):
+                pieces.append(open_piece)
+                open_piece = ordered[:0]
+        if len(open_piece) and pieces:
+            pieces[-1] = np.concatenate([pieces[-1], open_piece])
+        return pieces if pieces and self._is_diverse(pieces[-1]) else [block]
 
-    def _grow_block(self, block: IntArray) -> IntArray:
-        """Labels of the rows of a block, which satisfies the conditions as a whole."""
+    def _is_diverse(self, rows: IntArray) -> bool:
+        """Whether a union of classes satisfies the conditions, where it has to."""
+        rule = self.block_rule
+        return bool(rows_are_diverse(self.sensitive, self.n_values, rows, len(rows), -1, -1, rule))
+
+    def _grow_block(self, block: IntArray, labels: IntArray) -> IntArray:
+        """Labels of the rows of a block, which satisfies the conditions as a whole.
+
+        ``labels`` of these rows are free, and used on the way.
+        """
         classes = Classes(block, np.array([0, len(block)]))
         if self.penalties(classes)[0] == 0.0:
             return np.zeros(len(block), np.int64)
         size = self.conditions.grown_size
-        labels = np.full(self.encoded.n_rows, FREE, np.int64)
         model, least, _ = self.rule
         n = grow_classes(
             self.columns,
@@ -196,18 +250,26 @@ class Search:
             0,
         )
         mine = labels[block]
-        n_free = attach_rows(
-            self.columns,
-            block,
-            mine,
-            n,
-            self.sensitive,
-            self.n_values,
-            self.rule,
-            self.encoded.n_marks,
-        )
-        if n_free or n == 0:
+
+        def attach(rule: Any) -> int:
+            return int(
+                attach_rows(
+                    self.columns,
+                    block,
+                    mine,
+                    n,
+                    self.sensitive,
+                    self.n_values,
+                    rule,
+                    self.encoded.n_marks,
+                )
+            )
+
+        n_free = attach(self.rule) if n else len(block)
+        if n_free and self.conditions.unions_hold:
             return self._leaves(block)
+        if n_free and n_free < len(block):
+            attach(NO_RULE)  # classes that are not diverse now are joined with others at the end
         return np.unique(mine, return_inverse=True)[1]
 
     def _leaves(self, block: IntArray) -> IntArray:
@@ -301,7 +363,7 @@ class Search:
             PASS_CLASSES // 8,
             np.zeros((self.encoded.n_rows, 0), np.int32),
             np.zeros(0, np.int64),
-            (0, 1, 1.0),
+            NO_RULE,
             weights,
         )
         groups = []

@@ -227,3 +227,30 @@ def as_given(columns: list[Array], names: list[str], X: Any, rows: IntArray) -> 
     if isinstance(X, dict):
         return {name: column.tolist() for name, column in zip(names, columns, strict=True)}
     return np.column_stack(columns).astype(object)
+
+
+def class_summaries(encoded: Encoded, classes: Classes) -> tuple[Array, ...]:
+    """Ranges, sets and nodes of classes, as the search for the nearest class takes them."""
+    num, cat, _, tree, parent, depth, _ = encoded.arrays
+    starts = classes.starts[:-1]
+    rows = num[classes.members]
+    low, high = np.minimum.reduceat(rows, starts), np.maximum.reduceat(rows, starts)
+    n_cat = cat.shape[1]
+    of_class = np.repeat(np.arange(classes.n), classes.sizes)
+    pairs, numbers = [], np.zeros((classes.n, n_cat), np.int64)
+    for j in range(n_cat):
+        width = int(encoded.arrays[2][j])
+        different = np.unique(of_class * width + cat[classes.members, j])
+        owner, code = np.divmod(different, width)
+        numbers[:, j] = np.bincount(owner, minlength=classes.n)
+        pairs.append((owner * n_cat + j, code))
+    order = np.argsort(np.concatenate([np.zeros(0, np.int64), *(owner for owner, _ in pairs)]))
+    sets = np.concatenate([np.zeros(0, np.int64), *(code for _, code in pairs)])[order]
+    ends = np.concatenate([[0], np.cumsum(numbers.ravel())])
+    set_starts = ends[np.arange(classes.n)[:, None] * n_cat + np.arange(n_cat + 1)]
+    nodes = [
+        common_ancestor_of_classes(tree[classes.members, j], classes.starts, parent, depth)
+        for j in range(tree.shape[1])
+    ]
+    node = np.column_stack(nodes) if nodes else np.zeros((classes.n, 0), np.int64)
+    return low, high, sets, set_starts, node

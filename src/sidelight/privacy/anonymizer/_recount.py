@@ -9,6 +9,7 @@ import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.privacy.anonymizer._columns import Column
+from sidelight.privacy.anonymizer._conditions import Conditions
 
 #: Rounding of logarithms: three equal counts have the entropy log 3.
 ROUNDING = 1e-12
@@ -114,6 +115,23 @@ class Counts:
         if model == "recursive":
             return self.recursive(c) < least
         return ~self.published_holds(least, c)
+
+
+def check_published(sizes: IntArray, counts: list[Counts], conditions: Conditions) -> None:
+    """Raise unless every class of the published table satisfies the conditions."""
+    if sizes.min() < conditions.k:
+        raise AnonymityError(
+            f"A class of the generalized table has {sizes.min()} rows, fewer than k={conditions.k}."
+        )
+    for column, one in zip(conditions.columns, counts, strict=True):
+        if one.short_of(conditions.model, conditions.least, conditions.c).any():
+            raise AnonymityError(
+                f"A class of the generalized table is not diverse enough in {column.name!r}."
+            )
+
+
+class AnonymityError(RuntimeError):
+    """A generalized table does not satisfy the conditions: a defect, and nothing is published."""
 
 
 def counts_of(column: Column, classes: IntArray) -> Counts:

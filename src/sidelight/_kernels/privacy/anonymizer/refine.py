@@ -77,7 +77,7 @@ def _holds(cat: Any, j: int, code: int, members: Any, size: int, bits: Any, exac
         return False
     if exact:
         return True
-    for a in range(size):
+    for a in range(size):  # noqa: SIM110 - a loop is what compiles
         if cat[members[a], j] == code:
             return True
     return False
@@ -340,9 +340,9 @@ def attach_rows(
         if c >= 0:
             lists[c][sizes[c]] = rows[a]
             sizes[c] += 1
-    alive = np.ones(n_classes, np.bool_)
+    alive = sizes > 0
     for c in range(n_classes):
-        if not rows_are_diverse(sensitive, values, lists[c], sizes[c], -1, -1, rule):
+        if alive[c] and not rows_are_diverse(sensitive, values, lists[c], sizes[c], -1, -1, rule):
             alive[c] = False
     for a in range(n):
         if labels[a] >= 0 and not alive[labels[a]]:
@@ -355,6 +355,8 @@ def attach_rows(
     penalty = np.zeros(n_classes)
     seen = np.zeros(n_codes + 1, np.int64)
     for c in range(n_classes):
+        if not alive[c]:
+            continue
         penalty[c] = _summarize(
             columns, lists[c], sizes[c], low[c], high[c], mask[c], number[c], node[c], seen
         )
