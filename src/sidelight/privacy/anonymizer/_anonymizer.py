@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
+from datetime import date
+from numbers import Number
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -189,8 +192,8 @@ class Anonymizer(Clusterer):
             The quasi-identifiers only: a pandas or polars data frame or Arrow table with columns
             of numbers, dates, words or yes and no, or an array. A missing value is a value of its
             own.
-        y : ignored
-            There for the conventions of scikit-learn.
+        y : array of shape (n_samples,), default=None
+            Not used; told if given.
         constraints : Constraints, default=None
             Not used; told if given.
         sensitive : array of shape (n_samples,) or table of several columns, default=None
@@ -206,9 +209,10 @@ class Anonymizer(Clusterer):
             The fitted estimator.
         """
         check_parameters(self)
+        self._refuse_constraints_as_labels(y)
         columns = self._read(X, reset=True)
         n_rows = len(columns[0].codes)
-        known = self._validate_knowledge(constraints, None, n_rows, X)
+        known = self._validate_knowledge(constraints, y, n_rows, X)
         self.hierarchies_ = read_hierarchies(hierarchies, columns)
         refuse_identifiers(columns, self.hierarchies_, n_rows)
         conditions = Conditions(
@@ -226,7 +230,7 @@ class Anonymizer(Clusterer):
 
     def _read(self, X: Any, *, reset: bool) -> list[Column]:
         """Columns of a table, or of an array of numbers."""
-        if hasattr(X, "column_names") or isinstance(X, Mapping):
+        if hasattr(X, "column_names") or (isinstance(X, Mapping) and not issparse(X)):
             columns, _ = read_columns(X)
             self._check_names([column.name for column in columns], reset=reset)
             return columns
@@ -235,11 +239,10 @@ class Anonymizer(Clusterer):
                 raise SidelightError("The table has 0 sample(s); at least k rows are needed.")
             validate_data(self, X, reset=reset, skip_check_array=True)
             return read_columns(X)[0]
-        if getattr(getattr(X, "dtype", None), "kind", "") in ("O", "U") and X.ndim == 2 and len(X):
+        if _has_texts(X):
             columns, _ = read_columns(X)
-            if any(not column.is_ordered for column in columns):
-                self._check_names([column.name for column in columns], reset=reset, named=False)
-                return columns
+            self._check_names([column.name for column in columns], reset=reset, named=False)
+            return columns
         rows: Any = self._check_rows(X, reset=reset)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(rows.shape[1])])
         return columns_of_array(rows, names)
@@ -381,3 +384,15 @@ class Anonymizer(Clusterer):
 
     def _n_clusters_found(self) -> int:
         return int(self.labels_.max()) + 1
+
+
+def _has_texts(X: Any) -> bool:
+    """Whether an array holds texts, dates or yes and no, and nothing that is no value."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind not in ("O", "U") or np.ndim(X) != 2 or not np.size(X):
+        return False
+    types = set(map(type, np.asarray(X, dtype=object).ravel()))
+    known = all(
+        issubclass(one, str | date | bool | np.bool_ | Number | type(None)) for one in types
+    )
+    return known and any(issubclass(one, str | date | bool | np.bool_) for one in types)

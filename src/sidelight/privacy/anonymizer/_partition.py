@@ -13,8 +13,8 @@ import numpy as np
 
 from sidelight._kernels.privacy.anonymizer.diversity import rows_are_diverse
 from sidelight._kernels.privacy.anonymizer.grow import FREE, grow_classes
-from sidelight._kernels.privacy.anonymizer.penalty import classes_penalty, nearest_union, reliefs
-from sidelight._kernels.privacy.anonymizer.refine import attach_rows, refine_block
+from sidelight._kernels.privacy.anonymizer.penalty import classes_penalty, reliefs
+from sidelight._kernels.privacy.anonymizer.refine import attach_rows, nearest_union, refine_block
 from sidelight._kernels.privacy.anonymizer.split import best_cut, split_rows
 from sidelight._progress import fit_progress, wait_for
 from sidelight._typing import Array, FloatArray, IntArray
@@ -155,7 +155,16 @@ class Search:
             if not len(bad) or classes.n == 1:
                 return labels
             which = int(bad[np.argmin(classes.sizes[bad])])
-            nearest = nearest_union(self.columns, classes.members, classes.starts, which, seen)
+            nearest = nearest_union(
+                self.columns,
+                classes.members,
+                classes.starts,
+                which,
+                self.sensitive,
+                self.n_values,
+                self.rule,
+                seen,
+            )
             joined = np.where(labels == which, nearest, labels)
             placed = joined >= 0
             labels = np.full(len(labels), -1, np.int64)

@@ -54,11 +54,9 @@ def is_diverse(counts: Any, model: int, least: int, constant: float) -> bool:
             ordered[place] = count
             place += 1
     ordered.sort()
-    if model == RECURSIVE:  # all but the l - 1 most frequent
-        tail = ordered[: present - least + 1].sum()
-    else:  # the l least frequent
-        tail = ordered[:least].sum()
-    return ordered[-1] < constant * tail
+    # All values but the l - 1 most frequent, or, as the text has it, the l least frequent ones.
+    in_tail = present - least + 1 if model == RECURSIVE else least
+    return ordered[-1] < constant * ordered[:in_tail].sum()
 
 
 @njit(cache=True, nogil=True)

@@ -129,21 +129,3 @@ def reliefs(columns: Any, members: Any, starts: Any, seen: Any) -> Any:
                 rest = penalty_of_rows(columns, rows, size, a, seen)
             relief[starts[c] + a] = size * whole - (size - 1) * rest
     return relief
-
-
-@njit(cache=True, nogil=True)
-def nearest_union(columns: Any, members: Any, starts: Any, which: int, seen: Any) -> int:
-    """The class whose union with another one raises the penalties of both least."""
-    mine = members[starts[which] : starts[which + 1]]
-    alone = len(mine) * penalty_of_rows(columns, mine, len(mine), -1, seen)
-    best, nearest = np.inf, -1
-    for c in range(len(starts) - 1):
-        if c == which:
-            continue
-        theirs = members[starts[c] : starts[c + 1]]
-        both = np.concatenate((mine, theirs))
-        rise = len(both) * penalty_of_rows(columns, both, len(both), -1, seen) - alone
-        rise -= len(theirs) * penalty_of_rows(columns, theirs, len(theirs), -1, seen)
-        if rise < best:
-            best, nearest = rise, c
-    return nearest

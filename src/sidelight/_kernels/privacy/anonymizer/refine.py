@@ -456,3 +456,37 @@ def nearest_class(
                 best, chosen = total, c
         found[row] = chosen
     return found
+
+
+@njit(cache=True, nogil=True)
+def nearest_union(
+    columns: Any,
+    members: Any,
+    starts: Any,
+    which: int,
+    sensitive: Any,
+    values: Any,
+    rule: Any,
+    seen: Any,
+) -> int:
+    """The class whose union with another one raises the penalties of both least.
+
+    Of those whose union with it is diverse, if there are some.
+    """
+    mine = members[starts[which] : starts[which + 1]]
+    alone = len(mine) * penalty_of_rows(columns, mine, len(mine), -1, seen)
+    best, nearest, best_diverse, nearest_diverse = np.inf, -1, np.inf, -1
+    for c in range(len(starts) - 1):
+        if c == which:
+            continue
+        theirs = members[starts[c] : starts[c + 1]]
+        both = np.concatenate((mine, theirs))
+        rise = len(both) * penalty_of_rows(columns, both, len(both), -1, seen) - alone
+        rise -= len(theirs) * penalty_of_rows(columns, theirs, len(theirs), -1, seen)
+        if rise < best:
+            best, nearest = rise, c
+        if rise < best_diverse and rows_are_diverse(
+            sensitive, values, both, len(both), -1, -1, rule
+        ):
+            best_diverse, nearest_diverse = rise, c
+    return nearest_diverse if nearest_diverse >= 0 else nearest
