@@ -7,8 +7,7 @@ r"""The cheapest assignment in which every cluster has at least so many members 
     a_{ih} \in \{0, 1, 2, \dots\}
 
 Items of kinds that share no item are problems of their own. One kind alone is a transportation
-problem; for rows (:math:`q_i = 1`) it is :func:`~sidelight.assignment.assign_sized`. Kinds that
-overlap are solved as a linear program over few entries: prices :math:`p_{jh} \ge 0` make the
+problem (:func:`~sidelight.assignment.assign_sized` for :math:`q_i = 1`). Kinds that overlap are solved as a linear program over few entries: prices :math:`p_{jh} \ge 0` make the
 reduced costs :math:`c_{ih} - \sum_{j : i \in W_j} p_{jh}`, only entries near the least of an item
 are in play, and those that turn out to be cheaper are added until there are none. Where of two
 kinds that overlap one contains the other, the program is a network flow, and its solutions are
@@ -28,7 +27,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse.csgraph import connected_components
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.assignment._sized import SizedAssignment, assign_sized
+from sidelight.assignment._sized import SizedAssignment, assign_sized, solve_flow
 from sidelight.exceptions import SidelightError
 
 #: Programs of at most so many entries are solved as a whole.
@@ -209,6 +208,11 @@ def share_at_least(
     for conditions, rows in kinds.parts(cheapest, pieces):
         part = _Part(costs[rows], pieces[rows], kinds.members[np.ix_(rows, conditions)])
         start = None if given is None else given[conditions]
+        if len(conditions) == 1:
+            shares[rows], found_prices[conditions[0]] = part.solve_one_kind(
+                kinds.least[conditions[0]], start
+            )
+            continue
         solved = part.solve(kinds.least[conditions], start, time_limit)
         shares[rows] = solved.shares
         found_prices[conditions] = solved.prices
@@ -281,6 +285,26 @@ class _Part:
         return SharedAssignment(
             shares, total, total if optimal else min(bound, total), optimal, program.prices
         )
+
+    def solve_one_kind(
+        self, least: Array, prices: FloatArray | None
+    ) -> tuple[IntArray, FloatArray]:
+        """Return shares and prices where all items are of one kind: a transportation problem.
+
+        Few items come out divided; how is a small program once all others are in their place.
+        """
+        n, k = self.cost.shape
+        lower, upper = least.astype(np.float64), np.full(k, self.amounts.sum())
+        start = None if prices is None else -prices[0]
+        flow = solve_flow(self.cost, self.amounts, lower, upper, start)
+        shares = np.zeros((n, k), dtype=np.int64)
+        whole = np.delete(np.arange(n), flow.split)
+        shares[whole, flow.labels[whole]] = self.amounts[whole]
+        if len(flow.split):
+            rest = _Part(self.cost[flow.split], self.amounts[flow.split], self.members[flow.split])
+            missing = np.maximum(least - shares.sum(axis=0), 0)[None]
+            shares[flow.split] = rest.solve(missing, None, np.inf).shares
+        return shares, np.maximum(-flow.prices, 0.0)
 
     def _scale(self) -> float:
         finite = self.cost[np.isfinite(self.cost)]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.tiles import EqualWeights, tiles
-from sidelight._kernels.cluster.lloyd import add_offsets, add_sparse_rows
+from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, add_offsets, add_sparse_rows, nearest
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 
@@ -65,12 +65,8 @@ class WeightedRows:
             found = np.empty(block.shape[0], dtype=np.int32)
             gain = np.zeros(block.shape[0], dtype=self.source.dtype)
             for tile in tiles(len(found)):
-                values = costs.of(block[tile])
-                best = values.argmin(axis=1)
-                found[tile] = best
+                saved = costs.nearest(block[tile], own[tile], found[tile])
                 if labels is not None:
-                    rows = np.arange(len(best))
-                    saved = values[rows, own[tile]] - values[rows, best]
                     gain[tile] = saved * weights[tile]
             return (), (found, gain)
 
@@ -142,6 +138,26 @@ class _Costs:
             away = centers - self._shift
         self._factors = np.ascontiguousarray(-2 * away.T)
         self._constants = np.einsum("ij,ij->i", away, away, dtype=np.float64).astype(centers.dtype)
+        # The loop over rows compares several centers at once; infinitely far ones fill up.
+        k, d = centers.shape
+        padded = -(-k // CENTERS_AT_ONCE) * CENTERS_AT_ONCE
+        self._away = np.zeros((padded, d), dtype=centers.dtype)
+        self._away[:k] = away
+        self._half_norms = np.full(padded, np.inf, dtype=centers.dtype)
+        self._half_norms[:k] = self._constants / 2
+        self._is_sparse = source.is_sparse
+
+    def nearest(self, rows: Any, own: Array, labels: Array) -> Array:
+        """Write the nearest centers into ``labels``; return how much farther the own ones are."""
+        if self._is_sparse:
+            products = np.ascontiguousarray((rows @ self._away.T).T)
+        else:
+            products = self._away @ (rows - self._shift).T
+        best = np.empty(len(labels), dtype=products.dtype)
+        nearest(products, self._half_norms, best, labels)
+        mine = self._half_norms[own] - products[own, np.arange(len(own))]
+        saved: Array = 2 * np.where(own == labels, 0, mine - best)
+        return saved
 
     def of(self, rows: Any, full: bool = False) -> Array:
         """Return one number for every row and center; with ``‖x - s‖²`` if ``full``."""
