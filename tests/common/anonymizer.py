@@ -166,7 +166,7 @@ def check_any_number_of_threads(method: Method) -> None:
 
 def check_too_few_rows_to_hide_among(method: Method) -> None:
     table, _ = people()
-    with pytest.raises(SidelightError, match=r"(?s)4.*5"):
+    with pytest.raises(SidelightError, match=r"(?s)(4.*5|5.*4)"):
         make(method, k=5).fit(table[:4])
 
 

@@ -19,7 +19,7 @@ from sidelight.report._charts import bar_figure, figure
 from sidelight.report._page import render_page
 from sidelight.report._sections import Section, status
 from sidelight.report._tables import format_number
-from sidelight.report.privacy._distributions import BARS, distribution_of, widths
+from sidelight.report.privacy._distributions import BARS, distribution_of, width_text
 from sidelight.report.privacy._pictures import before_and_after, search_line
 
 if TYPE_CHECKING:
@@ -168,14 +168,13 @@ def _columns(
         n = max(len(published), 1)
         as_it_was = sum(text in before for text in published) / n
         anything = sum(text == ANYTHING for text in published) / n
-        wide = widths(published)
         rows.append(
             {
                 "name": name,
                 "open": f"{losses[name]:.1%}",
                 "exact": f"{as_it_was:.0%}",
                 "anything": f"{anything:.0%}",
-                "width": format_number(float(np.median(wide))) if 2 * len(wide) > n else "",
+                "width": width_text(original.column(name), published),
                 "n_before": f"{len(before):,}",
                 "n_after": f"{len(set(published)):,}",
             }

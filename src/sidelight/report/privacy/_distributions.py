@@ -63,7 +63,7 @@ def distribution_of(
     """Compare a column with its published values; None where too few rows are alike."""
     numbers = _numbers(original)
     if numbers is not None:
-        return _of_numbers(name, numbers, published, k)
+        return _of_numbers(name, numbers, published, k, plain=_is_date(original))
     return _of_words(name, column_texts(original), published, k)
 
 
@@ -71,15 +71,19 @@ def _numbers(column: pa.ChunkedArray) -> FloatArray | None:
     """Values as numbers, dates as years; None for words."""
     import pyarrow as pa
 
-    if pa.types.is_temporal(column.type):
+    if _is_date(column):
         values = column.to_pylist()
-        if not all(value is None or isinstance(value, dt.date) for value in values):
-            return None
         return np.array([np.nan if value is None else _year(value) for value in values])
     if is_text(column) or pa.types.is_boolean(column.type):
         return None
     found = number_column(column)
     return None if found is None else found.astype(np.float64)
+
+
+def _is_date(column: pa.ChunkedArray) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_date(column.type) or pa.types.is_timestamp(column.type))
 
 
 def _year(day: dt.date) -> float:
@@ -104,7 +108,7 @@ def range_of(text: str) -> tuple[float, float] | None:
 
 
 def _of_numbers(
-    name: str, values: FloatArray, published: Sequence[str], k: int
+    name: str, values: FloatArray, published: Sequence[str], k: int, *, plain: bool
 ) -> Distribution | None:
     known = values[np.isfinite(values)]
     if len(known) < k:
@@ -123,7 +127,7 @@ def _of_numbers(
             after += n * _covered(edges, *ends)
     return Distribution(
         name,
-        _bin_labels(edges),
+        _bin_labels(edges, plain),
         _per_cent(before, len(known)),
         _per_cent(after, max(len(published), 1)),
         float(np.round(100 * elsewhere / max(len(published), 1))),
@@ -154,10 +158,11 @@ def _covered(edges: FloatArray, low: float, high: float) -> FloatArray:
     return np.diff(ends) / (high - low)
 
 
-def _bin_labels(edges: FloatArray) -> list[str]:
+def _bin_labels(edges: FloatArray, plain: bool) -> list[str]:
+    """Bins in words; years are ``plain`` numbers, without a mark of thousands."""
     if not len(edges):
         return ["all"]
-    texts = [format_number(edge) for edge in edges.tolist()]
+    texts = [f"{edge:g}" if plain else format_number(edge) for edge in edges.tolist()]
     between = [f"{low} to {high}" for low, high in itertools.pairwise(texts)]
     return [f"below {texts[0]}", *between, f"{texts[-1]} or more"]
 
@@ -193,6 +198,15 @@ def _of_words(
 
 def _per_cent(counts: Any, of: int) -> FloatArray:
     return np.round(100.0 * np.asarray(counts, np.float64) / of)
+
+
+def width_text(original: pa.ChunkedArray, published: Sequence[str]) -> str:
+    """Median width of the published ranges; nothing where fewer than half of the rows have one."""
+    wide = widths(published)
+    if 2 * len(wide) <= len(published):
+        return ""
+    text = format_number(float(np.median(wide)))
+    return f"{text} years" if _is_date(original) else text
 
 
 def widths(published: Sequence[str]) -> FloatArray:

@@ -34,6 +34,9 @@ ROLES = {
 }
 #: A column of texts in which more than this share of the values are different names the rows.
 TELLING = 0.9
+#: Texts of so many words on average are free text, which names people by the way; it is refused if
+#: more than this share of the values are different.
+FREE_WORDS, FREE_TEXT = 4, 0.5
 #: A sensitive column of fewer rows may have a different value in each of them.
 FEW_ROWS = 20
 #: Words in the name of a column that people are called or reached by.
@@ -184,12 +187,17 @@ def _refuse_telling(columns: Columns, hierarchies: Mapping[str, Any]) -> None:
 
 def _refuse(name: str, column: pa.ChunkedArray, otherwise: str) -> None:
     known = [text for text in column_texts(column) if text]
+    if len(known) < 2:
+        return
     n_different = len(set(known))
-    if len(known) > 1 and n_different > TELLING * len(known):
+    n_words = sum(len(text.split()) for text in known) / len(known)
+    if n_different > (FREE_TEXT if n_words >= FREE_WORDS else TELLING) * len(known):
+        why = "free text may identify" if n_words >= FREE_WORDS else "it identifies"
         raise SidelightError(
             f"The column {name!r} has {n_different:,} different values in "
-            f"{counted(len(known), 'row')}: it identifies people, and is not published. Put it "
-            f"into {worded('identifiers', '--identifiers')}{',' if otherwise else ''}{otherwise}."
+            f"{counted(len(known), 'row')}: {why} people, and is not published. Put "
+            f"it into {worded('identifiers', '--identifiers')}{',' if otherwise else ''}"
+            f"{otherwise}."
         )
 
 
