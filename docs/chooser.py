@@ -104,6 +104,7 @@ RECOMMENDED: dict[str, tuple[tuple[str, ...], str]] = {
     "connected-kmeans": ((LINKS,), "compact clusters, every one of them one piece"),
     "collective-resolution": ((LINKS,), "decisions that depend on each other"),
     "attribute-resolution": ((LINKS,), "the baseline: what the columns alone tell"),
+    "existential-kmeans": ((HOLDS,), "k-means with enough rows of every kind in every cluster"),
     "anonymizer": ((HOLDS,), "every row like several others, counted before it is written"),
 }
 
