@@ -32,7 +32,7 @@ BRANCHES: dict[str, tuple[str, ...]] = {
     "links or pair scores": ("relations", "sources"),
     "a split not wanted again": ("splits",),
     "an order of rows or columns": ("order",),
-    "what a cluster must hold": ("conditions",),
+    "what clusters must hold": ("conditions",),
 }
 NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME, LINKS, SPLITS, ORDER, HOLDS = BRANCHES
 

@@ -100,3 +100,18 @@ def test_shapes_are_checked():
         assign_at_least(np.zeros((4, 3)), np.ones((3, 1)), np.ones((1, 3)))
     with pytest.raises(SidelightError, match="NaN"):
         assign_at_least(np.full((2, 2), np.nan), np.ones((2, 1)), np.ones((1, 2)))
+
+
+def test_rows_that_may_be_in_few_clusters_only():
+    """A sample of them may have no assignment where all of them have one."""
+    rng = np.random.RandomState(0)
+    n, k = 2400, 6
+    cost = np.full((n, k), np.inf)
+    own = np.arange(n) % k
+    cost[np.arange(n), own] = rng.rand(n)
+    others = rng.permutation(n)[:1500]
+    cost[others, (own[others] + 1) % k] = 0.0
+    found = assign_at_least(cost, np.ones((n, 1), bool), np.full((1, k), n // k))
+    np.testing.assert_array_equal(np.bincount(found.labels), np.full(k, n // k))
+    assert np.isfinite(found.cost)
+    assert found.cost < cost[np.arange(n), own].sum()
