@@ -16,7 +16,7 @@ from sidelight.display import ClassSizesDisplay
 from sidelight.privacy import Anonymizer, check_anonymity
 
 adults = pd.DataFrame(make_adult_like(1000, random_state=0).columns)
-quasi = ["age", "education", "marital", "race", "sex"]
+quasi = ["age", "education", "marital_status", "race", "sex"]
 sensitive = adults["occupation"]
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")

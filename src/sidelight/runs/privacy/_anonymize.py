@@ -15,7 +15,12 @@ from sidelight.catalog import Method
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
 from sidelight.io.formats._formats import table_format
-from sidelight.privacy import AnonymityCheck, Hierarchy, normalized_certainty_penalty
+from sidelight.privacy import (
+    AnonymityCheck,
+    Hierarchy,
+    generalize,
+    normalized_certainty_penalty,
+)
 from sidelight.runs._run import Outcome
 from sidelight.runs._shared import (
     PathLike,
@@ -198,16 +203,14 @@ class AnonymizeRun(Outcome):
     def column_losses(self) -> dict[str, float]:
         """Share of its range that a published value leaves open, on average, by column."""
         hierarchies = getattr(self.estimator, "hierarchies_", None) or {}
-        return {
-            name: float(
-                normalized_certainty_penalty(
-                    self.columns.quasi.select([name]),
-                    self.generalized.select([name]),
-                    hierarchies={name: hierarchies[name]} if name in hierarchies else None,
-                )
-            )
-            for name in self.columns.quasi.column_names
-        }
+        losses = {}
+        for name in self.columns.quasi.column_names:
+            own = {name: hierarchies[name]} if name in hierarchies else None
+            column = self.columns.quasi.select([name])
+            # Ranges also where a mean stands for them, which leaves as much open.
+            ranges = generalize(column, self.labels, hierarchies=own)
+            losses[name] = float(normalized_certainty_penalty(column, ranges, hierarchies=own))
+        return losses
 
     @property
     def generalized(self) -> pa.Table:
