@@ -102,7 +102,7 @@ def test_pycanon_agrees() -> None:
     X, sensitive = people(600)
     quasi = list(X.columns)
     illness = sensitive["diagnosis"]
-    for k, l, diversity in (
+    for k, l, diversity in (  # noqa: E741
         (2, 1, "distinct"),
         (5, 3, "distinct"),
         (4, 2, "entropy"),
@@ -113,7 +113,7 @@ def test_pycanon_agrees() -> None:
         assert anonymity.k_anonymity(table, quasi) == model.k_ >= k
         assert anonymity.l_diversity(table, quasi, ["diagnosis"]) >= l
         if diversity == "entropy":
-            # It cuts off decimals: the entropy of two equal counts, exp(log 2), may be 1.99... there.
+            # It cuts off decimals, and exp(log 2) of two equal counts may be 1.99... there.
             least = l if model.l_ > l else l - 1
             assert anonymity.entropy_l_diversity(table, quasi, ["diagnosis"]) >= least
 
