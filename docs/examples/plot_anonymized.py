@@ -17,23 +17,25 @@ from sidelight.privacy import Anonymizer, check_anonymity
 
 adults = pd.DataFrame(make_adult_like(1000, random_state=0).columns)
 quasi = ["age", "education", "marital_status", "race", "sex"]
-sensitive = adults["occupation"]
+sensitive = adults["occupation"].fillna("unknown")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 sizes = [2, 5, 10, 25, 50]
-for least in (1, 3):
+for least in (1, 6):
     models = [
-        Anonymizer(k, l=least, random_state=0).fit(adults[quasi], sensitive=sensitive)
+        Anonymizer(k, l=least, diversity="entropy", random_state=0).fit(
+            adults[quasi], sensitive=sensitive
+        )
         for k in sizes
     ]
     left.plot(sizes, [model.loss_["ncp"] for model in models], marker="o", label=f"l = {least}")
 left.set(xlabel="k", ylabel="share left open (NCP)", ylim=(0, None))
 left.legend()
 
-model = Anonymizer(10, l=3, random_state=0).fit(adults[quasi], sensitive=sensitive)
+model = models[sizes.index(10)]
 print(model.published_.head())
 published = model.published_.assign(occupation=sensitive)
-check = check_anonymity(published, quasi, "occupation", k=10, l=3)
+check = check_anonymity(published, quasi, "occupation", k=10, l=6, diversity="entropy")
 print(check)
 ClassSizesDisplay.from_check(check, ax=right)
 plt.show()

@@ -136,6 +136,7 @@ class ClassSizesDisplay(Display):
         if self.k is not None:
             self.line_ = self.ax_.axvline(self.k - 0.5, color=inks.ink, linestyle="--")
             self.line_.set_label(f"k = {self.k}")
+        self.ax_.set_xlim(min(low, self.k or low) - 1.5, high + width + 0.5)
         integer_ticks(self.ax_, self.sizes)
         note = f"{counted(self.n_suppressed, 'row')} left out" if self.n_suppressed else ""
         set_titles(self.ax_, ("rows published alike", "classes"), self.title, note)
