@@ -51,7 +51,7 @@ from sidelight.mixture import (
     SelfOrganizingMixture,
     SoftTopographicMap,
 )
-from sidelight.privacy import ExistentialKMeans
+from sidelight.privacy import Anonymizer, ExistentialKMeans
 
 Side = Callable[[np.ndarray, np.ndarray], Any]
 
@@ -298,4 +298,26 @@ limit(
     "with all rows as neighbors the stream ends with the distances of principal components",
     lambda X, y: pdist(grown_from_halves(X)),
     lambda X, y: pdist(PCA(2).fit_transform(X)),
+)
+
+
+def published_ranges(k: int, X: np.ndarray) -> np.ndarray:
+    """The published texts of an array."""
+    return np.asarray(Anonymizer(k, random_state=0).fit(X).published_)
+
+
+limit(
+    Anonymizer,
+    "with k = 1 the table is published as it is",
+    lambda X, y: published_ranges(1, X).astype(float),
+    lambda X, y: X,
+)
+limit(
+    Anonymizer,
+    "with k of all rows it is one class of the largest loss",
+    lambda X, y: [
+        Anonymizer(len(X)).fit(X).objective_,
+        len(np.unique(published_ranges(len(X), X))),
+    ],
+    lambda X, y: [1.0, X.shape[1]],
 )

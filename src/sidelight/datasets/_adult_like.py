@@ -227,8 +227,8 @@ def _schooling(age: IntArray, country: IntArray, rng: np.random.RandomState) -> 
 def _occupation(schooling: IntArray, male: Array, rng: np.random.RandomState) -> IntArray:
     distance = (schooling[:, None] - np.array(OCCUPATION_SCHOOLING)) / 2.5
     weights = np.array(OCCUPATION_WEIGHTS) * np.exp(-0.5 * distance**2)
-    weights[np.ix_(~male, [0, 7, 9, 11])] *= 0.15
-    weights[np.ix_(male, [3, 12])] *= 0.3
+    weights[np.ix_(~male, np.array([0, 7, 9, 11]))] *= 0.15
+    weights[np.ix_(male, np.array([3, 12]))] *= 0.3
     return _draw(rng, weights)
 
 
@@ -245,8 +245,8 @@ def _marital(age: IntArray, male: Array, rng: np.random.RandomState) -> IntArray
 
 def _race(country: IntArray, rng: np.random.RandomState) -> IntArray:
     weights = np.tile(list(RACE.values()), (len(country), 1))
-    weights[np.ix_((country > 0) & (country % 5 == 2), [2])] *= 200.0
-    weights[np.ix_((country > 0) & (country % 7 == 3), [1])] *= 40.0
+    weights[np.ix_((country > 0) & (country % 5 == 2), np.array([2]))] *= 200.0
+    weights[np.ix_((country > 0) & (country % 7 == 3), np.array([1]))] *= 40.0
     return _draw(rng, weights)
 
 

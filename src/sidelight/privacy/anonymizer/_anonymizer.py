@@ -54,6 +54,7 @@ from sidelight.privacy.anonymizer._publish import (
     published_alike,
 )
 from sidelight.privacy.anonymizer._recount import alike, check_published, closeness, counts_of
+from sidelight.privacy.anonymizer._texts import different_texts
 from sidelight.tags import own_tags
 
 ShareBelowOne = Annotated[float, Interval(0, 1, open_high=True)]
@@ -100,7 +101,8 @@ class Anonymizer(Clusterer):
         Published form of a class: ranges of numbers and sets of categories, or, as in
         microaggregation, the mean of numbers and the most frequent category.
     n_clusters : int >= 1 or "auto", default="auto"
-        Largest number of classes; "auto" takes as many as the conditions allow.
+        Largest number of classes; "auto" takes as many as the conditions allow. Fewer than the
+        number of rows over ``k`` are found by splits, always by the one that lowers the loss most.
 
     Attributes
     ----------
@@ -142,6 +144,26 @@ class Anonymizer(Clusterer):
         Loss against the number of classes: ``n_clusters`` and ``ncp``.
     hierarchies_ : dict of str to Hierarchy
         Hierarchies that were used, by column.
+
+    Notes
+    -----
+    Rows are split top-down, always by the cut that lowers the loss most, into blocks of near rows.
+    Within a block classes grow from the rows that are farthest from the class before, each by the
+    row that opens the least; where their sensitive values do not suffice, the block is split on
+    instead, so that every class is valid at all times. Then rows move between near classes, or
+    change places, as long as that lowers the loss and both classes stay valid. An iteration is one
+    such pass. All rows of the table are needed in memory, and O(m) comparisons per row in blocks
+    of m = 2,000 rows.
+
+    The guarantee is about the columns of ``X``, and about ``published_`` alone. A fitted model
+    knows the values that occur and the exact ranges of the classes: do not publish it.
+
+    References
+    ----------
+    Tung, Han, Lakshmanan, Ng, "Constraint-based clustering and privacy", *Constrained Clustering*
+    (Basu, Davidson, Wagstaff, eds., 2009), section 16.5. Xu et al., "Utility-based anonymization
+    using local recoding", KDD 2006 (the penalty). Machanavajjhala et al., "l-Diversity: privacy
+    beyond k-anonymity", ACM TKDD 1 (2007). Li, Li, Venkatasubramanian, "t-Closeness", ICDE 2007.
 
     Examples
     --------
@@ -341,7 +363,7 @@ class Anonymizer(Clusterer):
             "n_clusters": np.append(self.search_["n_clusters"][known], len(sizes)),
             "ncp": np.append(self.search_["ncp"][known], self.objective_),
         }
-        self._encoded = search.encoded
+        self._encoded = search.encoded.without_rows()
         self._summaries = class_summaries(search.encoded, classes_of(labels))
 
     def _published_loss(self, search: Search, texts: list[Array], sizes: IntArray) -> float:
@@ -350,9 +372,9 @@ class Anonymizer(Clusterer):
             return self.objective_
         total = 0.0
         for column, of_column in zip(search.encoded.columns, texts, strict=True):
-            different, place = np.unique(of_column.astype(str), return_inverse=True)
+            different, place = different_texts(of_column)
             hierarchy = self.hierarchies_.get(column.name)
-            total += float(penalties_of_texts(column, different.tolist(), hierarchy)[place] @ sizes)
+            total += float(penalties_of_texts(column, different, hierarchy)[place] @ sizes)
         return (total / len(texts) + self.n_suppressed_) / search.encoded.n_rows
 
     def publish(self) -> Any:

@@ -79,11 +79,11 @@ def places_of(values: Array, on: Array) -> FloatArray:
         return np.zeros(len(values))
     if values.dtype.kind == "M":
         values, on = values.astype(np.int64), on.astype(np.int64)
-    if values.dtype.kind in "iu" and on.dtype.kind in "iu":
-        # Exact differences of large integers; in Python, where 64 bits may not suffice.
-        first, width = int(on[0]), int(on[-1]) - int(on[0])
-        if width < 2**62 and abs(first) < 2**62 and np.abs(values).max(initial=0) < 2**62:
-            return (values.astype(np.int64) - first) / width
+    if values.dtype.kind in "iu" and on.dtype.kind in "iu" and len(values):
+        # Exact differences of large integers, where 64 bits suffice for them.
+        ends = [int(on[0]), int(on[-1]), int(values.min()), int(values.max())]
+        if max(map(abs, ends)) < 2**62:
+            return (values.astype(np.int64) - ends[0]) / (ends[1] - ends[0])
     # Halves, since the difference of two large numbers may overflow.
     half, first = values.astype(np.float64) / 2, float(on[0]) / 2
     width = float(on[-1]) / 2 - first

@@ -52,6 +52,19 @@ class Encoded:
         """Number of columns."""
         return len(self.columns)
 
+    def without_rows(self) -> Encoded:
+        """The encoding alone: a saved model should not hold the rows that it made anonymous."""
+        none = np.zeros(0, np.int64)
+        num, cat, domain, tree, *nodes = self.arrays
+        return Encoded(
+            [column.take(none) for column in self.columns],
+            self.trees,
+            self.numeric,
+            self.categorical,
+            self.hierarchical,
+            (num[:0].copy(), cat[:0].copy(), domain, tree[:0].copy(), *nodes),
+        )
+
     @property
     def n_marks(self) -> int:
         """Places that loops need to tell categories apart, one more than the largest domain."""
@@ -124,7 +137,7 @@ def encode_new(fitted: Encoded, columns: Sequence[Column]) -> tuple[Array, Array
     cat = np.empty((n_rows, len(fitted.categorical)), np.int32)
     for j, place in enumerate(fitted.categorical):
         known = fitted.columns[place]
-        missing = len(known.values) if known.n_missing else -1
+        missing = len(known.values) if fitted.arrays[2][j] > len(known.values) else -1
         cat[:, j] = _codes_in(columns[place], known, missing)
     tree = np.empty((n_rows, len(fitted.trees)), np.int32)
     offsets, _ = _joined_trees(fitted.trees)

@@ -18,6 +18,7 @@ from sidelight.privacy.anonymizer._recount import alike, closeness
 from sidelight.privacy.anonymizer._texts import (
     ANY,
     NOTHING,
+    different_texts,
     read_dates,
     read_range,
     read_set,
@@ -249,13 +250,10 @@ def _within(values: FloatArray, classes: IntArray, sizes: FloatArray) -> float:
 
 def _counted(column: Array) -> tuple[list[str], IntArray]:
     """Different texts of a column and how often they occur."""
-    import pyarrow as pa
-
-    encoded = pa.array(column, pa.string()).dictionary_encode()
-    if encoded.null_count:
+    texts, places = different_texts(column)
+    if (places < 0).any():
         raise SidelightError("A published table has no missing values; found some.")
-    indices = encoded.indices.to_numpy(zero_copy_only=False)
-    return encoded.dictionary.to_pylist(), np.bincount(indices, minlength=len(encoded.dictionary))
+    return texts, np.bincount(places, minlength=len(texts))
 
 
 def _check_width(columns: list[Column], texts: list[Any]) -> None:

@@ -112,7 +112,7 @@ class Search:
             Whether to show a progress bar.
         """
         labels = np.full(self.encoded.n_rows, -1, np.int64)
-        if n_clusters is None:
+        if n_clusters is None or n_clusters >= len(rows) // self.conditions.k:
             labels[rows] = self._grown(rows)
         else:
             labels[rows] = self._split(rows, n_clusters)[0]

@@ -17,6 +17,7 @@ from sidelight.privacy.anonymizer._texts import (
     NOTHING,
     NumberTexts,
     date_text,
+    different_texts,
     range_texts,
     several,
     single,
@@ -187,7 +188,7 @@ def published_alike(texts: list[Array], labels: IntArray) -> tuple[IntArray, Int
     n_old = len(texts[0])
     codes = np.zeros(n_old, np.int64)
     for column in texts:
-        _, of_column = np.unique(column.astype(str), return_inverse=True)
+        _, of_column = different_texts(column)
         _, codes = np.unique(codes * (of_column.max() + 1) + of_column, return_inverse=True)
     placed = labels >= 0
     joined = codes[labels[placed]]

@@ -172,10 +172,10 @@ def _earth_mover(counts: Counts, share: FloatArray, below: FloatArray) -> float:
     last = np.append(first[1:], len(owner)) - 1
     until = np.append(value[1:], n_values)
     until[last] = n_values
-    total = np.bincount(owner, _area(below, value, until, level), counts.n_classes)
-    ones = np.zeros(counts.n_classes)
-    total += _area(below, np.zeros(counts.n_classes, np.int64), value[first], ones)
-    return float(total.max() / (n_values - 1))
+    within = np.bincount(owner, _area(below, value, until, level), counts.n_classes)
+    none = np.zeros(counts.n_classes)
+    before = _area(below, np.zeros(counts.n_classes, np.int64), value[first], none)
+    return float((within + before).max() / (n_values - 1))
 
 
 def _area(below: FloatArray, start: IntArray, end: IntArray, level: FloatArray) -> FloatArray:

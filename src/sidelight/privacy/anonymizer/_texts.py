@@ -141,7 +141,8 @@ def _decimals(numbers: FloatArray) -> int | None:
         return None
     for decimals in range(1, MOST_DECIMALS + 1):
         if np.array_equal(np.round(numbers, decimals), numbers):
-            return decimals
+            exact = all(float(f"{number:.{decimals}f}") == number for number in numbers.tolist())
+            return decimals if exact else None
     return None
 
 
@@ -173,6 +174,15 @@ def read_dates(text: str) -> tuple[Any, Any]:
     low, _, high = text.partition("/")
     first = np.datetime64(low.removesuffix("Z"))
     return first, np.datetime64(high.removesuffix("Z")) if high else first
+
+
+def different_texts(column: Array) -> tuple[list[str], Array]:
+    """Different texts of a column, and the position of every row among them."""
+    import pyarrow as pa
+
+    encoded = pa.array(column, pa.string()).dictionary_encode()
+    places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return encoded.dictionary.to_pylist(), places
 
 
 def range_texts(column: Column, low: Array, high: Array) -> Array:
