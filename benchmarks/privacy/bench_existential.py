@@ -2,7 +2,7 @@
 
 - ``count(*) >= m`` with ``m`` at 0.8 of the mean size is the problem of ``k-means-constrained``
   with a least size: same data, same centers of k-means, same number of iterations; at least 5x
-  faster, and the dispersion is no higher.
+  faster, and the dispersion is about the same.
 - A million rows: time of a fit over that of k-means without conditions from the same centers, for
   pivots that are a tenth of the rows, and for rows in micro-clusters.
 """

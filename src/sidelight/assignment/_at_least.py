@@ -7,12 +7,14 @@ r"""The cheapest assignment in which every cluster has at least so many members 
     a_{ih} \in \{0, 1, 2, \dots\}
 
 Items of kinds that share no item are problems of their own. One kind alone is a transportation
-problem (:func:`~sidelight.assignment.assign_sized` for :math:`q_i = 1`). Kinds that overlap are solved as a linear program over few entries: prices :math:`p_{jh} \ge 0` make the
-reduced costs :math:`c_{ih} - \sum_{j : i \in W_j} p_{jh}`, only entries near the least of an item
-are in play, and those that turn out to be cheaper are added until there are none. Where of two
-kinds that overlap one contains the other, the program is a network flow, and its solutions are
-whole numbers; otherwise a few items may come out divided, and a mixed integer program over the
-entries in play decides (Constrained Clustering, section 16.3, without its intermediate steps).
+problem (:func:`~sidelight.assignment.assign_sized` for :math:`q_i = 1`). Kinds that overlap, and of
+which the cheapest assignment has too few, are solved as a linear program over few entries: prices
+:math:`p_{jh} \ge 0` make the reduced costs :math:`c_{ih} - \sum_{j : i \in W_j} p_{jh}`, only
+entries near the least of an item are in play, and those that turn out to be cheaper are added until
+there are none. Where of two kinds that overlap one contains the other, the program is a network
+flow, and its solutions are whole numbers; otherwise a few items may come out divided, and a mixed
+integer program over the entries in play decides (Constrained Clustering, section 16.3, without its
+intermediate steps).
 """
 
 from __future__ import annotations
@@ -126,23 +128,28 @@ def assign_at_least(
     """
     costs = _check_cost(cost)
     kinds = _check_members(members, least, costs.shape)
-    labels = costs.argmin(axis=1).astype(np.int32)
-    found_prices = np.zeros(kinds.least.shape)
     given = None if prices is None else np.asarray(prices, dtype=np.float64)
-    excess, optimal = 0.0, True
-    for conditions, rows in kinds.parts(labels):
-        start = None if given is None else given[conditions]
-        if len(conditions) == 1:
-            labels[rows], found_prices[conditions[0]] = _assign_one_kind(
-                costs[rows], kinds.least[conditions[0]], start
-            )
-            continue
-        part = _Part(costs[rows], np.ones(len(rows)), kinds.members[np.ix_(rows, conditions)])
-        solved = part.solve(kinds.least[conditions], start, time_limit)
-        labels[rows] = solved.shares.argmax(axis=1)
-        found_prices[conditions] = solved.prices
-        excess += solved.cost - solved.bound
-        optimal &= solved.optimal
+    cheapest = costs.argmin(axis=1).astype(np.int32)
+    labels, active = cheapest, kinds.unmet(cheapest)
+    excess, optimal, found_prices = 0.0, True, np.zeros(kinds.least.shape)
+    # A problem of fewer kinds whose solution has enough of the others is solved.
+    while np.any(unmet := kinds.unmet(labels)):
+        active |= unmet
+        labels, excess, optimal = cheapest.copy(), 0.0, True
+        found_prices[:] = 0.0
+        for conditions, rows in kinds.parts(active):
+            start = None if given is None else given[conditions]
+            if len(conditions) == 1:
+                labels[rows], found_prices[conditions[0]] = _assign_one_kind(
+                    costs[rows], kinds.least[conditions[0]], start
+                )
+                continue
+            part = _Part(costs[rows], np.ones(len(rows)), kinds.members[np.ix_(rows, conditions)])
+            solved = part.solve(kinds.least[conditions], start, time_limit)
+            labels[rows] = solved.shares.argmax(axis=1)
+            found_prices[conditions] = solved.prices
+            excess += solved.cost - solved.bound
+            optimal &= solved.optimal
     total = float(costs[np.arange(len(labels)), labels].sum(dtype=np.float64))
     bound = total if optimal else total - excess
     return MemberAssignment(labels, total, bound, optimal, found_prices)
@@ -199,25 +206,28 @@ def share_at_least(
         shares[np.arange(n), found.labels] = 1
         return SharedAssignment(shares, found.cost, found.bound, found.optimal, found.prices)
     kinds = _check_members(members, least, costs.shape)
-    cheapest = costs.argmin(axis=1)
-    shares = np.zeros((n, k), dtype=np.int64)
-    shares[np.arange(n), cheapest] = pieces
     given = None if prices is None else np.asarray(prices, dtype=np.float64)
-    found_prices = np.zeros(kinds.least.shape)
-    excess, optimal = 0.0, True
-    for conditions, rows in kinds.parts(cheapest, pieces):
-        part = _Part(costs[rows], pieces[rows], kinds.members[np.ix_(rows, conditions)])
-        start = None if given is None else given[conditions]
-        if len(conditions) == 1:
-            shares[rows], found_prices[conditions[0]] = part.solve_one_kind(
-                kinds.least[conditions[0]], start
-            )
-            continue
-        solved = part.solve(kinds.least[conditions], start, time_limit)
-        shares[rows] = solved.shares
-        found_prices[conditions] = solved.prices
-        excess += solved.cost - solved.bound
-        optimal &= solved.optimal
+    cheapest = np.zeros((n, k), dtype=np.int64)
+    cheapest[np.arange(n), costs.argmin(axis=1)] = pieces
+    shares, active = cheapest, kinds.unmet_shares(cheapest)
+    excess, optimal, found_prices = 0.0, True, np.zeros(kinds.least.shape)
+    while np.any(unmet := kinds.unmet_shares(shares)):
+        active |= unmet
+        shares, excess, optimal = cheapest.copy(), 0.0, True
+        found_prices[:] = 0.0
+        for conditions, rows in kinds.parts(active):
+            part = _Part(costs[rows], pieces[rows], kinds.members[np.ix_(rows, conditions)])
+            start = None if given is None else given[conditions]
+            if len(conditions) == 1:
+                shares[rows], found_prices[conditions[0]] = part.solve_one_kind(
+                    kinds.least[conditions[0]], start
+                )
+                continue
+            solved = part.solve(kinds.least[conditions], start, time_limit)
+            shares[rows] = solved.shares
+            found_prices[conditions] = solved.prices
+            excess += solved.cost - solved.bound
+            optimal &= solved.optimal
     total = float(np.sum(np.where(shares > 0, costs, 0.0) * shares, dtype=np.float64))
     bound = total if optimal else total - excess
     return SharedAssignment(shares, total, bound, optimal, found_prices)
@@ -233,29 +243,28 @@ class _Kinds:
     members: npt.NDArray[np.bool_]
     least: IntArray
 
-    def parts(self, labels: Array, amounts: Array | None = None) -> list[tuple[Array, Array]]:
-        """Kinds that overlap, with their items, where the cheapest clusters have too few."""
-        needed = np.flatnonzero(self.least.any(axis=1))
-        if len(needed) == 0:
+    def parts(self, active: Array) -> list[tuple[Array, Array]]:
+        """Those of the active kinds that overlap, with their items."""
+        chosen = np.flatnonzero(active)
+        if len(chosen) == 0:
             return []
-        overlap = self.members[:, needed].T.astype(np.float64) @ self.members[:, needed]
+        members = self.members[:, chosen]
+        overlap = members.T.astype(np.float64) @ members
         n_parts, part = connected_components(sparse.csr_array(overlap > 0), directed=False)
-        found = []
-        for p in range(n_parts):
-            conditions = needed[part == p]
-            rows = np.flatnonzero(self.members[:, conditions].any(axis=1))
-            if not self._met(conditions, labels, amounts):
-                found.append((conditions, rows))
-        return found
+        return [
+            (chosen[part == p], np.flatnonzero(members[:, part == p].any(axis=1)))
+            for p in range(n_parts)
+        ]
 
-    def _met(self, conditions: Array, labels: Array, amounts: Array | None) -> bool:
-        for j in conditions:
-            own = np.flatnonzero(self.members[:, j])
-            weights = None if amounts is None else amounts[own]
-            counts = np.bincount(labels[own], weights, minlength=self.least.shape[1])
-            if np.any(counts < self.least[j]):
-                return False
-        return True
+    def unmet(self, labels: Array) -> Array:
+        """Kinds of which some cluster of rows has too few."""
+        k = self.least.shape[1]
+        counts = [np.bincount(labels[own], minlength=k) for own in self.members.T]
+        return np.any(np.array(counts).reshape(self.least.shape) < self.least, axis=1)
+
+    def unmet_shares(self, shares: IntArray) -> Array:
+        """Kinds of which some cluster has too few pieces."""
+        return np.any(self.members.T.astype(np.int64) @ shares < self.least, axis=1)
 
 
 class _Part:
