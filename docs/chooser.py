@@ -35,6 +35,7 @@ BRANCHES: dict[str, tuple[str, ...]] = {
     "a split not wanted again": ("splits",),
     "an order of either side": ("order",),
     "what a cluster must hold": ("conditions",),
+    "what clusters must hold": ("conditions",),
 }
 NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME, LINKS, SPLITS, ORDER, HOLDS = BRANCHES
 
@@ -117,6 +118,8 @@ RECOMMENDED: dict[str, tuple[tuple[str, ...], str]] = {
     "collective-resolution": ((LINKS,), "decisions that depend on each other"),
     "text-categories": ((LABELS,), "documents whose classes are roughly right, and to be tidied"),
     "attribute-resolution": ((LINKS,), "the baseline: what the columns alone tell"),
+    "existential-kmeans": ((HOLDS,), "k-means with enough rows of every kind in every cluster"),
+    "anonymizer": ((HOLDS,), "every row like several others, counted before it is written"),
 }
 
 SURE: dict[str, str] = {

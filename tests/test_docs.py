@@ -59,7 +59,9 @@ def test_every_method_is_in_the_reference() -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("family", ["cluster", "mixture", "metric", "manifold", "relational"])
+@pytest.mark.parametrize(
+    "family", ["cluster", "mixture", "metric", "manifold", "privacy", "relational"]
+)
 def test_every_method_is_in_the_guide(family: str) -> None:
     from sidelight import catalog
 

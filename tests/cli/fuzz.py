@@ -113,7 +113,8 @@ class Ended:
         if found := OF_THE_LIBRARY.search(_told(self.out, self.err, case)):
             return f"word of the library: {found.group()}"
         errors = re.findall(r"^Error: .*|^\{\"error\".*", text, flags=re.MULTILINE)
-        if (self.code != 0 and case.arguments[0] != "check") and len(errors) != 1:
+        checks = case.arguments[0] in ("check", "check-anonymity")  # a result may be a problem
+        if (self.code != 0 and not checks) and len(errors) != 1:
             return f"{len(errors)} errors for exit code {self.code}"
         if self.code == 0 and case.must_fail:
             return f"accepted: {case.must_fail}"
@@ -138,7 +139,7 @@ def make_case(seed: int, number: int, files: Files) -> Case:
     choose = random.Random(f"{seed}-{number}")
     makers = [(_parameters, 9), (_data, 6), (_mixed, 5), (_options, 5), (_outputs, 2), (_others, 5)]
     makers += [(_maps, 4), (_classes, 5), (_related, 6), (_documents, 3), (_alternatives, 4)]
-    makers += [(_two_sides, 4)]
+    makers += [(_two_sides, 4), (_published, 4)]
     maker = choose.choices([m for m, _ in makers], [w for _, w in makers])[0]
     case = maker(choose, files)
     if choose.random() < 0.15 and case.arguments:
@@ -155,6 +156,8 @@ def _base(choose: random.Random, table: str, method: catalog.Method | None = Non
         return [*_documents_base(table, choose), "-m", method.name]
     if method.kind.command == "cocluster":
         return _two_sided_base(choose, method, table)
+    if method.kind.command == "anonymize":
+        return ["anonymize", table, "--quasi", choose.choice(_roles(table)), "-m", method.name]
     arguments = [method.kind.command, table, "-m", method.name]
     if method.size_parameter and (method.tags.needs_n_clusters or choose.random() < 0.7):
         size = "2" if method.kind.command == "select" else choose.choice(["2", "3"])
@@ -224,6 +227,12 @@ def _two_sided_base(choose: random.Random, method: catalog.Method, table: str) -
     if "must-link" in method.tags.knowledge and choose.random() < 0.3:
         arguments += ["-c", "known.csv"]
     return [*arguments, "--drop" if choose.random() < 0.5 else "--truth-column", "class"]
+
+
+def _roles(table: str) -> list[str]:
+    """Names of columns of a table, or of one that is often there."""
+    names = [name for name in re.split("[,;]", _header(table)) if name] or ["a", "b"]
+    return [names[-1], ",".join(names[1:3]), ",".join(names[-2:]), "a,b"]
 
 
 def _header(table: str) -> str:
@@ -541,6 +550,46 @@ def _two_sides(choose: random.Random, files: Files) -> Case:
     ]
     if table == "sales.csv" and choose.random() < 0.8:
         arguments += ["--drop", "when"]
+    for other in choose.sample(others, choose.choice([0, 1, 1, 2, 3])):
+        arguments += other
+    return Case(arguments)
+
+
+def _published(choose: random.Random, files: Files) -> Case:
+    """Tables to publish, and published ones, with roles that fit and that do not."""
+    table = choose.choice(["good.csv", *MIXED, choose.choice([*files.tables, *files.damaged])])
+    words = ["", "abc", "-1", "0", "1", "2", "3", "5", "0.5", "nan", "1e9", str(10**30), "é,,"]
+    columns = [*_roles(table), "id", "class", "zz", ",", "a,a", "", "=", "a b"]
+    models = ["distinct", "entropy", "recursive", "recursive-published", *words[:3]]
+    others = [
+        ("--sensitive", choose.choice(columns)),
+        ("-k", choose.choice(words)),
+        ("--sensitive", choose.choice(columns), "-l", choose.choice(words)),
+        ("--sensitive", "class", "-l", "2", "-k", "2", "--diversity", choose.choice(models)),
+        (
+            "--sensitive",
+            "class",
+            "-l",
+            "2",
+            "--diversity",
+            "recursive",
+            "--c",
+            choose.choice(words),
+        ),
+    ]
+    arguments = [choose.choice(["anonymize"] * 3 + ["check-anonymity"]), table]
+    arguments += ["--quasi", choose.choice(columns)]
+    if arguments[0] == "anonymize":
+        hierarchies = ["", "a", "a=", "=b", "a=known.csv", f"a={choose.choice(files.damaged)}"]
+        others += [
+            ("--keep", choose.choice(columns)),
+            ("--identifiers", choose.choice(["id", *columns])),
+            ("--hierarchy", choose.choice(hierarchies)),
+            ("--suppress", choose.choice(words)),
+            ("--set", choose.choice(["generalize=representatives", "generalize=abc", "k=3", "n"])),
+            ("-o", choose.choice(["out.csv", "out.parquet", "good.csv", "null.csv", "out.npy"])),
+            ("--report", "out.html", "--force", "-o", "out.csv"),
+        ]
     for other in choose.sample(others, choose.choice([0, 1, 1, 2, 3])):
         arguments += other
     return Case(arguments)

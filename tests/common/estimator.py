@@ -193,7 +193,7 @@ def check_wrong_shapes(method: Method) -> None:
                 getattr(fitted(method), name)(X[:, :2])
 
 
-@applies_to(lambda method: method.tags.kind not in ("resolver", "consensus"))
+@applies_to(lambda method: method.tags.kind not in ("resolver", "consensus", "anonymizer"))
 def check_words_instead_of_numbers(method: Method) -> None:
     table = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "color": ["red", "blue", "red", "blue"]})
     with pytest.raises(ValueError, match="color"):

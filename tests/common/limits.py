@@ -34,6 +34,7 @@ from sidelight.cluster import (
     SphericalKMeans,
     TextCategories,
 )
+from sidelight.constraints import Conditions
 from sidelight.feature_selection import FisherScore, VarianceScore
 from sidelight.manifold import (
     AutoassociativeNetwork,
@@ -55,6 +56,7 @@ from sidelight.mixture import (
     SelfOrganizingMixture,
     SoftTopographicMap,
 )
+from sidelight.privacy import Anonymizer, ExistentialKMeans
 
 Side = Callable[[np.ndarray, np.ndarray], Any]
 
@@ -96,6 +98,22 @@ limit(
     "without constraints it is k-means",
     lambda X, y: labels_of(PCKMeans(K, n_init=5, random_state=0), X),
     plain_labels,
+)
+limit(
+    ExistentialKMeans,
+    "without conditions it is k-means",
+    lambda X, y: labels_of(ExistentialKMeans(K, n_init=5, random_state=0), X),
+    plain_labels,
+)
+limit(
+    ExistentialKMeans,
+    "with a condition that k-means meets it is k-means from the same start",
+    lambda X, y: (
+        ExistentialKMeans(K, init=X[:K], tol=0)
+        .fit(X, conditions=Conditions(n_samples=len(X)).at_least(1))
+        .labels_
+    ),
+    lambda X, y: labels_of(KMeans(K, init=X[:K], tol=0), X),
 )
 limit(
     SeededKMeans,
@@ -343,4 +361,26 @@ limit(
         CondEns(K, base=KMeans(n_init=5), n_init=3, random_state=0).fit(X).labels_
     ),
     lambda X, y: matched(plain_labels(X, y)),
+)
+
+
+def published_ranges(k: int, X: np.ndarray) -> np.ndarray:
+    """The published texts of an array."""
+    return np.asarray(Anonymizer(k, random_state=0).fit(X).published_)
+
+
+limit(
+    Anonymizer,
+    "with k = 1 the table is published as it is",
+    lambda X, y: published_ranges(1, X).astype(float),
+    lambda X, y: X,
+)
+limit(
+    Anonymizer,
+    "with k of all rows it is one class of the largest loss",
+    lambda X, y: [
+        Anonymizer(len(X)).fit(X).objective_,
+        len(np.unique(published_ranges(len(X), X))),
+    ],
+    lambda X, y: [1.0, X.shape[1]],
 )

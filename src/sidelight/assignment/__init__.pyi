@@ -1,6 +1,10 @@
 from ._assign import Assignment as Assignment
 from ._assign import assign as assign
 from ._assign import greedy_assign as greedy_assign
+from ._at_least import MemberAssignment as MemberAssignment
+from ._at_least import SharedAssignment as SharedAssignment
+from ._at_least import assign_at_least as assign_at_least
+from ._at_least import share_at_least as share_at_least
 from ._coloring import Feasibility as Feasibility
 from ._sized import SizedAssignment as SizedAssignment
 from ._sized import assign_sized as assign_sized

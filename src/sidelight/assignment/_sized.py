@@ -283,7 +283,10 @@ def _prices_of_sample(
     n = len(cost) // SAMPLE
     rows = np.arange(n) * SAMPLE + np.random.RandomState(0).randint(SAMPLE, size=n)
     share = sizes[rows].sum() / sizes.sum()
-    return solve_flow(cost[rows], sizes[rows], share * lower, share * upper, prices).prices
+    try:
+        return solve_flow(cost[rows], sizes[rows], share * lower, share * upper, prices).prices
+    except SidelightError:  # where rows may be in few clusters, a sample may not fill them all
+        return prices
 
 
 class _Play:

@@ -10,6 +10,7 @@ import typer
 from sidelight.cli._errors import PROBLEM, USAGE, Commands
 from sidelight.cli._options import (
     OF_CLASSES,
+    OF_CLUSTERS,
     OF_MAPS,
     PIPED,
     ClassesOutput,
@@ -37,6 +38,7 @@ from sidelight.cli._options import (
 from sidelight.cli.alternative._command import alternatives
 from sidelight.cli.categories._command import categorize
 from sidelight.cli.coclustering._command import cocluster
+from sidelight.cli.privacy._command import anonymize, check_anonymity
 from sidelight.cli.relational._commands import COMMANDS
 
 app = typer.Typer(
@@ -73,7 +75,7 @@ def _everything(
 
 
 @app.command()
-@requests(Clusters)
+@requests(Clusters, also=OF_CLUSTERS)
 def cluster(
     request: Any,
     screen: Any,
@@ -285,6 +287,8 @@ for command in COMMANDS:
 app.command()(categorize)
 app.command()(alternatives)
 app.command()(cocluster)
+app.command()(anonymize)
+app.command()(check_anonymity)
 
 
 @app.command()

@@ -257,6 +257,23 @@ PIPED: dict[str, tuple[Any, Any]] = {
     )
 }
 
+#: Options that only the request of clusters has.
+OF_CLUSTERS: dict[str, tuple[Any, Any]] = {
+    "conditions": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--at-least",
+                metavar="CONDITION",
+                help="What every cluster has to hold, such as 'count(*) >= 50', "
+                "'count(income >= 50000) >= 3' or 'max(age) >= 60', on any columns of the table; "
+                "repeatable. By default with --method existential-kmeans.",
+            ),
+        ],
+        None,
+    ),
+}
+
 #: Options that only the request of a map has.
 OF_MAPS: dict[str, tuple[Any, Any]] = {
     "anchors": (
@@ -407,6 +424,7 @@ def requests(
         if "ignore" in asked:
             asked["ignore"] = split_names(asked["ignore"]) or ()
             asked["views"] = tuple(asked["views"] or ())
+        asked["conditions"] = tuple(asked.get("conditions") or ())
         if asked["data"] is None:
             asked["data"] = _piped(given)
         asked["settings"] = split_pairs("--set", asked.get("settings"))

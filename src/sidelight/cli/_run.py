@@ -128,12 +128,38 @@ def cluster_parts(found: Run, facts: dict[str, Any]) -> list[Any]:
         size_table(facts["sizes"], facts["classes"]),
         *class_lines(facts["classes"], facts["sizes"]),
     ]
+    parts += condition_parts(facts.get("conditions"), found.estimator)
     parts += explanation_lines(found)
     if not found.knowledge.is_empty:
         parts += violation_lines(found.knowledge, found.violations)
     if found.scores:
         parts.append(score_table(found.scores, found.data.truth_column or "truth"))
     return parts
+
+
+def condition_parts(conditions: list[dict[str, Any]] | None, estimator: Any) -> list[Any]:
+    """What the clusters hold of what they have to, and which rows pay for it."""
+    if not conditions:
+        return []
+    n_clusters = len(conditions[0]["rows"])
+    shown = range(n_clusters)[:SHOWN_CLUSTERS]
+    rows = [
+        (one["condition"], _least_text(one["at_least"]), *(f"{one['rows'][h]:,}" for h in shown))
+        for one in conditions
+    ]
+    parts: list[Any] = [table("Condition", "At least", *map(str, shown), rows=rows)]
+    if n_clusters > len(shown):
+        parts.append(f"  and {counted(n_clusters - len(shown), 'more cluster')}")
+    if n := len(estimator.not_nearest_):
+        parts.append(
+            f"{counted(n, 'row')} {'is' if n == 1 else 'are'} nearer to another cluster: "
+            "conditions come first."
+        )
+    return parts
+
+
+def _least_text(least: list[int]) -> str:
+    return f"{least[0]:,}" if min(least) == max(least) else f"{min(least):,} to {max(least):,}"
 
 
 def explanation_lines(found: Run) -> list[str]:

@@ -1,3 +1,4 @@
+from ._conditions import Conditions as Conditions
 from ._constraints import Constraints as Constraints
 from ._correspondences import Correspondences as Correspondences
 from ._cross_links import CrossLinks as CrossLinks

@@ -1,3 +1,5 @@
+from ._adult_like import PeopleTable as PeopleTable
+from ._adult_like import make_adult_like as make_adult_like
 from ._categories import make_category_corpus as make_category_corpus
 from ._classified import make_sequences as make_sequences
 from ._classified import make_spirals as make_spirals

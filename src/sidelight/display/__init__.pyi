@@ -14,4 +14,5 @@ from .alternative import *
 from .categories import *
 from .coclustering import *
 from .maps import *
+from .privacy import *
 from .relational import *

@@ -64,6 +64,16 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     return target
 
 
+def check_can_be_read_again(path: str | os.PathLike[str]) -> None:
+    """Refuse a pipe or a device, where a file cannot be looked at before it is in its place."""
+    target = Path(path)
+    if target.exists() and not target.is_file() and not target.is_dir():
+        raise SidelightError(
+            f"Cannot write {target}: it is a pipe or a device, and the table is checked in a file "
+            "before it is in its place; name a file."
+        )
+
+
 def check_name(path: str | os.PathLike[str]) -> Path:
     """Refuse a name that is not text: Arrow cannot open such files, nor can messages name them."""
     try:

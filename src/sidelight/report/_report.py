@@ -227,6 +227,7 @@ def _cluster_cards(given: Given, columns: Sequence[TypedColumn] | None) -> dict[
         **_sections.picture_and_statements(run),
         **_sections.asked(run),
         **_sections.charts(run),
+        **_sections.conditions(run),
         **_mixtures.certainty(run),
         **_mixtures.saliency(run),
         **_sections.agreement(run),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.constraints import Constraints, Violations
+from sidelight.constraints import Conditions, Constraints, Violations
 from sidelight.constraints.algebra._alignment import align, check_one_index, own_ids
 from sidelight.constraints.algebra._plain import plain
 from sidelight.engine import RowSource, as_rows
@@ -88,6 +88,12 @@ class Run(Given):
         if bounds is None or not np.array_equal(self.estimator.cluster_sizes_, self._all_sizes):
             return None
         return np.asarray(bounds, np.float64)[[int(number) for number in self.clusters.numbers]]
+
+    @property
+    def conditions(self) -> Conditions | None:
+        """What every cluster had to hold, where that was asked for."""
+        wanted = getattr(self.estimator, "conditions_", None)
+        return wanted if isinstance(wanted, Conditions) and len(wanted) else None
 
     @property
     def n_sizes_violated(self) -> int:

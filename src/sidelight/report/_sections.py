@@ -208,6 +208,44 @@ def charts(run: Run) -> Section:
     return {"sizes": sized, **objective(run.estimator)}
 
 
+def conditions(run: Run) -> Section:
+    """Tabulate what clusters hold of what every one of them has to."""
+    wanted = run.conditions
+    if wanted is None:
+        return {"conditions": None}
+    k = len(run.estimator.cluster_sizes_)
+    counts, least = wanted.counts(run.estimator.labels_, k), wanted.least_in(k)
+    numbers = [int(number) for number in run.clusters.numbers][:MAX_GROUPS]
+    columns = [{"number": h, "name": run.clusters.name(h)} for h in range(len(numbers))]
+    rows = [
+        {
+            "name": name,
+            "least": str(least[j].min())
+            if least[j].min() == least[j].max()
+            else f"{least[j].min():,} to {least[j].max():,}",
+            "cells": [
+                {
+                    "count": f"{counts[j, h]:,}",
+                    "tight": bool(counts[j, h] == least[j, h]),
+                    "unmet": bool(counts[j, h] < least[j, h]),
+                }
+                for h in numbers
+            ],
+            "total": f"{counts[j].sum():,}",
+        }
+        for j, name in enumerate(wanted.names)
+    ]
+    n_away = len(getattr(run.estimator, "not_nearest_", ()))
+    stand = "stands" if n_away == 1 else "stand"
+    note = "Rows of every kind by cluster; numbers in bold are at their bound."
+    if n_away:
+        note += (
+            f" {counted(n_away, 'row')} {stand} nearer to another cluster, which the conditions "
+            "do not let them join."
+        )
+    return {"conditions": {"columns": columns, "rows": rows, "note": note}}
+
+
 def objective(estimator: Any) -> Section:
     """Draw the minimized objective, or the log-likelihood, by iteration."""
     title = "Objective"

@@ -58,6 +58,10 @@ def tallies(run: Run) -> list[Tally]:
     ]
     if run.size_bounds is not None:
         counts.append(Tally("bounded size", len(run.size_bounds), run.n_sizes_violated))
+    if run.conditions is not None:
+        k = len(run.estimator.cluster_sizes_)
+        n_unmet = len(run.conditions.unmet(run.estimator.labels_, k))
+        counts.append(Tally("condition", len(run.conditions) * k, n_unmet))
     return [tally for tally in counts if tally.stated]
 
 

@@ -22,4 +22,5 @@ from ._views import run_views as run_views
 from .alternative import *
 from .categories import *
 from .coclustering import *
+from .privacy import *
 from .relational import *

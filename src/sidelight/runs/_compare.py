@@ -211,6 +211,11 @@ def prepare_comparison(request: Request, names: tuple[str, ...] | None) -> Prepa
     if request.settings and names is not None and len(names) > 1:
         raise InvalidRequest("settings are those of one method; name one.")
     base = names[0] if names is not None and len(names) == 1 else request.method
+    if request.conditions != ():
+        raise InvalidRequest(
+            f"{worded('conditions', '--at-least')} cannot be compared for several numbers of "
+            f"clusters or methods; name one number, {worded('k=4', '-k 4')}."
+        )
     single = dataclasses.replace(request, k=ANY_K, method=base, command=None)
     prepared = prepare(single)
     asked = dataclasses.replace(

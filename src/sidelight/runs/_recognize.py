@@ -130,4 +130,5 @@ RECOGNIZED: dict[str, Callable[[Path], bool]] = {
     "categories": _is_categories,
     "ranked": _is_ranked,
     "columns": _is_column_labels,
+    "published": lambda path: False,  # it has names of the user's columns
 }

@@ -18,7 +18,7 @@ from sidelight import catalog
 from sidelight._fit.parameters import declared
 from sidelight._words import worded
 from sidelight.catalog import Method
-from sidelight.constraints import Constraints
+from sidelight.constraints import Conditions, Constraints
 from sidelight.constraints.algebra._alignment import (
     align,
     align_to_ids,
@@ -41,6 +41,7 @@ from sidelight.runs._classes import (
     default_classifier,
     notes_on_labels,
 )
+from sidelight.runs._conditions import DEFAULT, check_takes_conditions, read_conditions
 from sidelight.runs._features import IN_MEMORY, frame_table, is_frame, make_features
 from sidelight.runs._maps import (
     check_map_options,
@@ -131,6 +132,9 @@ class Request:
         :func:`run_views`.
     correspondences : Correspondences, path-like or None
         Which rows of the views show the same thing, or the file that says so.
+    conditions : Conditions, str or sequence of str
+        What every cluster has to hold, for methods that take it: an object, or expressions on the
+        columns of the table such as ``"count(income >= 50000) >= 3"``, used as features or not.
 
     Examples
     --------
@@ -168,6 +172,7 @@ class Request:
     color: Any = None
     views: Sequence[Any] = ()
     correspondences: Any = None
+    conditions: Any = ()
 
     @property
     def path(self) -> Path | None:
@@ -218,10 +223,14 @@ class Request:
         }
         options = {name: value for name, value in given.items() if value is not None}
         values = (self.data, *self.views, *options.values(), *self.settings.values())
+        if isinstance(self.conditions, Conditions):
+            return None
         if not all(isinstance(value, str | int | float | os.PathLike | None) for value in values):
             return None
         words = [word for pair in options.items() for word in pair]
         words += [word for view in self.views for word in ("--view", view)]
+        texts = [self.conditions] if isinstance(self.conditions, str) else self.conditions
+        words += [word for text in texts for word in ("--at-least", text)]
         words += [] if self.prepare else ["--raw"]
         repeated = {"--as": self.kinds, "--weight": self.weights, "--set": self.settings}
         for option, pairs in repeated.items():
@@ -308,6 +317,9 @@ def prepare(request: Request) -> Prepared:
     method = _named_method(request)
     if method is not None and request.map_options:
         check_map_options(request, method)
+    has_conditions = isinstance(request.conditions, Conditions) or bool(request.conditions)
+    if method is not None and has_conditions:
+        check_takes_conditions(method)
     request, told = _as_the_method_reads(request, method)
     data = read_rows(request, allow_missing=method is not None and method.tags.missing)
     knowledge = read_knowledge(data, request)
@@ -319,6 +331,8 @@ def prepare(request: Request) -> Prepared:
     elif method is None and request.command == "classify":
         method, why = default_classifier(knowledge)
         told = (*told, why)
+    elif method is None and has_conditions:
+        method = catalog.get(DEFAULT)
     elif method is None:
         method = catalog.get("kmeans" if knowledge.is_empty else "pckmeans")
     if method.tags.kind == "classifier":
@@ -339,8 +353,11 @@ def prepare(request: Request) -> Prepared:
                 f"{what} are taken as they are: {worded('prepare=False', '--raw')}."
             )
     preparer, X = make_features(data, request, method.tags)
-    notes = (*data.notes, *told, *knowledge.notes)
-    prepared = Prepared(request, method, estimator, data, X, preparer, knowledge, notes)
+    conditions = read_conditions(request, data)
+    notes = (*data.notes, *told, *knowledge.notes, *(conditions.notes if conditions else ()))
+    prepared = Prepared(
+        request, method, estimator, data, X, preparer, knowledge, notes, conditions=conditions
+    )
     return with_map_options(prepared) if request.map_options else prepared
 
 

@@ -16,10 +16,15 @@ import numpy as np
 
 from sidelight._words import counted, set_by
 from sidelight.catalog import Method
-from sidelight.constraints import Constraints, Violations
+from sidelight.constraints import Conditions, Constraints, Violations
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.io import Table
-from sidelight.io._atomic import check_apart, check_writable, write_together
+from sidelight.io._atomic import (
+    check_apart,
+    check_can_be_read_again,
+    check_writable,
+    write_together,
+)
 from sidelight.io._labels import check_labels_path, fill_labels
 from sidelight.io._write_table import check_table_path, fill_table
 from sidelight.preparation import TablePreparer
@@ -47,6 +52,7 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "splits": (),
     "doubtful": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
     "columns": (),
+    "published": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
 }
 #: Keys of what is told about a column.
 PLANNED = ("column", "used_as", "how")
@@ -61,6 +67,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "ranked": check_labels_path,
     "splits": check_labels_path,
     "columns": check_labels_path,
+    "published": check_can_be_read_again,
 }
 
 
@@ -90,6 +97,8 @@ class Prepared:
         Known coordinates on the map, NaN where nothing is known.
     color : tuple of str and ndarray, or None
         Name and values of what colors the points in the report of a map.
+    conditions : Conditions or None
+        What every cluster has to hold.
     """
 
     request: Request
@@ -102,6 +111,7 @@ class Prepared:
     notes: tuple[str, ...]
     anchors: Any = field(default=None, kw_only=True)
     color: tuple[str, Any] | None = field(default=None, kw_only=True)
+    conditions: Conditions | None = field(default=None, kw_only=True)
 
     @property
     def features_in(self) -> list[str]:
@@ -126,7 +136,8 @@ class Prepared:
             return fit_classes(self)
         start = time.perf_counter()
         estimator = self.method.cls(**self.estimator.get_params(deep=False))
-        beside = {} if self.anchors is None else {"anchors": self.anchors}
+        known = {"anchors": self.anchors, "conditions": self.conditions}
+        beside = {name: value for name, value in known.items() if value is not None}
         is_map = self.method.tags.kind == "embedding"
         with set_by(self.method.options), _heard(is_map) as remarks:
             estimator.fit(self.X, constraints=self.knowledge, **beside)
@@ -317,7 +328,14 @@ class Run(Outcome, Prepared):
 
     def _cluster_facts(self) -> dict[str, Any]:
         ended = ("objective", "n_iter", "converged")
+        wanted = {}
+        if self.conditions is not None:
+            from sidelight.runs._conditions import condition_facts
+
+            k = len(self.estimator.cluster_sizes_)
+            wanted = {"conditions": condition_facts(self.conditions, self.labels, k)}
         return {
+            **wanted,
             "sizes": self.sizes,
             "classes": self.class_names,
             **{name: getattr(self.estimator, f"{name}_", None) for name in ended},
@@ -444,8 +462,8 @@ def check_outputs(
         Files that are read: none of them may be an output, by whatever name or link.
     **outputs : path-like or None
         Where ``labels``, ``classes``, ``features``, ``coordinates``, ``entities``, ``doubtful``,
-        ``splits``, ``columns``, ``report``, ``model``, ``constraints`` and ``answers`` are to go;
-        each to a file of its own.
+        ``splits``, ``columns``, ``published``, ``report``, ``model``, ``constraints`` and
+        ``answers`` are to go; each to a file of its own.
 
     Returns
     -------

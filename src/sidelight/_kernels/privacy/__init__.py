@@ -1,0 +1,1 @@
+"""Loops of conditions on clusters and of tables to publish."""

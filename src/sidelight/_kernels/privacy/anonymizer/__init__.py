@@ -1,0 +1,1 @@
+"""Loops of tables to publish."""

@@ -1,0 +1,1 @@
+"""Loops of clustering under conditions on what every cluster holds."""

@@ -1,0 +1,2 @@
+from ._class_sizes import ClassSizesDisplay as ClassSizesDisplay
+from ._loss_search import LossSearchDisplay as LossSearchDisplay

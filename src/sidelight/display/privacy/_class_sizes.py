@@ -1,0 +1,143 @@
+"""How many rows are published alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from sidelight._typing import IntArray
+from sidelight._words import counted
+from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._curves import integer_ticks
+from sidelight.display._rows import final_step
+from sidelight.exceptions import InvalidRequest
+from sidelight.privacy import AnonymityCheck
+
+#: More different sizes than these share bars.
+MOST_BARS = 40
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassSizesDisplay(Display):
+    """Number of classes of every size, with a line at the least size asked for.
+
+    A class holds the rows that are published alike. Classes much larger than ``k`` lost more than
+    they had to, those smaller break the promise.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_classes,)
+        Number of rows of every class.
+    k : int or None
+        Least number of rows that should be alike.
+    n_suppressed : int
+        Number of rows that are not published.
+    title : str
+        Written above the picture.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    bars_ : BarContainer
+        The bars.
+    line_ : Line2D or None
+        Line at ``k``.
+
+    Examples
+    --------
+    >>> from sidelight.display import ClassSizesDisplay
+    >>> from sidelight.privacy import check_anonymity
+    >>> check = check_anonymity({"age": ["20-29"] * 3 + ["30-39"] * 2}, "age", k=2)
+    >>> display = ClassSizesDisplay.from_check(check)
+    >>> display.sizes.tolist(), display.k
+    ([2, 3], 2)
+    """
+
+    sizes: IntArray
+    k: int | None = None
+    n_suppressed: int = 0
+    title: str = ""
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the sizes of the classes of a fitted anonymizer.
+
+        Parameters
+        ----------
+        estimator : Anonymizer
+            Fitted.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        ClassSizesDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        model, _ = final_step(estimator)
+        if not hasattr(model, "published_"):
+            raise InvalidRequest(
+                f"{type(model).__name__} publishes no table (it has no published_); Anonymizer "
+                "does."
+            )
+        labels = np.asarray(model.labels_)
+        return cls(
+            sizes=np.bincount(labels[labels >= 0]),
+            k=int(model.k),
+            n_suppressed=int((labels < 0).sum()),
+            title=type(model).__name__,
+        ).plot(ax)
+
+    @classmethod
+    def from_check(cls, check: AnonymityCheck, *, ax: Any = None) -> Self:
+        """Draw the sizes that :func:`sidelight.privacy.check_anonymity` counted.
+
+        Parameters
+        ----------
+        check : AnonymityCheck
+            What was counted.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        ClassSizesDisplay
+            The drawn display.
+        """
+        check_matplotlib(cls.__name__)
+        return cls(sizes=np.asarray(check.class_sizes), k=check.k).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        ClassSizesDisplay
+            The display itself.
+        """
+        inks = self._begin(ax)
+        low, high = int(self.sizes.min()), int(self.sizes.max())
+        width = max(1, -(-(high - low + 1) // MOST_BARS))
+        counts = np.bincount((self.sizes - low) // width)
+        left = low - 0.5 + width * np.arange(len(counts))
+        small = left + width - 0.5 < (self.k or 0)
+        colors = [inks.bad if is_small else inks.groups(1)[0] for is_small in small]
+        self.bars_ = self.ax_.bar(left, counts, width=0.9 * width, align="edge", color=colors)
+        self.line_ = None
+        if self.k is not None:
+            self.line_ = self.ax_.axvline(self.k - 0.5, color=inks.ink, linestyle="--")
+            self.line_.set_label(f"k = {self.k}")
+        self.ax_.set_xlim(min(low, self.k or low) - 1.5, high + width + 0.5)
+        integer_ticks(self.ax_, self.sizes)
+        note = f"{counted(self.n_suppressed, 'row')} left out" if self.n_suppressed else ""
+        set_titles(self.ax_, ("rows published alike", "classes"), self.title, note)
+        return self

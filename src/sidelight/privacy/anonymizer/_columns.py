@@ -1,0 +1,210 @@
+"""Columns of a table by their different values: numbers, dates, categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._words import counted
+from sidelight.exceptions import SidelightError
+from sidelight.preparation._source import Source, as_source
+from sidelight.preparation._texts import encode_texts
+
+Kind = Literal["number", "date", "category"]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column.
+
+    Attributes
+    ----------
+    name : str
+        Name in the table.
+    kind : {"number", "date", "category"}
+        What it holds.
+    codes : ndarray of int64, shape (n_rows,)
+        Position of each value among the different ones, -1 where it is missing.
+    values : ndarray
+        The different values in increasing order: numbers, ``datetime64``, or texts.
+    zone : str
+        Ending of published moments, ``Z`` for those with a time zone, which are in UTC.
+    """
+
+    name: str
+    kind: Kind
+    codes: IntArray
+    values: Array
+    zone: str = ""
+
+    @property
+    def n_missing(self) -> int:
+        """Number of rows without a value."""
+        return int(np.count_nonzero(self.codes < 0))
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether values have distances: numbers and dates."""
+        return self.kind != "category"
+
+    @cached_property
+    def n_different(self) -> int:
+        """Number of different values, a missing one included."""
+        return len(self.values) + bool(self.n_missing)
+
+    @cached_property
+    def positions(self) -> FloatArray:
+        """Places of the different values on the range of the column, from 0 to 1."""
+        return places_of(self.values, self.values)
+
+    def take(self, rows: IntArray) -> Column:
+        """The column of some rows, with the values of all."""
+        return Column(self.name, self.kind, self.codes[rows], self.values, self.zone)
+
+    def texts(self) -> list[str]:
+        """The different values as texts, as a hierarchy of values names them."""
+        if self.kind == "number" and np.array_equal(self.values, np.trunc(self.values)):
+            return [str(int(value)) for value in self.values.tolist()]
+        return [str(value) for value in self.values.tolist()]
+
+
+def places_of(values: Array, on: Array) -> FloatArray:
+    """Places of ordered values on the range of others, 0 for its least and 1 for its largest."""
+    if not len(on) or on[0] == on[-1]:
+        return np.zeros(len(values))
+    if values.dtype.kind == "M":
+        values, on = values.astype(np.int64), on.astype(np.int64)
+    if values.dtype.kind in "iu" and on.dtype.kind in "iu" and len(values):
+        # Exact differences of large integers, where 64 bits suffice for them.
+        ends = [int(on[0]), int(on[-1]), int(values.min()), int(values.max())]
+        if max(map(abs, ends)) < 2**62:
+            return (values.astype(np.int64) - ends[0]) / (ends[1] - ends[0])
+    # Halves, since the difference of two large numbers may overflow.
+    half, first = values.astype(np.float64) / 2, float(on[0]) / 2
+    width = float(on[-1]) / 2 - first
+    if width == 0.0:  # integers that are equal as floating-point numbers
+        return np.zeros(len(values))
+    return (half - first) / width
+
+
+def read_columns(X: Any) -> tuple[list[Column], Source]:
+    """Read all columns of a table.
+
+    Parameters
+    ----------
+    X : data frame of pandas or polars, Arrow table, dict of columns, array, or path-like
+        The table.
+    """
+    if isinstance(X, Mapping):
+        import pyarrow as pa
+
+        X = pa.table({str(name): pa.array(_listed(values)) for name, values in X.items()})
+    source = as_source(X)
+    names = source.columns.names
+    if not names:
+        raise SidelightError("The table has no columns; at least one quasi-identifier is needed.")
+    return [_read(name, source.columns.column(name), source) for name in names], source
+
+
+def columns_of_array(rows: Array, names: Any) -> list[Column]:
+    """Columns of an array of numbers, NaN where missing."""
+    return [_number_column(str(name), rows[:, j]) for j, name in enumerate(names)]
+
+
+def _listed(values: Any) -> Any:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _read(name: str, values: Any, source: Source) -> Column:
+    import pyarrow as pa
+
+    kind = values.type
+    types = pa.types
+    if types.is_boolean(kind) or types.is_null(kind) or types.is_dictionary(kind):
+        return _category_column(name, values)
+    if types.is_decimal(kind):
+        values, kind = values.cast(pa.float64()), pa.float64()
+    if types.is_integer(kind):
+        return _integer_column(name, values)
+    if types.is_floating(kind):
+        numbers = values.to_numpy().astype(np.float64 if kind != pa.float32() else np.float32)
+        infinite = np.flatnonzero(np.isinf(numbers))
+        if len(infinite):
+            raise SidelightError(
+                f"Column {name!r} holds infinity in {source.row(int(infinite[0]))}; it has no "
+                "place in a range: correct it, or leave it empty."
+            )
+        return _number_column(name, numbers)
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return _date_column(name, values)
+    if types.is_nested(kind):
+        raise SidelightError(
+            f"Column {name!r} holds lists or records, which cannot be generalized; make columns "
+            "of single values of it."
+        )
+    return _category_column(name, values)
+
+
+def _category_column(name: str, values: Any) -> Column:
+    """Texts in their order, so that the order of the rows changes nothing."""
+    coded = encode_texts(values)
+    levels = np.array(coded.levels, dtype=object)
+    order = np.argsort(levels, kind="stable") if len(levels) else np.zeros(0, np.int64)
+    rank = np.full(len(levels) + 1, -1, np.int64)
+    rank[order] = np.arange(len(levels))
+    return Column(name, "category", rank[coded.codes], levels[order])
+
+
+def _number_column(name: str, numbers: Array) -> Column:
+    known = ~np.isnan(numbers)
+    codes = np.full(len(numbers), -1, np.int64)
+    values, codes[known] = np.unique(numbers[known] + 0.0, return_inverse=True)  # -0.0 is 0.0
+    return Column(name, "number", codes, values)
+
+
+def _integer_column(name: str, values: Any) -> Column:
+    known = values.is_valid().to_numpy().astype(bool)
+    codes = np.full(len(known), -1, np.int64)
+    different, codes[known] = np.unique(values.drop_null().to_numpy(), return_inverse=True)
+    return Column(name, "number", codes, different)
+
+
+def _date_column(name: str, values: Any) -> Column:
+    import pyarrow as pa
+
+    zone = "Z" if pa.types.is_timestamp(values.type) and values.type.tz is not None else ""
+    if pa.types.is_date(values.type):
+        moments = values.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
+        unit = "D"
+    else:
+        unit = values.type.unit
+        moments = values.cast(pa.int64())
+    column = _integer_column(name, moments)
+    days = column.values.astype(f"datetime64[{unit}]")
+    if unit != "D" and not zone and np.array_equal(days, days.astype("datetime64[D]")):
+        days = days.astype("datetime64[D]")  # as data frames hold dates
+    return Column(name, "date", column.codes, days, zone)
+
+
+def refuse_identifiers(columns: list[Column], covered: Any, n_rows: int) -> None:
+    """Raise if a column of texts names single rows: it does not belong among quasi-identifiers."""
+    if n_rows < FEWEST_NAMES:
+        return
+    for column in columns:
+        n_texts = len(column.values) if column.kind == "category" else 0
+        if n_texts > NAMES_SHARE * n_rows and column.name not in covered:
+            raise SidelightError(
+                f"Column {column.name!r} has {counted(n_texts, 'different text')} in "
+                f"{counted(n_rows, 'row')}: it names single rows, and no class of them could "
+                "share anything of it. Leave identifiers out of the quasi-identifiers and of the "
+                "published table, or give the column a hierarchy."
+            )
+
+
+#: A column of texts names its rows if more than this share of them differ, in tables of so many.
+NAMES_SHARE, FEWEST_NAMES = 0.9, 20

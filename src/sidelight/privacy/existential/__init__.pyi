@@ -1,0 +1,1 @@
+from ._existential_kmeans import ExistentialKMeans as ExistentialKMeans
