@@ -163,8 +163,8 @@ def from_kmeans(runs: int) -> Section:
         rows.append([f"{tightness:g}", *columns])
     return Section(
         "Start from k-means",
-        "The same points, with spread 3, from the centers of k-means and the cheapest valid assignment to them, "
-        "best of five starts: dispersion at the end over that of transport.",
+        "The same points, with spread 3, from the centers of k-means and the cheapest valid "
+        "assignment to them, best of five starts: dispersion at the end over that of transport.",
         ("m / (n/c)", *WAYS),
         rows,
     )

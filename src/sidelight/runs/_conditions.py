@@ -36,8 +36,8 @@ def check_takes_conditions(method: Method) -> None:
         )
 
 
-def read_conditions(request: Request, data: Table) -> Conditions | None:
-    """Conditions on the clusters of these rows; None where there are none."""
+def read_conditions(request: Request, data: Table) -> Conditions:
+    """Conditions on the clusters of these rows."""
     given = request.conditions
     if isinstance(given, Conditions):
         wanted: Conditions = align(given, request.data, "data")
@@ -48,8 +48,6 @@ def read_conditions(request: Request, data: Table) -> Conditions | None:
                 f"the conditions are about {wanted.n_samples} rows, the data has {data.n_rows}."
             )
         return wanted
-    if not given:
-        return None
     texts = [given] if isinstance(given, str) else list(given)
     try:
         columns = _columns(request, data, texts)

@@ -353,7 +353,7 @@ def prepare(request: Request) -> Prepared:
                 f"{what} are taken as they are: {worded('prepare=False', '--raw')}."
             )
     preparer, X = make_features(data, request, method.tags)
-    conditions = read_conditions(request, data)
+    conditions = read_conditions(request, data) if has_conditions else None
     notes = (*data.notes, *told, *knowledge.notes, *(conditions.notes if conditions else ()))
     prepared = Prepared(
         request, method, estimator, data, X, preparer, knowledge, notes, conditions=conditions
