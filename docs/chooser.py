@@ -109,7 +109,7 @@ RECOMMENDED: dict[str, tuple[tuple[str, ...], str]] = {
     "connected-kmeans": ((LINKS,), "compact clusters, every one of them one piece"),
     "cond-ens": (
         (SPLITS,),
-        "any base clusterer; keeps away from the known split even where that is the clearest",
+        "any base clusterer, and the faster of the two",
     ),
     "conditional-information-bottleneck": (
         (SPLITS,),

@@ -50,7 +50,7 @@ class InformationBottleneck(BottleneckBase):
     See Also
     --------
     ConditionalInformationBottleneck : The same for clusters that differ from known splits.
-    MultinomialMixture : The mixture of which this is the limit for long rows.
+    MultinomialMixture : Mixture of the same distributions, with partial labels.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.special import xlogy
 
 from sidelight._typing import Array, FloatArray
-from sidelight._words import setting
+from sidelight._words import setting, worded
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 
@@ -191,7 +191,8 @@ def check_counts(rows: Any, features: str, known: Constraints | None) -> None:
     raise SidelightError(
         f"Negative values in data passed to {setting('features', features)}: "
         f"{_named(row, known)} holds {value:g}, and counts are not negative. "
-        f"Take {setting('features', 'gaussian')} for measurements."
+        f"Take {setting('features', 'gaussian')} for measurements"
+        + worded(".", "; counts come with --raw, which scales no column.")
     )
 
 
