@@ -31,10 +31,7 @@ BRANCHES: dict[str, tuple[str, ...]] = {
     "views of one object": ("correspondences",),
     "links or pair scores": ("relations", "sources"),
     "a split to avoid": ("splits",),
-    "an order of rows or columns": ("order",),
-    "a split not wanted again": ("splits",),
     "an order of either side": ("order",),
-    "what a cluster must hold": ("conditions",),
     "what clusters must hold": ("conditions",),
 }
 NOTHING, LABELS, PAIRS, SIZES, OPINIONS, PLACES, SAME, LINKS, SPLITS, ORDER, HOLDS = BRANCHES
