@@ -1,4 +1,4 @@
-"""Clusters with conditions on what they hold, and tables that are safe to publish."""
+"""Clusters with conditions on what they hold, and tables whose rows are published alike."""
 
 from sidelight._lazy import attach
 
