@@ -23,12 +23,16 @@ from tests.common.models import K
 from sidelight import Constraints, manifold
 from sidelight.catalog import command_name
 from sidelight.cluster import (
+    CDKMeans,
     ConstrainedKMeans,
     COPKMeans,
+    InformationCoclustering,
     KMeans,
     PCKMeans,
     SeededKMeans,
+    mine_concepts,
 )
+from sidelight.evaluation import cocluster_information
 from sidelight.feature_selection import FisherScore, VarianceScore
 from sidelight.manifold import (
     AutoassociativeNetwork,
@@ -280,4 +284,18 @@ limit(
     "with all rows as neighbors the stream ends with the distances of principal components",
     lambda X, y: pdist(grown_from_halves(X)),
     lambda X, y: pdist(PCA(2).fit_transform(X)),
+)
+
+limit(
+    CDKMeans,
+    "with one cluster the weights of rows are their shares of all concepts",
+    lambda X, y: CDKMeans(1, binarize="mean").fit(X).row_weights_[0],
+    lambda X, y: mine_concepts(X > X.mean(axis=0)).rows().mean(axis=0),
+)
+
+limit(
+    InformationCoclustering,
+    "with one cluster on each side all information is lost",
+    lambda X, y: InformationCoclustering(1).fit(X).objective_,
+    lambda X, y: cocluster_information(X, range(len(X)), range(X.shape[1])),
 )
