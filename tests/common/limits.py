@@ -290,7 +290,7 @@ limit(
     CDKMeans,
     "with one cluster the weights of rows are their shares of all concepts",
     lambda X, y: CDKMeans(1, binarize="mean").fit(X).row_weights_[0],
-    lambda X, y: mine_concepts(X > X.mean(axis=0)).rows().mean(axis=0),
+    lambda X, y: mine_concepts(X.mean(axis=0) < X).rows().mean(axis=0),
 )
 
 limit(
