@@ -23,18 +23,22 @@ from tests.common.models import K
 from sidelight import Constraints, manifold
 from sidelight.catalog import command_name
 from sidelight.cluster import (
+    CDKMeans,
     CondEns,
     ConditionalInformationBottleneck,
     ConstrainedKMeans,
     COPKMeans,
     InformationBottleneck,
+    InformationCoclustering,
     KMeans,
     PCKMeans,
     SeededKMeans,
     SphericalKMeans,
     TextCategories,
+    mine_concepts,
 )
 from sidelight.constraints import Conditions
+from sidelight.evaluation import cocluster_information
 from sidelight.feature_selection import FisherScore, VarianceScore
 from sidelight.manifold import (
     AutoassociativeNetwork,
@@ -383,4 +387,18 @@ limit(
         len(np.unique(published_ranges(len(X), X))),
     ],
     lambda X, y: [1.0, X.shape[1]],
+)
+
+limit(
+    CDKMeans,
+    "with one cluster the weights of rows are their shares of all concepts",
+    lambda X, y: CDKMeans(1, binarize="mean").fit(X).row_weights_[0],
+    lambda X, y: mine_concepts(X.mean(axis=0) < X).rows().mean(axis=0),
+)
+
+limit(
+    InformationCoclustering,
+    "with one cluster on each side all information is lost",
+    lambda X, y: InformationCoclustering(1).fit(X).objective_,
+    lambda X, y: cocluster_information(X, range(len(X)), range(X.shape[1])),
 )
