@@ -3,7 +3,9 @@
 - Conditional information bottleneck on sparse counts, annealed: seconds of one restart and of the
   whole fit, and the time of an iteration over that of two sparse products, ``X @ (d, k)`` and
   ``X.T @ (n, k)``: at most 3x. ``accuracy`` is that of the planted clusters beside the known ones.
-- Conditional ensembles against their base clusterer on the whole table: no slower.
+- Conditional ensembles against their base clusterer on the whole table: no slower, wanted for
+  known classes of any clarity. Where they are much clearer than the wanted clusters the base has
+  an easy task on all rows and the local models a harder one, so that nothing is gained.
 """
 
 from __future__ import annotations
@@ -21,10 +23,15 @@ from sidelight.evaluation import clustering_accuracy
 
 K, KNOWN = 5, 4
 
+#: Distance of the known classes: as clear as the wanted clusters, and three times as clear. In the
+#: second case k-means on all rows finds the known classes within few iterations.
+SPREADS = {2: "as clear as the wanted clusters", 6: "three times as clear"}
+
 
 def run(quick: bool) -> list[Row]:
     shape = (4_000, 2_000) if quick else (20_000, 5_000)
-    return [*counts(*shape), *ensembles(20_000 if quick else 200_000)]
+    n = 20_000 if quick else 200_000
+    return [*counts(*shape), *(ensembles(n, spread) for spread in SPREADS)]
 
 
 def documents(n: int, d: int) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray]:
@@ -107,21 +114,21 @@ def iterations(X: sparse.csr_matrix, z: np.ndarray) -> list[Row]:
     return rows
 
 
-def ensembles(n: int) -> list[Row]:
+def ensembles(n: int, spread: int) -> Row:
     """Conditional ensembles of k-means, one run each, beside k-means on the whole table."""
     rng = np.random.default_rng(0)
     z, y = rng.integers(0, KNOWN, n), rng.integers(0, K, n)
     X = rng.standard_normal((n, 20))
-    X += 2 * rng.standard_normal((KNOWN, 20))[z] + 2 * rng.standard_normal((K, 20))[y]
+    X += spread * rng.standard_normal((KNOWN, 20))[z] + 2 * rng.standard_normal((K, 20))[y]
     base = KMeans(K, n_init=5, random_state=0)
     ensemble = CondEns(K, base=base, n_init=1, random_state=0)
     base.fit(X[:2_000])
     ensemble.fit(X[:2_000], known=z[:2_000])  # compile first
     row = compare(
-        f"conditional ensembles, n={n:,}, d=20, k={K}, {KNOWN} known classes",
+        f"conditional ensembles, n={n:,}, d=20, k={K}, {KNOWN} known classes, {SPREADS[spread]}",
         lambda: ensemble.fit(X, known=z),
         lambda: base.fit(X),
         peer="the base, our KMeans, on all rows",
         limit=1.0,
     )
-    return [{**row, "accuracy": clustering_accuracy(y, ensemble.labels_)}]
+    return {**row, "accuracy": clustering_accuracy(y, ensemble.labels_)}
