@@ -45,7 +45,7 @@ def occurs(quoted: str) -> bool:
 
 
 def test_there_are_enough() -> None:
-    assert 25 <= len(QUOTED) <= 60
+    assert 25 <= len(QUOTED) <= 70
     assert len(set(QUOTED)) == len(QUOTED)
 
 
