@@ -392,7 +392,7 @@ limit(
 limit(
     CDKMeans,
     "with one cluster the weights of rows are their shares of all concepts",
-    lambda X, y: CDKMeans(1, binarize="mean").fit(X).row_weights_[0],
+    lambda X, y: CDKMeans(1, variant="published", binarize="mean").fit(X).row_weights_[0],
     lambda X, y: mine_concepts(X.mean(axis=0) < X).rows().mean(axis=0),
 )
 

@@ -46,12 +46,14 @@ class CDKMeans(Clusterer):
     are the means :math:`\tau_l` and :math:`\gamma_l` of their indicators, as in k-means with
 
     .. math::
-        J = \sum_b \min_l d(b, l), \qquad
+        J = \sum_b w_b \min_l d(b, l), \qquad
         d(b, l) = \frac12 \Big[ 1 - \frac{|t_b \cap \tau_l|}{|t_b \cup \tau_l|}
                 + 1 - \frac{|g_b \cap \gamma_l|}{|g_b \cup \gamma_l|} \Big] ,
 
     where :math:`|t \cup \tau| = \sum_i (t_i + \tau_i) / 2` and :math:`|t \cap \tau|` is the same
     sum over the elements with :math:`t_i \tau_i \ne 0`; between two sets it is the Dice distance.
+    The weights :math:`w_b = \sum_{(i,j) \in b} 1 / c_{ij}`, with the number :math:`c_{ij}` of
+    bi-sets that cover a cell, let every covered cell of the table count once.
     A row goes to the first cluster with the largest :math:`\tau_{li}`, a column to that with the
     largest :math:`\gamma_{lj}`; elements that no bi-set covers are in no cluster (-1). The sum can
     rise, since means do not minimize it, so the best iterate is kept. Read more in the
@@ -62,14 +64,16 @@ class CDKMeans(Clusterer):
     n_clusters : int >= 1, default=3
         Number of co-clusters.
     variant : {"auto", "published"}, default="auto"
-        Treatment of must-links and cannot-links.
+        Weights of the bi-sets, and treatment of must-links and cannot-links.
 
-        - ``"auto"``: must-linked rows (columns) are one row (column), with the ones that at least
+        - ``"auto"``: every covered cell counts once, whatever the number of bi-sets around it;
+          must-linked rows (columns) are one row (column), with the ones that at least
           half of them have, and its concepts are the bi-sets. Elements that must be apart are left
           out of a bi-set where it goes to the cluster of the other.
-        - ``"published"``: concepts that hold only one of two must-linked elements, or both of two
-          that must be apart, are dropped. A single pair bends the clusters more, but a few can
-          leave rows without any bi-set.
+        - ``"published"``: every bi-set counts once, so that blocks of many columns, which have most
+          bi-sets, are split and small ones lost. Concepts that hold only one of two must-linked
+          elements, or both of two that must be apart, are dropped. A single pair bends the clusters
+          more, but a few can leave rows without any bi-set.
     min_rows : int >= 1, default=1
         Fewest rows of a bi-set.
     min_columns : int >= 1, default=1
@@ -99,9 +103,9 @@ class CDKMeans(Clusterer):
     column_labels_ : ndarray of int32, shape (n_features,)
         Cluster of every column; -1 where no bi-set covers it.
     row_weights_ : ndarray of shape (n_clusters, n_samples)
-        Share of the bi-sets of a cluster that hold a row, ``tau``.
+        Share of the bi-sets of a cluster, by weight, that hold a row, ``tau``.
     column_weights_ : ndarray of shape (n_clusters, n_features)
-        Share of the bi-sets of a cluster that hold a column, ``gamma``.
+        Share of the bi-sets of a cluster, by weight, that hold a column, ``gamma``.
     row_memberships_ : ndarray of bool, shape (n_samples, n_clusters)
         Clusters of every row; several with ``overlap``.
     column_memberships_ : ndarray of bool, shape (n_features, n_clusters)

@@ -11,6 +11,7 @@ from sidelight._kernels.cluster.coclustering.assignment import (
     assign,
     assign_apart,
     assign_trimmed,
+    cells_once,
     count_members,
     reserve,
     vertices_of,
@@ -23,7 +24,7 @@ from sidelight.cluster.coclustering._statements import Statements, Variant
 
 @dataclass(frozen=True, eq=False)
 class Centroids:
-    """Share of the bi-sets of every cluster that hold an element.
+    """Share of the weight of the bi-sets of every cluster that hold an element.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class Assignment:
     distances : ndarray
         Distance of every bi-set to its centroid; 1 where no cluster may take it.
     objective : float
-        Sum of the distances.
+        Weighted sum of the distances.
     trimmed : ndarray of uint64
         Vertices of the conflict graph that every bi-set leaves behind; empty if none does.
     """
@@ -115,6 +116,12 @@ class Grouping:
         self.edges = known.edges
         self._trims = variant == "auto"
         n_rows = concepts.n_rows
+        # A block of many columns has exponentially more concepts than one of few: counted alike,
+        # they would split the large block and leave none for the small one.
+        self.weights = np.ones(len(concepts))
+        if variant == "auto":
+            covers = np.zeros((n_rows, concepts.n_columns), np.int32)
+            cells_once(concepts.row_words, concepts.column_words, covers, self.weights)
         self._vertex = (known.vertex[:n_rows], known.vertex[n_rows:])
         self._elements = np.zeros(len(self.edges), np.int64)
         ends = np.flatnonzero(known.vertex >= 0)
@@ -161,8 +168,10 @@ class Grouping:
         )
 
     def start(self, rng: np.random.RandomState) -> Centroids:
-        """Random bi-sets as centroids; empty ones where there are too few."""
-        chosen = rng.permutation(len(self.concepts))[: self.n_clusters]
+        """Random bi-sets as centroids, by their weights; empty ones where there are too few."""
+        n_chosen = min(self.n_clusters, len(self.concepts))
+        share = self.weights / self.weights.sum() if n_chosen else None
+        chosen = rng.choice(len(self.concepts), n_chosen, replace=False, p=share)
         return self._fill(self._nothing(), np.arange(len(chosen)), chosen)
 
     def assign(self, centroids: Centroids) -> Assignment:
@@ -194,29 +203,33 @@ class Grouping:
             assign_trimmed(*sides, self.vertices, self.edges, taken, trimmed, labels, distances)
         else:
             assign_apart(*sides, self.vertices, self.edges, taken, labels, distances)
-        return Assignment(centroids, labels, distances, float(distances.sum()), trimmed)
+        objective = float(self.weights @ distances)
+        return Assignment(centroids, labels, distances, objective, trimmed)
 
     def update(self, now: Assignment) -> Centroids:
         """Means of the clusters; an empty one begins again at the bi-set that fits worst."""
         means = self.means(now)
-        empty = np.flatnonzero(self._sizes(now) == 0)
+        empty = np.flatnonzero(self._mass(now) == 0)
         far = np.argsort(-now.distances, kind="stable")[: len(empty)]
         far = far[now.distances[far] > 0]
         return self._fill(means, empty[: len(far)], far)
 
     def means(self, now: Assignment) -> Centroids:
-        """Share of the bi-sets of every cluster that hold an element; 0 in empty clusters."""
+        """Weighted share of a cluster's bi-sets that hold an element; 0 in empty clusters."""
         sums = self._nothing()
         words = self.concepts.row_words, self.concepts.column_words
         for sets, vertex, counts in zip(
             words, self._vertex, (sums.rows, sums.columns), strict=True
         ):
-            count_members(sets, now.labels, vertex, now.trimmed, counts)
-        sizes = np.maximum(self._sizes(now), 1)
-        return Centroids(sums.rows / sizes, sums.columns / sizes)
+            count_members(sets, self.weights, now.labels, vertex, now.trimmed, counts)
+        mass = self._mass(now)
+        mass[mass == 0] = 1.0
+        return Centroids(sums.rows / mass, sums.columns / mass)
 
-    def _sizes(self, now: Assignment) -> IntArray:
-        return np.bincount(now.labels[now.labels >= 0], minlength=self.n_clusters)
+    def _mass(self, now: Assignment) -> FloatArray:
+        """Sum of the weights of the bi-sets of every cluster."""
+        taken = now.labels >= 0
+        return np.bincount(now.labels[taken], self.weights[taken], minlength=self.n_clusters)
 
     def _count_lost(self, now: Assignment) -> int:
         """Number of vertices without a weight in any cluster."""

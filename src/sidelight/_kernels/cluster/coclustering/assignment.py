@@ -215,8 +215,10 @@ def reserve(weights: Any, order: Any, edges: Any, taken: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def count_members(sets: Any, labels: Any, vertex: Any, trimmed: Any, counts: Any) -> None:
-    """Add to ``counts`` (n_elements, n_clusters) how many bi-sets of a cluster hold an element.
+def count_members(
+    sets: Any, weights: Any, labels: Any, vertex: Any, trimmed: Any, counts: Any
+) -> None:
+    """Add to ``counts`` (n_elements, n_clusters) the weight of a cluster's bi-sets with an element.
 
     Elements whose vertex a bi-set has left behind are not counted; ``trimmed`` may be empty.
     """
@@ -231,7 +233,43 @@ def count_members(sets: Any, labels: Any, vertex: Any, trimmed: Any, counts: Any
                 rest &= rest - ONE
                 v = vertex[element]
                 if v < 0 or not len(trimmed) or not has(trimmed[b], v):
-                    counts[element, c] += 1
+                    counts[element, c] += weights[b]
+
+
+@njit(cache=True, nogil=True)
+def _members_of(words: Any, members: Any) -> int:
+    """Write the elements of a set, and return how many there are."""
+    n = 0
+    for w in range(len(words)):
+        rest = words[w]
+        while rest:
+            members[n] = 64 * w + np.int64(lowest_of(rest))
+            n += 1
+            rest &= rest - ONE
+    return n
+
+
+@njit(cache=True, nogil=True)
+def cells_once(row_sets: Any, column_sets: Any, covers: Any, weights: Any) -> None:
+    """Write weights of the bi-sets with which every covered cell of the table counts once.
+
+    A cell that ``c`` bi-sets cover gives ``1 / c`` to each of them. ``covers`` is of the shape of
+    the table, and zero.
+    """
+    rows = np.empty(covers.shape[0], np.int64)
+    columns = np.empty(covers.shape[1], np.int64)
+    for b in range(len(row_sets)):
+        n_rows, n_columns = _members_of(row_sets[b], rows), _members_of(column_sets[b], columns)
+        for i in rows[:n_rows]:
+            for j in columns[:n_columns]:
+                covers[i, j] += 1
+    for b in range(len(row_sets)):
+        n_rows, n_columns = _members_of(row_sets[b], rows), _members_of(column_sets[b], columns)
+        total = 0.0
+        for i in rows[:n_rows]:
+            for j in columns[:n_columns]:
+                total += 1.0 / covers[i, j]
+        weights[b] = total
 
 
 @njit(cache=True, nogil=True)
