@@ -104,14 +104,11 @@ RECOMMENDED: dict[str, tuple[tuple[str, ...], str]] = {
     "correlation-clustering": ((LINKS,), "a partition with a proven gap, behind any pair score"),
     "consensus-clustering": ((NOTHING,), "several partitions, and one in their middle"),
     "connected-kmeans": ((LINKS,), "compact clusters, every one of them one piece"),
-    "cond-ens": (
-        (SPLITS,),
-        "any base clusterer, and the faster of the two",
-    ),
     "conditional-information-bottleneck": (
         (SPLITS,),
-        "counts, numbers to avoid, and known classes of few rows",
+        "measurements or counts, classes or numbers to avoid; later splits differ, too",
     ),
+    "cond-ens": ((SPLITS,), "any base clusterer, and the faster of the two"),
     "collective-resolution": ((LINKS,), "decisions that depend on each other"),
     "text-categories": ((LABELS,), "documents whose classes are roughly right, and to be tidied"),
     "attribute-resolution": ((LINKS,), "the baseline: what the columns alone tell"),

@@ -26,10 +26,8 @@ from sidelight.runs._run import PLANNED, Outcome, Prepared, Run
 from sidelight.runs._shared import PathLike, is_path
 from sidelight.runs.alternative._avoided import as_list, columns_and_files, read_avoided, told_of
 
-#: Method by default: as good as the other on tables of measurements, and faster.
-DEFAULT = "cond-ens"
-#: Method by default where columns of numbers are avoided.
-FOR_NUMBERS = "conditional-information-bottleneck"
+#: Method by default: its second and third split differ from the first as well as from the known.
+DEFAULT = "conditional-information-bottleneck"
 N_ALTERNATIVES = 2
 
 
@@ -41,8 +39,7 @@ class AlternativesRequest:
     ----------
     rows : Request
         The rows and all that :class:`sidelight.runs.Request` says about them; its ``method`` is an
-        alternative clusterer of the catalog, by default ``cond-ens``, or
-        ``conditional-information-bottleneck`` where a column of numbers is avoided.
+        alternative clusterer of the catalog, by default ``conditional-information-bottleneck``.
     avoid : str, path-like, KnownSplits, labels or table, or a sequence of names, paths and splits
         What is known already: names of columns of the data, which are then no features, unless
         ``rows.columns`` names them; files of splits by id, read by
@@ -259,10 +256,6 @@ def prepare_alternatives(asked: AlternativesRequest) -> PreparedAlternatives:
     prepared = prepare(rows)
     known, notes = read_avoided(avoid, columns, files, rows, prepared.data)
     told = (*told_of(only_avoided), *notes)
-    if known.has_numbers and asked.rows.method is None:
-        rows = dataclasses.replace(rows, method=FOR_NUMBERS)
-        prepared = prepare(rows)
-        told += (f"Numbers are to be avoided, so that the method is {FOR_NUMBERS}.",)
     prepared = dataclasses.replace(
         prepared,
         request=dataclasses.replace(rows, drop=asked.rows.drop),
