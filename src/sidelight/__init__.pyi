@@ -25,8 +25,8 @@ from . import semi_supervised as semi_supervised
 from . import tags as tags
 from ._progress import progress as progress
 from .constraints._constraints import Constraints as Constraints
-from .constraints._known_splits import KnownSplits as KnownSplits
 from .constraints.relations._relations import Relations as Relations
+from .constraints.splits._known_splits import KnownSplits as KnownSplits
 from .runs._explain import explain as explain
 
 __version__: str

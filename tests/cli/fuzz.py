@@ -25,10 +25,22 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cli.fuzz_files import LABELED, MIXED, Files, make_files
+from tests.cli.fuzz_case import Case, Ended
+from tests.cli.fuzz_files import LABELED, MIXED, Files, header, make_files
+from tests.cli.fuzz_kinds import (
+    RELATED,
+    alternatives,
+    documents,
+    documents_base,
+    published,
+    related,
+    related_base,
+    roles,
+    two_sided_base,
+    two_sides,
+)
 
 from sidelight import catalog
 from sidelight._fit.parameters import declared
@@ -55,80 +67,10 @@ KINDS = (
 NO_KINDS = ("", "abc", "numbers", "category:a<b", "ordered<a", ":", "1", "é", "number=1", "None")
 NO_WEIGHTS = ("", "abc", "-1", "nan", "inf", "-inf", "1e999", "1,5", "two", "None", "[1]")
 NO_SCALES = ("", "abc", "Standard", "standard,range", "1", "None", "é")
-#: Commands whose data is a graph, or has one beside it.
-RELATED = ("correlate", "consensus", "regions", "resolve")
-#: What other libraries and the interpreter say, to programmers.
-RAW = re.compile(
-    r"unexpected|mistake in Sidelight|Traceback|could not convert|unsupported operand|"
-    r"not supported between|must be real number|NoneType|object is not|has no attribute|"
-    r"invalid literal|positional argument|keyword argument|out of bounds|index out of range|"
-    r"broadcast|cannot unpack|unhashable|not enough values|too many values|[Ss]ingular matrix|"
-    r"math domain|division by zero|divide by zero|zero-size|Input X|contains NaN|infs or NaNs|"
-    r"ufunc|cannot reshape|Found array|encountered in|setting an array|truth value|Errno|"
-    r"object of type|JSON serializable|Expected 2D|too large to convert|<class|"
-    r"dtype|malformed node|codec can't|NotImplemented|null byte|maximum recursion|assert|"
-    r"Seed must be|RandomState instance|invalid index|integer overflow|cannot convert",
-)
-
-
-#: What only somebody who writes Python could know or do.
-OF_THE_LIBRARY = re.compile(
-    r"\b(?:n_clusters|n_components|n_features\w*|n_samples|n_teachers|random_state|sample_weight|"
-    r"labels_|components_|estimator|ndarray|constraints=|ids=|fit\(|Constraints|id_column|drop=|"
-    r"seed=|k=|RandomState)|(?<!')\b[Xy]\b(?!')|\bneeds n\b|(?<!-)\bk must\b"
-)
 
 
 class Hang(BaseException):
     """A case that did not end in time; not an ``Exception``, which the command line would catch."""
-
-
-@dataclass
-class Case:
-    """A command line with what it is known to deserve."""
-
-    arguments: list[str]
-    must_fail: str = ""  # why exit code 0 would be wrong
-    typed: str = ""  # what is typed, for ``ask``
-
-
-@dataclass
-class Ended:
-    """How a command line ended."""
-
-    code: int
-    out: str
-    err: str
-    trouble: str = ""
-
-    def verdict(self, case: Case) -> str:
-        """Say what is wrong with it; nothing if all is well."""
-        text = self.out + self.err
-        if self.trouble:
-            return self.trouble
-        if self.code not in (0, 1, 2):
-            return f"exit code {self.code}"
-        if found := RAW.search(_told(self.out, self.err, case)):
-            return f"raw text: {found.group()}"
-        if found := OF_THE_LIBRARY.search(_told(self.out, self.err, case)):
-            return f"word of the library: {found.group()}"
-        errors = re.findall(r"^Error: .*|^\{\"error\".*", text, flags=re.MULTILINE)
-        checks = case.arguments[0] in ("check", "check-anonymity")  # a result may be a problem
-        if (self.code != 0 and not checks) and len(errors) != 1:
-            return f"{len(errors)} errors for exit code {self.code}"
-        if self.code == 0 and case.must_fail:
-            return f"accepted: {case.must_fail}"
-        return ""
-
-
-def _told(out: str, err: str, case: Case) -> str:
-    """What was said about problems, without what the user wrote."""
-    lines = [line for line in (out + err).splitlines() if re.match(r"Error|Warning|{\"error", line)]
-    text = re.sub(r"; it has [\w, ]+\.", ".", "\n".join(lines))  # what --set takes
-    for given in sorted(case.arguments, key=len, reverse=True):
-        for part in {given, *given.partition("=")} - {""}:
-            text = text.replace(part, "_") if len(part) > 2 else text
-    return text
 
 
 # --- cases ----------------------------------------------------------------------------------------
@@ -138,8 +80,8 @@ def make_case(seed: int, number: int, files: Files) -> Case:
     """Make the case of this number."""
     choose = random.Random(f"{seed}-{number}")
     makers = [(_parameters, 9), (_data, 6), (_mixed, 5), (_options, 5), (_outputs, 2), (_others, 5)]
-    makers += [(_maps, 4), (_classes, 5), (_related, 6), (_documents, 3), (_alternatives, 4)]
-    makers += [(_two_sides, 4), (_published, 4)]
+    makers += [(_maps, 4), (_classes, 5), (related, 6), (documents, 3), (alternatives, 4)]
+    makers += [(two_sides, 4), (published, 4)]
     maker = choose.choices([m for m, _ in makers], [w for _, w in makers])[0]
     case = maker(choose, files)
     if choose.random() < 0.15 and case.arguments:
@@ -151,18 +93,18 @@ def _base(choose: random.Random, table: str, method: catalog.Method | None = Non
     """A command that would do, were it not for what is added."""
     method = method or choose.choice(catalog.methods())
     if method.kind.command in RELATED:
-        return _related_base(choose, method, table)
+        return related_base(choose, method, table)
     if method.kind.command == "categorize":
-        return [*_documents_base(table, choose), "-m", method.name]
+        return [*documents_base(table, choose), "-m", method.name]
     if method.kind.command == "cocluster":
-        return _two_sided_base(choose, method, table)
+        return two_sided_base(choose, method, table)
     if method.kind.command == "anonymize":
-        return ["anonymize", table, "--quasi", choose.choice(_roles(table)), "-m", method.name]
+        return ["anonymize", table, "--quasi", choose.choice(roles(table)), "-m", method.name]
     arguments = [method.kind.command, table, "-m", method.name]
     if method.size_parameter and (method.tags.needs_n_clusters or choose.random() < 0.7):
         size = "2" if method.kind.command == "select" else choose.choice(["2", "3"])
         arguments += [method.kind.option, size]
-    if "class" not in _header(table):
+    if "class" not in header(table):
         return arguments
     kinds = method.tags.knowledge
     if method.tags.kind == "classifier":
@@ -173,72 +115,6 @@ def _base(choose: random.Random, table: str, method: catalog.Method | None = Non
             return [*arguments, "--label-column", "class"]
         arguments += ["-c", "known.csv"]
     return [*arguments, "--drop" if choose.random() < 0.5 else "--truth-column", "class"]
-
-
-def _related_base(choose: random.Random, method: catalog.Method, table: str) -> list[str]:
-    """The same for methods of graphs, which have data of their own."""
-    command = method.kind.command
-    own = {"correlate": "scored.csv", "consensus": "votes.csv"}
-    if table == "good.csv":
-        table = own.get(command, table)
-    arguments = [command, table, "-m", method.name]
-    if command == "regions":
-        edges = "graph.csv" if choose.random() < 0.8 else "pieces.csv"
-        arguments += ["--edges", edges, "-k", choose.choice(["2", "3"])]
-    if "class" in _header(table) and command != "correlate":
-        arguments += ["--truth-column", "class"]
-    if "must-link" in method.tags.knowledge and choose.random() < 0.3:
-        arguments += ["-c", "known.csv"]
-    return arguments
-
-
-def _documents_base(table: str, choose: random.Random) -> list[str]:
-    """The same for methods of documents; numbers are texts, too."""
-    table = "documents.csv" if table == "good.csv" and choose.random() < 0.8 else table
-    text = "text" if table == "documents.csv" else choose.choice(["a", "b", "a,b", "class", "x0"])
-    return ["categorize", table, "--text-column", text, "--label-column", "class"]
-
-
-def _documents(choose: random.Random, files: Files) -> Case:
-    """Categories of documents with strange options and tables."""
-    table = choose.choice(["good.csv", choose.choice([*files.tables, *files.damaged])])
-    case = Case(_documents_base(table, choose))
-    words = ["", "abc", "-1", "0", "1", "2", "0.5", "1.5", "nan", "inf", str(10**30), "é,,", "text"]
-    refused = {"", "abc", "-1", "0", "1.5", "nan", "inf", "é,,", "text"}
-    options = ["--min-df", "--max-df", "--keep-words", "--text-column", "--label-column"]
-    options += ["--id-column", "--truth-column", "-o", "--report", "--save", "--set"]
-    for name in choose.sample(options, choose.choice([1, 2])):
-        good = {"-o": "out.csv", "--report": "out.html", "--save": "out.skops", "--id-column": "id"}
-        value = choose.choice([choose.choice(words), good.get(name, "1")])
-        if name == "--set":
-            value = choose.choice(["min_documents=1", "shrink=1", "damping=log1p", "x=1", "a"])
-        case.arguments += [name, value]
-        if name == "--keep-words" and value in refused:
-            case.must_fail = f"{name} {value}"
-    return case
-
-
-def _two_sided_base(choose: random.Random, method: catalog.Method, table: str) -> list[str]:
-    """The same for methods of zeros and ones, which numbers have to become."""
-    arguments = ["cocluster", table, "-m", method.name, "-k", choose.choice(["2", "3"])]
-    if "class" not in _header(table):
-        return arguments
-    arguments += ["--above", choose.choice(["0.3", "0.6"])]
-    if "must-link" in method.tags.knowledge and choose.random() < 0.3:
-        arguments += ["-c", "known.csv"]
-    return [*arguments, "--drop" if choose.random() < 0.5 else "--truth-column", "class"]
-
-
-def _roles(table: str) -> list[str]:
-    """Names of columns of a table, or of one that is often there."""
-    names = [name for name in re.split("[,;]", _header(table)) if name] or ["a", "b"]
-    return [names[-1], ",".join(names[1:3]), ",".join(names[-2:]), "a,b"]
-
-
-def _header(table: str) -> str:
-    names = ("good", "crlf", "mixed.", "bom", "customers.", "half")
-    readable = table.endswith(".csv") and table.startswith(names)
-    return Path(table).read_text(encoding="utf-8-sig").split("\n")[0] if readable else ""
 
 
 def is_refused(type_text: str, value: str) -> bool:
@@ -427,185 +303,6 @@ def _classes(choose: random.Random, files: Files) -> Case:
     for other in choose.sample(others, choose.choice([0, 0, 1, 1, 2])):
         arguments += other
     return Case(arguments, "output half.csv" if "half.csv" in arguments[2:] else "")
-
-
-def _related(choose: random.Random, files: Files) -> Case:
-    """Graphs of all kinds, with options that fit and that do not."""
-    methods = [m for m in catalog.methods() if m.kind.command in RELATED]
-    method = choose.choice(methods)
-    tables = [*files.related, *files.tables, *files.damaged, *MIXED]
-    table = "good.csv" if choose.random() < 0.7 else choose.choice(tables)
-    arguments = _related_base(choose, method, table)
-    words = ["", "abc", "-1", "0", "0.5", "nan", "inf", "1e400", "é", "id", "class", "a", "zz"]
-    others = {
-        "correlate": [
-            ("--prior", choose.choice(words)),
-            ("--duplicates", choose.choice(["mean", "sum", "max", "min", *words])),
-            ("--nodes", choose.choice(["good.csv", *files.related, *files.damaged])),
-            ("--nodes", "good.csv", "--source-column", choose.choice(["class", *words])),
-            ("--nodes", "good.csv", "--truth-column", choose.choice(["class", *words])),
-            ("--source-column", "class"),
-        ],
-        "consensus": [
-            ("--columns", choose.choice(["u,v", "u", "u,zz", ",", "id,u"])),
-            ("--truth-column", choose.choice(words)),
-        ],
-        "regions": [
-            ("--edges", choose.choice([*files.related, *files.damaged])),
-            ("--coordinates", choose.choice(["a,b", "a", "a,class", "a,b,c", ",", "zz,a", "a,a"])),
-            ("-k", choose.choice(["2:3", "2,3", "1", "24", "30", "0", "abc", "3:2"])),
-            ("--scale", choose.choice(["range", "abc"])),
-        ],
-        "resolve": [
-            (
-                "--compare",
-                choose.choice(["a:number", "a:name", "a:number*2", "a:x", "a", "zz:name"]),
-            ),
-            (
-                "--compare",
-                choose.choice(["a:number*0", "a:number*x", ":name", "a:", "class:exact"]),
-            ),
-            (
-                "--block",
-                choose.choice(["a:near3", "a:within2", "b:prefix2", "zz", "a&b", "&", "a:x"]),
-            ),
-            ("--group-column", choose.choice(["class", "a", "id", "zz", ""])),
-            ("--source-column", choose.choice(["class", "a", "id", "zz", ""])),
-            ("--threshold", choose.choice(words)),
-            ("--alpha", choose.choice(words)),
-            ("--doubtful", choose.choice(["d.csv", "d.npy", "good.csv", ""])),
-        ],
-    }[method.kind.command]
-    others += [
-        ("-c", choose.choice([*files.known, *files.damaged])),
-        ("--seed", choose.choice(["1", "-1", "abc"])),
-        ("-o", choose.choice(["out.csv", "out.parquet", "good.csv", "scored.csv"]), "--force"),
-    ]
-    if method.kind.command != "consensus":
-        others.append(("--report", "out.html", "--force"))
-    for other in choose.sample(others, choose.choice([0, 1, 1, 2])):
-        arguments += other
-    return Case(arguments)
-
-
-def _alternatives(choose: random.Random, files: Files) -> Case:
-    """Splits to avoid of all kinds: columns, files, and what is neither."""
-    table = "good.csv" if choose.random() < 0.6 else choose.choice([*files.tables, *MIXED])
-    arguments = ["alternatives", table, "-k", choose.choice(["2", "2", "3", "1", "0", "30", "abc"])]
-    if choose.random() < 0.4:
-        arguments += ["-m", choose.choice(catalog.methods(kind="alternative")).name]
-    columns = ["class"] * 6 + ["a", "id", "zz", "", "country", "rating", "é", "nowhere.csv", "."]
-    others = [
-        ("--avoid", choose.choice(columns)),
-        ("--avoid", choose.choice(columns)),
-        ("--avoid", choose.choice([*files.known, *files.damaged, *files.tables])),
-        ("-n", choose.choice(["1", "1", "2", "3", "0", "-1", "abc", "2.5"])),
-        ("--truth-column", choose.choice(["class", "a", "zz"])),
-        ("--drop", choose.choice(["class", "a", "a,b,c", "zz"])),
-        ("--columns", choose.choice(["a,b", "class", "a,class", "zz"])),
-        ("--raw",),
-        ("--set", choose.choice(["n_init=1", "base=kmeans", "n_local=2", "known_as=regression"])),
-        ("-c", choose.choice([*files.known, "known.csv"])),
-        ("-o", choose.choice(["out.csv", "out.parquet", "good.csv", "out.npy"]), "--force"),
-        ("--report", "out.html", "--force"),
-    ]
-    for other in choose.sample(others, choose.choice([1, 2, 2, 3])):
-        arguments += other
-    return Case(arguments)
-
-
-def _two_sides(choose: random.Random, files: Files) -> Case:
-    """Tables with two sides of all kinds, with options that fit and that do not."""
-    table = _write_sales() if choose.random() < 0.7 else choose.choice(files.tables + files.damaged)
-    arguments = _two_sided_base(choose, choose.choice(catalog.methods(kind="coclusterer")), table)
-    words = ["", "abc", "-1", "0", "1", "0.5", "2.5", "nan", "inf", "1e400", "é", "id", "when"]
-    known = ["known.csv", "columns.csv", "cross.csv", *files.known, *files.damaged]
-    others = [
-        ("--above", choose.choice(words)),
-        ("--long", choose.choice(["id,when", "id", "id,id", "id,zz", "tea,milk", ",", ""])),
-        ("--row-order", choose.choice(["when", "tea", "id", "zz", ""])),
-        ("--row-order", "when", "--max-row-gap", choose.choice(words)),
-        ("--row-order", "when", "--min-row-gap", choose.choice(words)),
-        ("--max-row-gap", "1"),
-        ("--ordered-columns", "--max-column-gap", choose.choice(words)),
-        ("--ordered-columns", "--min-column-gap", "3", "--max-column-gap", choose.choice(words)),
-        ("--ordered-columns", "--circular", choose.choice(["columns", "rows", "both", *words])),
-        ("-c", choose.choice(known)),
-        ("--column-constraints", choose.choice(["columns.csv", *known])),
-        ("--cross-constraints", choose.choice(["cross.csv", *known])),
-        ("--min-rows", choose.choice(words)),
-        ("--min-columns", choose.choice(words)),
-        ("--overlap", choose.choice(words)),
-        ("-k", choose.choice(["1", "12", "13", *words])),
-        ("--set", choose.choice(["max_concepts=3", "on_blocked=fail", "binarize=0.5"])),
-        (
-            "--set",
-            choose.choice(["n_column_clusters=2", "n_column_clusters=99", "variant=published"]),
-        ),
-        ("--drop", choose.choice(["when", "tea", "when,tea,milk,soap,bread", *words])),
-        ("--columns", choose.choice(["tea,milk", "when", *words])),
-        ("-o", choose.choice(["out.csv", "out.npy", table]), "--force"),
-        ("--columns-output", choose.choice(["out2.csv", "out2.npy", table, ""]), "--force"),
-        ("--report", "out.html", "--force"),
-    ]
-    if table == "sales.csv" and choose.random() < 0.8:
-        arguments += ["--drop", "when"]
-    for other in choose.sample(others, choose.choice([0, 1, 1, 2, 3])):
-        arguments += other
-    return Case(arguments)
-
-
-def _published(choose: random.Random, files: Files) -> Case:
-    """Tables to publish, and published ones, with roles that fit and that do not."""
-    table = choose.choice(["good.csv", *MIXED, choose.choice([*files.tables, *files.damaged])])
-    words = ["", "abc", "-1", "0", "1", "2", "3", "5", "0.5", "nan", "1e9", str(10**30), "é,,"]
-    columns = [*_roles(table), "id", "class", "zz", ",", "a,a", "", "=", "a b"]
-    models = ["distinct", "entropy", "recursive", "recursive-published", *words[:3]]
-    others = [
-        ("--sensitive", choose.choice(columns)),
-        ("-k", choose.choice(words)),
-        ("--sensitive", choose.choice(columns), "-l", choose.choice(words)),
-        ("--sensitive", "class", "-l", "2", "-k", "2", "--diversity", choose.choice(models)),
-        (
-            "--sensitive",
-            "class",
-            "-l",
-            "2",
-            "--diversity",
-            "recursive",
-            "--c",
-            choose.choice(words),
-        ),
-    ]
-    arguments = [choose.choice(["anonymize"] * 3 + ["check-anonymity"]), table]
-    arguments += ["--quasi", choose.choice(columns)]
-    if arguments[0] == "anonymize":
-        hierarchies = ["", "a", "a=", "=b", "a=known.csv", f"a={choose.choice(files.damaged)}"]
-        others += [
-            ("--keep", choose.choice(columns)),
-            ("--identifiers", choose.choice(["id", *columns])),
-            ("--hierarchy", choose.choice(hierarchies)),
-            ("--suppress", choose.choice(words)),
-            ("--set", choose.choice(["generalize=representatives", "generalize=abc", "k=3", "n"])),
-            ("-o", choose.choice(["out.csv", "out.parquet", "good.csv", "null.csv", "out.npy"])),
-            ("--report", "out.html", "--force", "-o", "out.csv"),
-        ]
-    for other in choose.sample(others, choose.choice([0, 1, 1, 2, 3])):
-        arguments += other
-    return Case(arguments)
-
-
-def _write_sales() -> str:
-    """Twelve rows of zeros and ones, in an order, and what is known about both sides."""
-    lines = [
-        f"p{row},{7 * row % 12},{row % 2},{1 - row % 2},{int(row < 6)},{int(row % 3 == 0)}"
-        for row in range(12)
-    ]
-    names = "id,when,tea,milk,soap,bread"
-    Path("sales.csv").write_text("\n".join([names, *lines]) + "\n", encoding="utf-8")
-    Path("columns.csv").write_text("i,j,kind\ntea,milk,cannot-link\n", encoding="utf-8")
-    Path("cross.csv").write_text("i,j,kind\np0,milk,cannot-link\n", encoding="utf-8")
-    return "sales.csv"
 
 
 def _stream(choose: random.Random, table: str) -> Case:

@@ -412,3 +412,10 @@ def _models() -> list[str]:
         + ["harmonic.skops", "tsvm.skops"] * 2
         + [*("cut.skops", "damaged.skops", "junk.skops", "other.skops", "good.csv", "absent.skops")]
     )
+
+
+def header(table: str) -> str:
+    """First line of a table that can be read; nothing for the others."""
+    names = ("good", "crlf", "mixed.", "bom", "customers.", "half")
+    readable = table.endswith(".csv") and table.startswith(names)
+    return Path(table).read_text(encoding="utf-8-sig").split("\n")[0] if readable else ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli import fuzz
+from tests.cli.fuzz_case import OF_THE_LIBRARY
 
 from sidelight import _words, catalog
 from sidelight.cluster import KMeans
@@ -155,7 +155,7 @@ def test_a_wrong_command_line_is_answered_by_its_options(folder, run, monkeypatc
     typed = {part for word in shlex.split(line) for part in (word, word.partition("=")[0])}
     for word in sorted(typed, key=len, reverse=True):
         told = re.sub(rf"(?<![\w-]){re.escape(word)}(?!\w)", "", told)
-    assert not fuzz.OF_THE_LIBRARY.findall(told)
+    assert not OF_THE_LIBRARY.findall(told)
 
 
 @pytest.mark.filterwarnings("default")
@@ -171,7 +171,7 @@ def test_no_method_calls_its_number_by_another_name_than_the_option(
             option = method.kind.option
             ended = run(command, "rows.csv", "-m", method.name, option, size, "-c", "known.csv")
             named = f"{option} must be" in ended.err if size == 0 else True
-            if fuzz.OF_THE_LIBRARY.search(ended.err) or not named:
+            if OF_THE_LIBRARY.search(ended.err) or not named:
                 wrong[method.name] = ended.err
     assert not wrong
 

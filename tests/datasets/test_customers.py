@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 
 from sidelight.cluster import PCKMeans
 from sidelight.datasets import customers_paths, load_customers, make_mixed_customers
-from sidelight.datasets._customers import MARKETS, customers_csv, customers_links_csv
+from sidelight.datasets.tables._customers import MARKETS, customers_csv, customers_links_csv
 from sidelight.evaluation import adjusted_rand_index, constraint_satisfaction
 from sidelight.preparation import TablePreparer
 

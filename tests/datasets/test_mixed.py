@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2_contingency, f_oneway
 
 from sidelight.datasets import PlantedTable, make_mixed_table
-from sidelight.datasets._mixed_recipes import RECIPES
+from sidelight.datasets.tables._mixed_recipes import RECIPES
 from sidelight.exceptions import SidelightError
 
 KINDS = {"number", "yes-no", "category", "ordered", "date", "time", "text", "constant"}

@@ -1,9 +1,6 @@
-from ._conditions import Conditions as Conditions
 from ._constraints import Constraints as Constraints
 from ._correspondences import Correspondences as Correspondences
 from ._cross_links import CrossLinks as CrossLinks
-from ._known_splits import KnownSplits as KnownSplits
-from ._known_splits import as_known_splits as as_known_splits
 from ._ordering import Ordering as Ordering
 from ._pairs import Pairs as Pairs
 from ._pairs import known_pairs as known_pairs
@@ -11,5 +8,7 @@ from ._pairs import without_weights as without_weights
 from ._quality import Quality as Quality
 from ._sizes import SizeBounds as SizeBounds
 from .algebra import *
+from .conditions import *
 from .exchange import *
 from .relations import *
+from .splits import *

@@ -1,5 +1,3 @@
-from ._adult_like import PeopleTable as PeopleTable
-from ._adult_like import make_adult_like as make_adult_like
 from ._categories import make_category_corpus as make_category_corpus
 from ._classified import make_sequences as make_sequences
 from ._classified import make_spirals as make_spirals
@@ -11,10 +9,6 @@ from ._clouds import make_four_gaussians as make_four_gaussians
 from ._clouds import make_gap_clouds as make_gap_clouds
 from ._clouds import make_rings as make_rings
 from ._clouds import make_wide_gaussians as make_wide_gaussians
-from ._customers import MixedTable as MixedTable
-from ._customers import customers_paths as customers_paths
-from ._customers import load_customers as load_customers
-from ._customers import make_mixed_customers as make_mixed_customers
 from ._dataset import Dataset as Dataset
 from ._documents import make_two_factor_documents as make_two_factor_documents
 from ._example import example_paths as example_paths
@@ -33,10 +27,6 @@ from ._manifolds import make_strip as make_strip
 from ._manifolds import make_swiss_roll as make_swiss_roll
 from ._manifolds import make_two_curves as make_two_curves
 from ._manifolds import make_two_surfaces as make_two_surfaces
-from ._mixed import PlantedTable as PlantedTable
-from ._mixed import make_mixed_table as make_mixed_table
-from ._purchases import Purchases as Purchases
-from ._purchases import make_purchases as make_purchases
 from ._rendered import render_faces as render_faces
 from ._rendered import render_objects as render_objects
 from ._rendered import render_robot_views as render_robot_views
@@ -47,3 +37,4 @@ from ._uci import list_uci as list_uci
 from ._uci import load_uci as load_uci
 from ._waveform import make_waveform as make_waveform
 from .related import *
+from .tables import *

@@ -10,8 +10,8 @@ from sidelight import catalog
 from sidelight._words import worded
 from sidelight.catalog import Method
 from sidelight.constraints import Conditions
-from sidelight.constraints._condition_texts import columns_in
 from sidelight.constraints.algebra._alignment import align, align_to_ids
+from sidelight.constraints.conditions._texts import columns_in
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
 from sidelight.io._columns import close_names

@@ -52,8 +52,8 @@ def rows_named_in(path: str | os.PathLike[str]) -> set[str]:
 
 
 def _read_columns(path: Path) -> tuple[dict[str, Array], Trouble]:
-    readers = {"csv": _read_csv, "json": _read_json, "parquet": _read_parquet}
-    read = readers[_format(path)]
+    readers = {"csv": read_csv, "json": _read_json, "parquet": read_parquet}
+    read = readers[file_format(path)]
     try:
         file = check_readable(path)
     except SidelightError as error:
@@ -68,12 +68,13 @@ def write_file(known: Any, path: str | os.PathLike[str], *, safe_ids: bool = Fal
         "json": _write_json,
         "parquet": _write_parquet,
     }
-    write = writers[_format(Path(path))]
+    write = writers[file_format(Path(path))]
     with atomic_write(path) as temporary:
         write(known, temporary)
 
 
-def _format(path: Path) -> str:
+def file_format(path: Path) -> str:
+    """Format of a file by its ending: csv, json or parquet."""
     name = path.name.lower()
     for ending in (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".json", ".parquet"):
         if name.endswith(ending):
@@ -98,7 +99,9 @@ def file_trouble(path: Path, place: Callable[[int], tuple[str, int | None]]) -> 
     return trouble
 
 
-def _read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
+def read_csv(path: Path) -> tuple[dict[str, Array], Trouble]:
+    """Columns of a text file as words, and a maker of errors about its lines."""
+
     def place(record: int) -> tuple[str, int | None]:
         line = line_of(path, layout, record)
         return f", line {line}", line
@@ -194,7 +197,8 @@ def read_entries(path: Path, needed: Sequence[str] = ()) -> tuple[list[dict[str,
     return entries, trouble
 
 
-def _read_parquet(path: Path) -> tuple[dict[str, Array], Trouble]:
+def read_parquet(path: Path) -> tuple[dict[str, Array], Trouble]:
+    """Columns of a Parquet file, and a maker of errors about its rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

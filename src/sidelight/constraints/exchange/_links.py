@@ -99,14 +99,14 @@ def _positions(
 
 def read_columns(path: str | os.PathLike[str]) -> tuple[dict[str, Array], Trouble]:
     """Columns of a file and a maker of errors about it."""
-    kind = files._format(Path(path))
+    kind = files.file_format(Path(path))
     try:
         file = check_readable(path)
     except SidelightError as error:
         raise ConstraintFileError(str(error), path=Path(path)) from error
     if kind == "json":
         return _read_json(file)
-    return (files._read_parquet if kind == "parquet" else files._read_csv)(file)
+    return (files.read_parquet if kind == "parquet" else files.read_csv)(file)
 
 
 def _read_json(path: Path) -> tuple[dict[str, Array], Trouble]:
@@ -163,7 +163,7 @@ def to_table(known: Any) -> pyarrow.Table:
 def write_file(known: Any, path: str | os.PathLike[str]) -> None:
     """Write all links to a file, completely or not at all."""
     writers = {"csv": _write_csv, "json": _write_json, "parquet": _write_parquet}
-    write = writers[files._format(Path(path))]
+    write = writers[files.file_format(Path(path))]
     with atomic_write(path) as temporary:
         write(known, temporary)
 

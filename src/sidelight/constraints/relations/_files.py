@@ -90,17 +90,17 @@ def write_file(
     chosen(relations, what)
     with atomic_write(path) as temporary:
         if is_json:
-            _write_json(to_table(relations, what), temporary)
+            write_json(to_table(relations, what), temporary)
         elif table_format(target) == "parquet":
             import pyarrow.parquet as pq
 
             pq.write_table(to_table(relations, what), temporary)
         else:
             change = harmless if safe_ids else None
-            _write_text(to_table(relations, what, change), temporary)
+            write_text(to_table(relations, what, change), temporary)
 
 
-def _write_json(table: Any, path: Path) -> None:
+def write_json(table: Any, path: Path) -> None:
     """Write one entry per line, so that people and version control can read the file."""
     names = table.column_names
     rows = zip(*(table.column(name).to_pylist() for name in names), strict=True)
@@ -109,7 +109,8 @@ def _write_json(table: Any, path: Path) -> None:
         file.write("[\n" + ",\n".join(entries) + "\n]\n")
 
 
-def _write_text(table: Any, path: Path) -> None:
+def write_text(table: Any, path: Path) -> None:
+    """Write CSV or TSV, compressed by the ending .gz, with plain names in the first line."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
 

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight.constraints import Relations
-from sidelight.datasets.related._generator_options import check_counts, check_sizes
+from sidelight.datasets._generator_options import check_counts, check_sizes
 from sidelight.exceptions import SidelightError
 
 

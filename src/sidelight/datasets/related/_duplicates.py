@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.datasets.related._generator_options import check_counts, check_shares, check_sizes
+from sidelight.datasets._generator_options import check_counts, check_shares, check_sizes
 from sidelight.datasets.related._made_up_words import (
     CITIES,
     FIRST_NAMES,

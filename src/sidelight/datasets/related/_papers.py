@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from sidelight._typing import IntArray
 from sidelight.constraints import Relations
-from sidelight.datasets.related._generator_options import check_counts, check_shares
+from sidelight.datasets._generator_options import check_counts, check_shares
 from sidelight.datasets.related._made_up_words import (
     COMMON_WORDS,
     FIELDS,

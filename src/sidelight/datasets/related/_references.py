@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight.constraints import Relations
+from sidelight.datasets._generator_options import check_counts, check_shares, check_sizes
 from sidelight.datasets.related._attributed_graph import RelatedRows
-from sidelight.datasets.related._generator_options import check_counts, check_shares, check_sizes
 from sidelight.datasets.related._pair_sampling import draw_numbers, pairs_of_blocks
 from sidelight.exceptions import SidelightError
 

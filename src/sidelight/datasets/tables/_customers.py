@@ -7,8 +7,8 @@ satisfaction and comments tell. Income, in euros, decides every distance between
 are. Scaled columns find a mixture of markets and segments. Someone in the shop knows some of the
 customers, and what is said about them brings the segments out.
 
-``customers.csv`` and ``customers-links.csv`` in ``data/`` are what :func:`customers_csv` and
-:func:`customers_links_csv` return; a test holds them to it. Everything is made up.
+``customers.csv`` and ``customers-links.csv`` in ``datasets/data/`` are what :func:`customers_csv`
+and :func:`customers_links_csv` return; a test holds them to it. Everything is made up.
 """
 
 from __future__ import annotations

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight._words import counted, listed, worded
+from sidelight._words import counted
 from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra._canonical import RowIndex
 from sidelight.constraints.algebra._operations import as_rows
-from sidelight.constraints.algebra._split_columns import Column, given_columns, read_columns
 from sidelight.constraints.exchange._values import check_same_rows, hashable, same
+from sidelight.constraints.splits import _design, _shown
+from sidelight.constraints.splits._columns import Column, given_columns, read_columns
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
     import pyarrow
-
-#: Cells of a product have at least so many rows on average: fewer say nothing about the rows.
-ROWS_PER_CELL = 3
 
 
 class KnownSplits:
@@ -192,8 +190,8 @@ class KnownSplits:
         >>> KnownSplits.from_table(table, id_column="who", ids=["ann", "bob"]).codes.T
         array([[0, 1]])
         """
-        from sidelight.constraints.exchange._splits import columns_by_id
         from sidelight.constraints.exchange._tables import table_columns, table_trouble
+        from sidelight.constraints.splits._files import columns_by_id
 
         if id_column is None:
             return cls(table, ids=ids, numbers=numbers)
@@ -232,14 +230,14 @@ class KnownSplits:
         The file that ``known.write(path)`` wrote comes back equal from ``KnownSplits.read(path,
         ids=known.ids, numbers=known.number_names)``, where there are ids.
         """
-        from sidelight.constraints.exchange._splits import read_file
+        from sidelight.constraints.splits._files import read_file
 
         index = None if ids is None else _index(ids)
         return cls._make(*read_file(path, id_column, index, numbers))
 
     def to_table(self) -> pyarrow.Table:
         """Splits as an Arrow table, a column per split after the column ``id``."""
-        from sidelight.constraints.exchange._splits import to_table
+        from sidelight.constraints.splits._files import to_table
 
         return to_table(self)
 
@@ -248,7 +246,7 @@ class KnownSplits:
 
         The file is written beside and then renamed, so that it is never there by half.
         """
-        from sidelight.constraints.exchange._splits import write_file
+        from sidelight.constraints.splits._files import write_file
 
         write_file(self, path)
 
@@ -311,37 +309,7 @@ class KnownSplits:
         >>> known.product(max_cells=3)
         array([0, 1, 2, 2, 1])
         """
-        if self.has_numbers:
-            raise SidelightError(_no_categories(self.number_names))
-        cells = np.zeros(self.n_samples, dtype=np.int64)
-        for codes, names in zip(self.codes.T, self.class_names, strict=True):
-            cells = np.unique(cells * len(names) + codes, return_inverse=True)[1].reshape(-1)
-        n_cells = int(cells.max(initial=-1)) + 1
-        most = max(self.n_samples // ROWS_PER_CELL, 2) if max_cells is None else max_cells
-        if n_cells > most:
-            raise SidelightError(self._too_many(n_cells, most))
-        return cells
-
-    def _too_many(self, n_cells: int, most: int) -> str:
-        rows = counted(self.n_samples, "row")
-        if len(self.names) == 1:
-            return (
-                f"The known split {self.names[0]!r} has {n_cells:,} classes for {rows}, and at "
-                f"most {most:,} can be told apart: join rare classes into one."
-            )
-        kinds = ", ".join(
-            f"{name!r} {len(names):,}"
-            for name, names in zip(self.split_names, self.class_names, strict=True)
-        )
-        return (
-            f"The known splits together cut the {rows} into {n_cells:,} cells ({kinds} classes), "
-            f"and at most {most:,} can be told apart: avoid fewer of them, join rare classes into "
-            "one, or take a method that avoids them one by one instead of their product, "
-            + worded(
-                "ConditionalInformationBottleneck(known_as='regression').",
-                "--method conditional-information-bottleneck --set known_as=regression.",
-            )
-        )
+        return _design.product(self, max_cells)
 
     def design(self) -> FloatArray:
         """Return the splits as columns of a regression, without the constant column.
@@ -357,19 +325,7 @@ class KnownSplits:
                [ 1.  ,  0.  ,  0.  ],
                [ 0.  ,  0.  ,  1.22]])
         """
-        blocks: list[FloatArray] = [np.empty((self.n_samples, 0))]
-        codes, values = iter(self.codes.T), iter(self.numbers.T)
-        names = iter(self.class_names)
-        for categorical in self.categorical:
-            if categorical:
-                blocks.append(next(codes)[:, None] == np.arange(1, len(next(names))))
-                continue
-            column = next(values)
-            offsets = column - column.mean()
-            spread = float(np.sqrt(np.mean(offsets**2)))
-            if spread > 1e-12 * max(float(np.abs(column).max(initial=0.0)), 1e-300):
-                blocks.append(offsets[:, None] / spread)
-        return np.hstack(blocks).astype(np.float64)
+        return _design.design(self)
 
     def adding(self, name: str, labels: Any) -> KnownSplits:
         """Return the splits with one more.
@@ -490,122 +446,14 @@ class KnownSplits:
 
     def describe(self) -> list[str]:
         """Name every split, with its number of classes."""
-        classes = iter(self.class_names)
-        return [
-            f"{name!r} ({counted(len(next(classes)), 'class') if categorical else 'numbers'})"
-            for name, categorical in zip(self.names, self.categorical, strict=True)
-        ]
+        return _shown.describe(self)
 
     def __repr__(self) -> str:
-        return f"<KnownSplits of {counted(self.n_samples, 'row')}: {self._words()}>"
-
-    def _words(self) -> str:
-        return ", ".join(self.describe()) or "none"
+        return _shown.line(self)
 
     def summary(self) -> str:
         """Tell in a few lines which splits are known, their classes and what was noted."""
-        lines = [f"{counted(len(self.names), 'known split')} of {counted(self.n_samples, 'row')}"]
-        for column in self.columns():
-            if column.classes is None:
-                low, high = column.values.min(initial=np.inf), column.values.max(initial=-np.inf)
-                lines.append(f"{column.name}: numbers from {low:g} to {high:g}")
-                continue
-            sizes = np.bincount(column.values, minlength=len(column.classes))
-            largest = np.argsort(-sizes, kind="stable")[:5]
-            shown = [f"{column.classes[h]} {sizes[h]:,}" for h in largest]
-            more = f" and {len(sizes) - 5:,} more" if len(sizes) > 5 else ""
-            lines.append(f"{column.name}: {', '.join(shown)}{more}")
-        return "\n".join([*lines, *self.notes])
-
-
-def as_known_splits(known: Any, n_samples: int, X: Any = None) -> KnownSplits:
-    """Read what a ``fit`` was given as known splits, in the order of its rows, and check it.
-
-    Parameters
-    ----------
-    known : KnownSplits, None or anything that :class:`KnownSplits` takes
-        Splits to avoid. Those with ids are brought into the order of the index of ``X``.
-    n_samples : int
-        Number of rows of the fit.
-    X : object, optional
-        The rows as they were given, perhaps with an index.
-
-    Returns
-    -------
-    KnownSplits
-        About ``n_samples`` rows; empty for None.
-
-    Raises
-    ------
-    SidelightError
-        If the number of rows differs, or if a split is constant or different in all rows.
-
-    Examples
-    --------
-    >>> from sidelight.constraints import as_known_splits
-    >>> as_known_splits(["it", "no", "it"], 3)
-    <KnownSplits of 3 rows: 'known' (2 classes)>
-    >>> as_known_splits(["it", "it", "it"], 3)
-    Traceback (most recent call last):
-    sidelight.exceptions.SidelightError: The known split 'known' is 'it' in all 3 rows, ...
-    """
-    if known is None:
-        return KnownSplits(n_samples=n_samples)
-    splits = known if isinstance(known, KnownSplits) else _read(known, n_samples)
-    if splits.ids is not None:
-        splits = alignment.align(splits, X)
-    if splits.n_samples != n_samples:
-        raise SidelightError(
-            f"The known splits are about {counted(splits.n_samples, 'row')}, and there "
-            f"{'is' if n_samples == 1 else 'are'} {counted(n_samples, 'row')}; give one value of "
-            "every split per row."
-        )
-    for column in splits.columns():
-        _check_split(column)
-    return splits
-
-
-def _read(known: Any, n_samples: int) -> KnownSplits:
-    """Splits from an array, list, mapping or table; nothing at all has the rows of the fit."""
-    given, _ = given_columns(known, None)
-    return KnownSplits(known) if given else KnownSplits(n_samples=n_samples)
-
-
-def _check_split(column: Column) -> None:
-    """Raise for a split that nothing can differ from, and for one that everything differs from."""
-    n, name = len(column.values), column.name
-    n_values = len(np.unique(column.values))
-    if n_values < 2:
-        shown = column.values[0] if column.classes is None else column.classes[column.values[0]]
-        value = f"{shown:g}" if column.classes is None else repr(str(shown))
-        raise SidelightError(
-            f"The known split {name!r} is {value} in {_all_of(n)}, so that there is nothing to "
-            "avoid: leave it out."
-        )
-    if column.classes is not None and n_values == n > 2:
-        raise SidelightError(
-            f"The known split {name!r} differs in all {n:,} rows: it is an id, not a split. Leave "
-            "it out"
-            + worded(f", or pass numbers=[{name!r}] to KnownSplits if it holds numbers.", ".")
-        )
-
-
-def _all_of(n: int) -> str:
-    return "the only row" if n == 1 else f"all {n:,} rows"
-
-
-def _no_categories(names: Sequence[str]) -> str:
-    words = listed([repr(name) for name in names])
-    several = len(names) > 1
-    return (
-        f"The known {'columns' if several else 'column'} {words} {'hold' if several else 'holds'} "
-        f"numbers, and this method avoids classes: cut {'them' if several else 'it'} into a few "
-        "classes"
-        + worded(
-            " (pandas.qcut), or take ConditionalInformationBottleneck.",
-            ", or take --method conditional-information-bottleneck.",
-        )
-    )
+        return _shown.summarize(self)
 
 
 def _free_name(name: str, taken: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.datasets._customers import MixedTable
+from sidelight.datasets.tables._customers import MixedTable
 
 #: Levels of every category and the weights with which they are drawn.
 WORKCLASS = {

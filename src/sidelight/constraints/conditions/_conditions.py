@@ -10,14 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import Array, IntArray
-from sidelight._words import counted, listed, setting, worded
+from sidelight._words import counted, listed, setting
 from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra._canonical import RowIndex
+from sidelight.constraints.conditions._feasibility import joint_feasible, too_many
+from sidelight.constraints.conditions._given import (
+    check_mapping,
+    different_names,
+    number_text,
+    read_index,
+    read_least,
+    read_mask,
+    same_ids,
+)
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
-
-#: Seconds to find out whether conditions that overlap can be met together.
-TIME_LIMIT = 20.0
 
 
 class Conditions:
@@ -93,13 +100,13 @@ class Conditions:
         n_samples: int | None = None,
         ids: Any = None,
     ) -> None:
-        given = _check_mapping(conditions)
+        given = check_mapping(conditions)
         masks = [mask for mask, _ in given.values()]
         if ids is None:
             ids = next(
                 (own for mask in masks if (own := alignment.own_ids(mask)) is not None), None
             )
-        index = None if ids is None else _index(ids)
+        index = None if ids is None else read_index(ids)
         if n_samples is None and index is None:
             lengths = [len(mask) for mask in masks if mask is not None]
             if not lengths:
@@ -110,8 +117,8 @@ class Conditions:
             n,
             index,
             tuple(given),
-            [_mask(mask, n, name, index) for name, (mask, _) in given.items()],
-            tuple(_least(m, name) for name, (_, m) in given.items()),
+            [read_mask(mask, n, name, index) for name, (mask, _) in given.items()],
+            tuple(read_least(m, name) for name, (_, m) in given.items()),
         )
 
     def _set(
@@ -180,14 +187,14 @@ class Conditions:
             self.names == other.names
             and np.array_equal(self.members, other.members)
             and all(map(np.array_equal, self.least, other.least))
-            and _same_ids(self.ids, other.ids)
+            and same_ids(self.ids, other.ids)
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         parts = [
-            f"at least {_number_text(m)} of {int(self.members[:, j].sum()):,} {name!r}"
+            f"at least {number_text(m)} of {int(self.members[:, j].sum()):,} {name!r}"
             for j, (name, m) in enumerate(zip(self.names, self.least, strict=True))
         ]
         said = ", ".join(parts) or "none"
@@ -237,11 +244,11 @@ class Conditions:
         >>> Conditions.from_expressions(people, ["max(age) >= 60", "count(sex = 'f') >= 2"])
         <Conditions on clusters of 4 rows: at least 1 of 2 'age >= 60', at least 2 of 3 "sex = 'f'">
         """
-        from sidelight.constraints._condition_texts import read_expressions
+        from sidelight.constraints.conditions._texts import read_expressions
         from sidelight.constraints.relations._tables import columns_of
 
         own = alignment.own_ids(table) if ids is None else ids
-        index = None if own is None else _index(own)
+        index = None if own is None else read_index(own)
         columns = columns_of(table)
         n = len(next(iter(columns.values()))) if columns else 0
         texts = [expressions] if isinstance(expressions, str) else list(expressions)
@@ -250,7 +257,7 @@ class Conditions:
         return cls._make(
             canonical.number_of_rows(n, index),
             index,
-            tuple(_different([one.name for one in read.conditions])),
+            tuple(different_names([one.name for one in read.conditions])),
             [one.mask for one in read.conditions],
             tuple(one.least for one in read.conditions),
             read.notes,
@@ -277,8 +284,8 @@ class Conditions:
             self.n_samples,
             index,
             (*self.names, name),
-            [*self.members.T, _mask(mask, self.n_samples, name, index)],
-            (*self.least, _least(m, name)),
+            [*self.members.T, read_mask(mask, self.n_samples, name, index)],
+            (*self.least, read_least(m, name)),
             self.notes,
         )
 
@@ -365,8 +372,8 @@ class Conditions:
         have = self.members.sum(axis=0)
         for j, name in enumerate(self.names):
             if least[j].sum() > have[j]:
-                raise _too_many(name, self.least[j], int(have[j]), least[j])
-        if not _joint_feasible(self.members, least):
+                raise too_many(name, self.least[j], int(have[j]), least[j])
+        if not joint_feasible(self.members, least):
             raise InfeasibleConstraints(
                 f"Each condition can be met alone, but {listed([repr(n) for n in self.names])} "
                 f"cannot be met together by {n_clusters} clusters: ask for fewer of one of them, "
@@ -439,9 +446,9 @@ class Conditions:
         n_samples : int, optional
             Number of rows, where the file names them by position.
         """
-        from sidelight.constraints._condition_files import read_file
+        from sidelight.constraints.conditions._files import read_file
 
-        index = None if ids is None else _index(ids)
+        index = None if ids is None else read_index(ids)
         n = canonical.number_of_rows(n_samples, index)
         return cls._make(n, index, *read_file(path, n, index))
 
@@ -456,159 +463,6 @@ class Conditions:
             Whether ids in a CSV file that a spreadsheet would run as formulas get an apostrophe in
             front; :meth:`read` finds them with and without it.
         """
-        from sidelight.constraints._condition_files import write_file
+        from sidelight.constraints.conditions._files import write_file
 
         write_file(self, path, safe_ids=safe_ids)
-
-
-# --- checks of what is given ------------------------------------------------------------------
-
-
-def _check_mapping(conditions: Any) -> dict[str, tuple[Any, Any]]:
-    if conditions is None:
-        return {}
-    if not isinstance(conditions, Mapping):
-        raise SidelightError(
-            'Conditions are given by name, as in {"smoker": (mask, 5)}, not as '
-            f"{type(conditions).__name__}."
-        )
-    for name, value in conditions.items():
-        if not isinstance(name, str):
-            raise SidelightError(f"The name of a condition must be a text, got {name!r}.")
-        if not isinstance(value, tuple | list) or len(value) != 2:
-            raise SidelightError(
-                f"The condition {name!r} must be a pair of a mask and a number, as in (mask, 5)."
-            )
-    return {name: tuple(value) for name, value in conditions.items()}
-
-
-def _index(ids: Any) -> RowIndex:
-    index = RowIndex(canonical.as_ids(ids))
-    canonical.check_unique(index)
-    return index
-
-
-def _mask(mask: Any, n: int, name: str, index: RowIndex | None) -> Array:
-    """Rows with a property as True and False, in the order of the ids."""
-    if mask is None:
-        return np.ones(n, dtype=bool)
-    if index is not None:
-        places = alignment.rows_in_order(index, n, mask, f"the mask of {name!r}")
-        if places is not None:
-            mask = mask.iloc[np.argsort(places)]
-    try:
-        values = np.asarray(mask)
-    except (ValueError, TypeError) as error:
-        raise SidelightError(
-            f"The mask of {name!r} must be True or False for every row."
-        ) from error
-    if values.dtype == object and all(isinstance(v, bool | np.bool_) for v in values.ravel()):
-        values = values.astype(bool)
-    if values.shape != (n,):
-        raise SidelightError(
-            f"The mask of {name!r} must hold True or False for each of the {n} rows, got shape "
-            f"{values.shape}."
-        )
-    if values.dtype != bool:
-        plain = values.dtype.kind in "iuf" and bool(np.all((values == 0) | (values == 1)))
-        if not plain:
-            row = _first_odd(values)
-            raise SidelightError(
-                f"The mask of {name!r} must hold True or False (or 1 or 0) for every row; row "
-                f"{row} has {values[row]!r}. A condition on a column is written as an expression: "
-                "Conditions.from_expressions(table, ['count(age >= 60) >= 5'])."
-            )
-        values = values == 1
-    return values
-
-
-def _first_odd(values: Array) -> int:
-    for row, value in enumerate(values.tolist()):
-        if not isinstance(value, bool) and value not in (0, 1):
-            return row
-    return 0
-
-
-def _least(m: Any, name: str) -> Any:
-    """One number, or one for each cluster."""
-    values = np.asarray(m)
-    whole = values.dtype.kind in "iu" or (
-        values.dtype.kind == "f"
-        and bool(np.all(np.isfinite(values) & (values == np.floor(values))))
-    )
-    if not whole or values.ndim > 1 or values.size == 0 or np.any(values < 0):
-        raise SidelightError(
-            f"The condition {name!r} needs a whole number of rows that is not negative, or one for "
-            f"each cluster, got {m!r}."
-        )
-    if values.ndim == 0:
-        return int(values)
-    return canonical.frozen(values.astype(np.int64))
-
-
-def _different(names: list[str]) -> list[str]:
-    """Names of conditions, the second of a name with a number behind it."""
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return out
-
-
-def _same_ids(one: Array | None, other: Array | None) -> bool:
-    if one is None or other is None:
-        return one is None and other is None
-    return bool(np.array_equal(one, other))
-
-
-def _number_text(m: Any) -> str:
-    return str(m) if np.ndim(m) == 0 else "/".join(map(str, m))
-
-
-# --- feasibility ------------------------------------------------------------------------------
-
-
-def _too_many(name: str, m: Any, have: int, least: IntArray) -> InfeasibleConstraints:
-    k, need = len(least), int(least.sum())
-    if np.ndim(m):
-        said = f"{k} clusters with {_number_text(m)} of {name!r} need"
-        remedy = f"ask for {need - have} fewer in all"
-    else:
-        said = f"{k} clusters with at least {m} of {name!r} each need"
-        fewer = have // int(m)
-        options = [f"at most {have // k} per cluster"] if have >= k else []
-        if fewer:
-            options.append(worded(f"at most n_clusters={fewer}", f"at most -k {fewer}"))
-        remedy = f"ask for {' or '.join(options)}" if options else "drop the condition"
-    return InfeasibleConstraints(
-        f"{said} at least {need} rows with it (there {'is' if have == 1 else 'are'} {have}): "
-        f"{remedy}.",
-        k=k,
-        sufficient_k=None if np.ndim(m) else have // int(m) or None,
-    )
-
-
-def _joint_feasible(members: Array, least: IntArray) -> bool:
-    """Whether whole rows of every combination of properties can be divided as they have to be."""
-    needed = np.flatnonzero(least.any(axis=1))
-    if np.count_nonzero(members[:, needed].sum(axis=1) > 1) == 0:
-        return True
-    from scipy import sparse
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    kinds, numbers = np.unique(members[:, needed], axis=0, return_counts=True)
-    (n_kinds, n_conditions), k = kinds.shape, least.shape[1]
-    once = sparse.kron(sparse.identity(n_kinds), np.ones(k))
-    holds = sparse.kron(kinds.T.astype(np.float64), sparse.identity(k))
-    solved = milp(
-        np.zeros(n_kinds * k),
-        constraints=[
-            LinearConstraint(once.tocsr(), -np.inf, numbers),
-            LinearConstraint(holds.tocsr(), least[needed].reshape(n_conditions * k), np.inf),
-        ],
-        bounds=Bounds(0, np.repeat(numbers, k)),
-        integrality=np.ones(n_kinds * k),
-        options={"time_limit": TIME_LIMIT},
-    )
-    return bool(solved.status != 2)

@@ -13,7 +13,7 @@ from sidelight.constraints.algebra._canonical import RowIndex
 from sidelight.constraints.algebra._plain import text_of
 from sidelight.constraints.exchange._files import file_trouble, line_of, read_entries, text_layout
 from sidelight.constraints.exchange._tables import Trouble
-from sidelight.constraints.relations._files import _write_json, _write_text
+from sidelight.constraints.relations._files import write_json, write_text
 from sidelight.exceptions import ConstraintFileError, SidelightError
 from sidelight.io._atomic import atomic_write
 from sidelight.io._ids import harmless
@@ -145,13 +145,13 @@ def write_file(conditions: Any, path: str | os.PathLike[str], *, safe_ids: bool)
     table = _to_table(conditions, change)
     with atomic_write(path) as temporary:
         if is_json:
-            _write_json(table, temporary)
+            write_json(table, temporary)
         elif table_format(target) == "parquet":
             import pyarrow.parquet as pq
 
             pq.write_table(table, temporary)
         else:
-            _write_text(table, temporary)
+            write_text(table, temporary)
 
 
 def _to_table(conditions: Any, change: bool) -> Any:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from sidelight._typing import Array, IntArray
-from sidelight.datasets._customers import MixedTable
-from sidelight.datasets._mixed_recipes import RECIPES, Draw
+from sidelight.datasets.tables._customers import MixedTable
+from sidelight.datasets.tables._mixed_recipes import RECIPES, Draw
 from sidelight.exceptions import InvalidParameter
 
 

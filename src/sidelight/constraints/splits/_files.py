@@ -15,9 +15,9 @@ from sidelight._typing import Array
 from sidelight._words import counted
 from sidelight.constraints.algebra._canonical import RowIndex, as_ids, frozen
 from sidelight.constraints.algebra._plain import plain, text_of
-from sidelight.constraints.algebra._split_columns import Column, Given, given_columns, read_columns
 from sidelight.constraints.exchange import _files as files
 from sidelight.constraints.exchange._tables import Trouble, find_ids
+from sidelight.constraints.splits._columns import Column, Given, given_columns, read_columns
 from sidelight.exceptions import ConstraintFileError, SidelightError
 from sidelight.io._atomic import atomic_write
 from sidelight.io._ids import alike_hint
@@ -38,7 +38,7 @@ def read_file(
 ) -> Read:
     """Known splits from a file."""
     file = Path(path)
-    kind = files._format(file)
+    kind = files.file_format(file)
     try:
         file = check_readable(path)
     except SidelightError as error:
@@ -71,7 +71,7 @@ def read_file(
 
 def _read_columns(path: Path, kind: str) -> tuple[dict[str, Array], Trouble]:
     if kind != "json":
-        return (files._read_parquet if kind == "parquet" else files._read_csv)(path)
+        return (files.read_parquet if kind == "parquet" else files.read_csv)(path)
     entries, trouble = files.read_entries(path)
     names = dict.fromkeys(name for entry in entries for name in entry)
     return {name: plain([entry.get(name) for entry in entries]) for name in names}, trouble
@@ -178,7 +178,7 @@ def to_table(known: Any) -> pyarrow.Table:
 def write_file(known: Any, path: str | os.PathLike[str]) -> None:
     """Write ids and splits to a file, completely or not at all."""
     writers = {"csv": _write_csv, "json": _write_json, "parquet": _write_parquet}
-    write = writers[files._format(Path(path))]
+    write = writers[files.file_format(Path(path))]
     with atomic_write(path) as temporary:
         write(known, temporary)
 

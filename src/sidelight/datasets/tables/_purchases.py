@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from sidelight._typing import IntArray
-from sidelight.datasets.related._generator_options import check_counts, check_shares
+from sidelight.datasets._generator_options import check_counts, check_shares
 from sidelight.exceptions import SidelightError
 
 #: Products by shelf; after the last one they are numbered.

@@ -1,0 +1,5 @@
+"""Conditions on what every cluster holds: at least so many rows with a property."""
+
+from sidelight._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

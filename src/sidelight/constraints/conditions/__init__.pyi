@@ -1,0 +1,1 @@
+from ._conditions import Conditions as Conditions
