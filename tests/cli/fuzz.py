@@ -134,7 +134,8 @@ def is_refused(type_text: str, value: str) -> bool:
     if value in ("none", "null"):
         return "None" not in type_text
     if "float" not in type_text and "int" not in type_text:
-        return value in numbers | infinite
+        listed = re.findall(r"\d+", type_text) if re.fullmatch(r"[\d, ]+", type_text) else []
+        return value in numbers | infinite and value not in listed
     if value in infinite:
         bounded = "float >" not in type_text or "finite" in type_text or value == "-inf"
         return bounded and not re.search(r"float( or|$)", type_text)

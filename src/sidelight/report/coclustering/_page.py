@@ -132,7 +132,13 @@ def _status(kinds: list[Tally], described: Described) -> Section:
     alone = len(described.uncovered_rows) + len(described.uncovered_columns)
     if alone:
         return status(None, f"{counted(alone, 'row or column', 'rows and columns')} in no cluster")
-    return status(True, "All statements hold") if kinds else status(None, "Nothing was known")
+    if kinds:
+        return status(True, "All statements hold")
+    lines = [line for line in (described.row_line, described.column_line) if line is not None]
+    if lines:
+        jumps = sum(line.n_jumps for line in lines)
+        return status(jumps == 0 or None, f"{counted(jumps, 'jump')} along the order")
+    return status(None, "Nothing was known")
 
 
 def _concepts(estimator: Any) -> list[tuple[str, str]]:
