@@ -229,7 +229,9 @@ class Grouping:
     def _mass(self, now: Assignment) -> FloatArray:
         """Sum of the weights of the bi-sets of every cluster."""
         taken = now.labels >= 0
-        return np.bincount(now.labels[taken], self.weights[taken], minlength=self.n_clusters)
+        mass = np.zeros(self.n_clusters)
+        np.add.at(mass, now.labels[taken], self.weights[taken])
+        return mass
 
     def _count_lost(self, now: Assignment) -> int:
         """Number of vertices without a weight in any cluster."""
