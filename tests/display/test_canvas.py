@@ -11,13 +11,14 @@ import pytest
 from matplotlib.figure import Figure
 
 from sidelight import Constraints, Relations, display
-from sidelight.cluster import ConstrainedAgglomeration, KMeans, PCKMeans, TextCategories
+from sidelight.cluster import CDKMeans, ConstrainedAgglomeration, KMeans, PCKMeans, TextCategories
 from sidelight.display._canvas import inks_of
 from sidelight.evaluation import ConstraintSearchCV
 from sidelight.exceptions import InvalidRequest
 from sidelight.manifold import Isomap
 from sidelight.metric import RCA
 from sidelight.mixture import GaussianMixture, SelfOrganizingMixture
+from sidelight.privacy import Anonymizer
 from sidelight.report._palette import DARK, LIGHT
 from sidelight.semi_supervised import HarmonicClassifier, SemiBoostClassifier
 
@@ -63,6 +64,14 @@ def makers(X, y, known):
     counts = np.repeat(np.eye(2), 8, axis=0)
     categories = TextCategories().fit(counts, np.repeat([0, 1], 8))
     make["CategoryFlowDisplay"] = ("from_estimator", (categories,))
+    make["SplitsDisplay"] = ("from_estimators", ([model], X))
+    make["ContingencyDisplay"] = ("from_labels", ({"truth": y}, model.labels_))
+    blocks = CDKMeans(2, n_init=1, random_state=0).fit(counts)
+    make["CoclusterDisplay"] = ("from_estimator", (blocks, counts))
+    make["TimelineDisplay"] = ("from_labels", ([0, 0, 1, 0], range(4)))
+    published = Anonymizer(5).fit(X)
+    make["ClassSizesDisplay"] = ("from_estimator", (published,))
+    make["LossSearchDisplay"] = ("from_estimator", (published,))
     return {
         name: lambda ax=None, name=name, how=how, given=given: getattr(getattr(display, name), how)(
             *given, ax=ax

@@ -117,7 +117,8 @@ class TimelineDisplay(Display):
         )
         names = ["none" if cluster < 0 else f"cluster {cluster}" for cluster in lanes]
         self.ax_.set_yticks(range(len(lanes)), names)
-        self.ax_.set(xlim=(0, len(line.order)), ylim=(len(lanes) - 0.5, -0.7), xlabel="order")
+        self.ax_.set(xlim=(0, len(line.order)), ylim=(len(lanes) - 0.5, -0.7))
+        self.ax_.set(xlabel="order", ylabel="cluster")
         self._name_places()
         lines = [self.title, counted(line.n_jumps, "jump")]
         self.ax_.set_title("\n".join(one for one in lines if one), fontsize="medium")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from sidelight._kernels import kernel
 from sidelight._kernels.cluster.coclustering.bits import (
     NONE,
     ONE,
@@ -24,7 +24,7 @@ from sidelight._kernels.cluster.coclustering.bits import (
 MUST_LINK, CANNOT_LINK, ROW_ORDER, COLUMN_ORDER, SIZE = range(5)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def admit(
     found_rows: Any,
     found_columns: Any,
@@ -108,7 +108,7 @@ def admit(
     return n_kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_vertices(words: Any, vertex: Any, inside: Any) -> None:
     """Add the vertices of the members of a set."""
     for w in range(len(words)):
@@ -120,7 +120,7 @@ def _find_vertices(words: Any, vertex: Any, inside: Any) -> None:
             rest &= rest - ONE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keeps_apart(
     rows: Any, columns: Any, vertex_of_row: Any, vertex_of_column: Any, edges: Any, inside: Any
 ) -> bool:
@@ -137,7 +137,7 @@ def _keeps_apart(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keeps_joined(
     part_rows: Any, part_columns: Any, joined_pairs: Any, n_rows: int, mend: bool
 ) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from sidelight._kernels import kernel
 from sidelight._kernels.cluster.coclustering.bits import (
     NONE,
     ONE,
@@ -17,7 +17,7 @@ from sidelight._kernels.cluster.coclustering.bits import (
 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_weights(words: Any, weights: Any, total: Any) -> int:
     """Add the weights of the members of a set, shape (n_elements, n_clusters); count members."""
     n = 0
@@ -32,7 +32,7 @@ def _add_weights(words: Any, weights: Any, total: Any) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distances_of(
     row_set: Any,
     column_set: Any,
@@ -60,7 +60,7 @@ def distances_of(
         distance[c] += 0.0 if union == 0.0 else 0.5 - 0.5 * shared[c] / union
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def assign(
     row_sets: Any,
     column_sets: Any,
@@ -91,7 +91,7 @@ def assign(
         nearest[b] = distance[best]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def assign_apart(
     row_sets: Any,
     column_sets: Any,
@@ -154,7 +154,7 @@ def assign_apart(
                 taken[best, w] |= vertices[b, w]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def assign_trimmed(
     row_sets: Any,
     column_sets: Any,
@@ -197,7 +197,7 @@ def assign_trimmed(
                 rest &= rest - ONE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reserve(weights: Any, order: Any, edges: Any, taken: Any) -> None:
     """Give every vertex a cluster that no neighbor will enter: that of its largest weight.
 
@@ -214,7 +214,7 @@ def reserve(weights: Any, order: Any, edges: Any, taken: Any) -> None:
             put(taken[best], v)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_members(
     sets: Any, weights: Any, labels: Any, vertex: Any, trimmed: Any, counts: Any
 ) -> None:
@@ -236,7 +236,7 @@ def count_members(
                     counts[element, c] += weights[b]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _members_of(words: Any, members: Any) -> int:
     """Write the elements of a set, and return how many there are."""
     n = 0
@@ -249,7 +249,7 @@ def _members_of(words: Any, members: Any) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cells_once(row_sets: Any, column_sets: Any, covers: Any, weights: Any) -> None:
     """Write weights of the bi-sets with which every covered cell of the table counts once.
 
@@ -272,7 +272,7 @@ def cells_once(row_sets: Any, column_sets: Any, covers: Any, weights: Any) -> No
         weights[b] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def vertices_of(
     row_sets: Any, column_sets: Any, vertex_of_row: Any, vertex_of_column: Any, vertices: Any
 ) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from sidelight._kernels import kernel
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)
@@ -33,7 +35,7 @@ def lowest_of(typing: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def size_of(words: Any) -> int:
     """Number of elements of a set."""
     total = NONE
@@ -42,7 +44,7 @@ def size_of(words: Any) -> int:
     return int(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weight_of(words: Any, weight: Any) -> int:
     """Sum of the weights of the elements of a set."""
     total = 0
@@ -54,25 +56,25 @@ def weight_of(words: Any, weight: Any) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def has(words: Any, element: int) -> bool:
     """Whether a set holds an element."""
     return (words[element >> 6] >> np.uint64(element & 63)) & ONE != NONE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def put(words: Any, element: int) -> None:
     """Add an element to a set."""
     words[element >> 6] |= ONE << np.uint64(element & 63)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drop(words: Any, element: int) -> None:
     """Take an element out of a set."""
     words[element >> 6] &= ~(ONE << np.uint64(element & 63))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_subset(small: Any, large: Any) -> bool:
     """Whether every element of one set is in the other."""
     w = 0
@@ -81,7 +83,7 @@ def is_subset(small: Any, large: Any) -> bool:
     return w == len(small)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def meets(one: Any, other: Any) -> bool:
     """Whether two sets have an element in common."""
     w = 0
@@ -90,7 +92,7 @@ def meets(one: Any, other: Any) -> bool:
     return w < len(one)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gaps_within(words: Any, element_at: Any, min_gap: int, max_gap: int, circular: bool) -> bool:
     """Whether the gaps between consecutive members are within bounds.
 
@@ -120,7 +122,7 @@ def gaps_within(words: Any, element_at: Any, min_gap: int, max_gap: int, circula
     return n_wide <= 1  # the largest gap of all is not counted
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expand(words: Any, indptr: Any, members: Any, out: Any) -> None:
     """Write the union of the members of every element of a set."""
     out[:] = NONE

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from sidelight._kernels import kernel
 from sidelight._kernels.cluster.coclustering.bits import (
     NONE,
     ONE,
@@ -33,7 +33,7 @@ NOT_PRUNED, BY_CANNOT_LINK, BY_ORDER = -1, 0, 1
 FEW_ROWS = 6
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mine(
     columns: Any,
     rows: Any,
@@ -144,7 +144,7 @@ def mine(
     return top, n_found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keep_frequent(
     columns: Any, extent: Any, intent: Any, often: Any, row_weight: Any, min_rows: int
 ) -> None:
@@ -172,7 +172,7 @@ def _keep_frequent(
                 often[w] &= ~low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _close(
     columns: Any, rows: Any, extent: Any, intent: Any, often: Any, j: int, left: Any
 ) -> bool:
@@ -211,12 +211,12 @@ def _close(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weigh(words: Any, weight: Any) -> int:
     return weight_of(words, weight) if len(weight) else size_of(words)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _reachable(intent: Any, often: Any, j: int, column_weight: Any) -> int:
     """Largest weight that an intent can still come to."""
     total = 0
@@ -236,7 +236,7 @@ def _reachable(intent: Any, often: Any, j: int, column_weight: Any) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_conflict(intent: Any, apart: Any) -> bool:
     """Whether two columns of an intent must not go together."""
     for w in range(len(intent)):
@@ -248,7 +248,7 @@ def _has_conflict(intent: Any, apart: Any) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pack(table: Any) -> Any:
     """Rows of a 0/1 table as bitsets, shape (n_rows, words)."""
     n, d = table.shape
@@ -260,7 +260,7 @@ def pack(table: Any) -> Any:
     return words
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unpack(words: Any, n_elements: int) -> Any:
     """Bitsets as a 0/1 table of bytes."""
     table = np.zeros((len(words), n_elements), np.uint8)
@@ -271,7 +271,7 @@ def unpack(words: Any, n_elements: int) -> Any:
     return table
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sizes(words: Any) -> Any:
     """Number of elements of every set."""
     result = np.empty(len(words), np.int64)
@@ -280,7 +280,7 @@ def sizes(words: Any) -> Any:
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write_indices(words: Any, indptr: Any) -> Any:
     """Elements of all sets, those of set ``b`` from ``indptr[b]`` on."""
     indices = np.empty(indptr[-1], np.int32)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from sidelight._kernels import kernel
 
 DISTINCT, ENTROPY, RECURSIVE, RECURSIVE_PUBLISHED = 0, 1, 2, 3
 
@@ -13,7 +14,7 @@ DISTINCT, ENTROPY, RECURSIVE, RECURSIVE_PUBLISHED = 0, 1, 2, 3
 ROUNDING = 5e-13
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_diverse(counts: Any, model: int, least: int, constant: float) -> bool:
     """Whether counts of sensitive values, some of which may be 0, satisfy a model.
 
@@ -59,7 +60,7 @@ def is_diverse(counts: Any, model: int, least: int, constant: float) -> bool:
     return ordered[-1] < constant * ordered[:in_tail].sum()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows_are_diverse(
     sensitive: Any, values: Any, rows: Any, size: int, without: int, extra: int, rule: Any
 ) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from sidelight._kernels import kernel
 from sidelight._kernels.privacy.anonymizer.diversity import DISTINCT
 from sidelight._kernels.privacy.anonymizer.penalty import common_ancestor, span
 
@@ -14,7 +14,7 @@ from sidelight._kernels.privacy.anonymizer.penalty import common_ancestor, span
 FREE = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_penalty(columns: Any, one: int, other: int) -> float:
     """Penalty of a class of two rows."""
     num, cat, domain, tree, parent, depth, open_ = columns
@@ -31,7 +31,7 @@ def pair_penalty(columns: Any, one: int, other: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _begin(
     columns: Any, row: int, low: Any, high: Any, codes: Any, n_codes: Any, node: Any
 ) -> None:
@@ -45,7 +45,7 @@ def _begin(
         node[j] = columns[3][row, j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _opens(
     columns: Any, row: int, low: Any, high: Any, codes: Any, n_codes: Any, node: Any, most: float
 ) -> float:
@@ -76,7 +76,7 @@ def _opens(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _join(columns: Any, row: int, low: Any, high: Any, codes: Any, n_codes: Any, node: Any) -> None:
     """Widen ranges and sets by a row."""
     num, cat, _, tree, parent, depth, _ = columns
@@ -97,7 +97,7 @@ def _join(columns: Any, row: int, low: Any, high: Any, codes: Any, n_codes: Any,
         node[j] = common_ancestor(node[j], tree[row, j], parent, depth)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _admitted(sensitive: Any, row: int, counts: Any, distinct: Any, slots: int, rule: Any) -> bool:
     """Whether a row may take one of the slots that a class still has.
 
@@ -115,7 +115,7 @@ def _admitted(sensitive: Any, row: int, counts: Any, distinct: Any, slots: int, 
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grow_classes(
     columns: Any,
     rows: Any,

@@ -11,13 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from sidelight._kernels import kernel
 
 #: Position of a missing number, after all others.
 MISSING = 2.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def span(low: float, high: float) -> float:
     """Penalty of a range of positions; a range that mixes numbers and missing ones is open."""
     if high >= 2.0:
@@ -25,13 +26,13 @@ def span(low: float, high: float) -> float:
     return high - low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_set(number: int, domain: float) -> float:
     """Penalty of a set of categories."""
     return number / domain if number > 1 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def common_ancestor(one: int, other: int, parent: Any, depth: Any) -> int:
     """Lowest node above two nodes of a tree."""
     while one != other:
@@ -42,7 +43,7 @@ def common_ancestor(one: int, other: int, parent: Any, depth: Any) -> int:
     return one
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def penalty_of_rows(columns: Any, rows: Any, size: int, without: int, seen: Any) -> float:
     """Penalty of a class: sum over the columns.
 
@@ -90,7 +91,7 @@ def penalty_of_rows(columns: Any, rows: Any, size: int, without: int, seen: Any)
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def classes_penalty(columns: Any, members: Any, starts: Any, seen: Any) -> Any:
     """Penalty of every class, whose rows are consecutive in ``members``."""
     penalties = np.empty(len(starts) - 1)
@@ -100,7 +101,7 @@ def classes_penalty(columns: Any, members: Any, starts: Any, seen: Any) -> Any:
     return penalties
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def common_ancestor_of_classes(leaves: Any, starts: Any, parent: Any, depth: Any) -> Any:
     """Lowest node above all leaves of every class, which are next to each other."""
     nodes = np.empty(len(starts) - 1, np.int64)
@@ -112,7 +113,7 @@ def common_ancestor_of_classes(leaves: Any, starts: Any, parent: Any, depth: Any
     return nodes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reliefs(columns: Any, members: Any, starts: Any, seen: Any) -> Any:
     """By how much the penalties of the rows of a class fall without one of them, itself included.
 

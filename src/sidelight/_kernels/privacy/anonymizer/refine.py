@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from sidelight._kernels import kernel
 from sidelight._kernels.privacy.anonymizer.diversity import rows_are_diverse
 from sidelight._kernels.privacy.anonymizer.penalty import (
     common_ancestor,
@@ -27,7 +27,7 @@ LEAST_GAIN = 1e-9
 N_TARGETS, N_PARTNERS = 4, 12
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _summarize(
     columns: Any,
     members: Any,
@@ -70,7 +70,7 @@ def _summarize(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _holds(cat: Any, j: int, code: int, members: Any, size: int, bits: Any, exact: bool) -> bool:
     """Whether a row of a class has a category; ``bits`` are exact for up to 64 categories."""
     if not (bits >> np.uint64(code & 63)) & np.uint64(1):
@@ -83,7 +83,7 @@ def _holds(cat: Any, j: int, code: int, members: Any, size: int, bits: Any, exac
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _penalty_with(
     columns: Any,
     row: int,
@@ -109,7 +109,7 @@ def _penalty_with(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _replaced(columns: Any, members: Any, size: int, place: int, row: int, seen: Any) -> float:
     """Penalty of a class in which another row has one of the places."""
     before = members[place]
@@ -119,7 +119,7 @@ def _replaced(columns: Any, members: Any, size: int, place: int, row: int, seen:
     return penalty
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refine_block(
     columns: Any,
     rows: Any,
@@ -290,7 +290,7 @@ def refine_block(
     return gained, n_changes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def attach_rows(
     columns: Any,
     rows: Any,
@@ -404,7 +404,7 @@ def attach_rows(
     return n_free
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest_class(
     new: Any, domain: Any, trees: Any, low: Any, high: Any, sets: Any, set_starts: Any, node: Any
 ) -> Any:
@@ -458,7 +458,7 @@ def nearest_class(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest_union(
     columns: Any,
     members: Any,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from sidelight._kernels import kernel
 from sidelight._kernels.privacy.anonymizer.diversity import rows_are_diverse
 from sidelight._kernels.privacy.anonymizer.penalty import common_ancestor, open_set, span
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut_numbers(values: Any, least: int) -> tuple[float, float]:
     """Best gain of a cut of positions, and the largest position of its left side."""
     ordered = np.sort(values)
@@ -27,7 +27,7 @@ def _cut_numbers(values: Any, least: int) -> tuple[float, float]:
     return best, at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut_codes(codes: Any, domain: float, n_codes: int, least: int) -> tuple[float, Any]:
     """Best gain of a cut of categories, the most frequent to the left, and which go there."""
     counts = np.zeros(n_codes, np.int64)
@@ -54,7 +54,7 @@ def _cut_codes(codes: Any, domain: float, n_codes: int, least: int) -> tuple[flo
     return best, goes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut_tree(
     leaves: Any, parent: Any, depth: Any, open_: Any, least: int
 ) -> tuple[float, int, int]:
@@ -90,7 +90,7 @@ def _cut_tree(
     return best, chosen, top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sides(columns: Any, rows: Any, column: int, least: int, weights: Any) -> tuple[float, Any]:
     """Gain of the best cut of one column, and which rows go to its left."""
     num, cat, domain, tree, parent, depth, open_ = columns
@@ -118,7 +118,7 @@ def _sides(columns: Any, rows: Any, column: int, least: int, weights: Any) -> tu
     return gain * weights[column], left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _both_diverse(sensitive: Any, values: Any, rows: Any, left: Any, rule: Any) -> bool:
     """Whether both sides of a cut satisfy the rule."""
     if rule[1] <= 1:
@@ -129,7 +129,7 @@ def _both_diverse(sensitive: Any, values: Any, rows: Any, left: Any, rule: Any) 
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_cut(
     columns: Any, rows: Any, least: int, sensitive: Any, values: Any, rule: Any, weights: Any
 ) -> tuple[float, Any]:
@@ -147,7 +147,7 @@ def best_cut(
     return 0.0, np.zeros(len(rows), np.bool_)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_rows(
     columns: Any,
     rows: Any,
