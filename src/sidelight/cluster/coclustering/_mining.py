@@ -276,11 +276,14 @@ class _Search:
                 attributes.at if lowest > 0 else attributes.at[:0],
                 lowest,
                 bool(attributes.gaps[2]),
-                *stack,
+                stack[0],
+                stack[1],
+                stack[2],
                 start,
                 top,
                 *found,
-                *self._pruned,
+                self._pruned[0],
+                self._pruned[1],
                 NODES,
             )
             yield found, n_found

@@ -57,19 +57,19 @@ def weight_of(words: Any, weight: Any) -> int:
 
 
 @kernel
-def has(words: Any, element: int) -> bool:
+def has(words: Any, element: Any) -> bool:
     """Whether a set holds an element."""
     return (words[element >> 6] >> np.uint64(element & 63)) & ONE != NONE
 
 
 @kernel
-def put(words: Any, element: int) -> None:
+def put(words: Any, element: Any) -> None:
     """Add an element to a set."""
     words[element >> 6] |= ONE << np.uint64(element & 63)
 
 
 @kernel
-def drop(words: Any, element: int) -> None:
+def drop(words: Any, element: Any) -> None:
     """Take an element out of a set."""
     words[element >> 6] &= ~(ONE << np.uint64(element & 63))
 

@@ -174,7 +174,7 @@ def _keep_frequent(
 
 @kernel
 def _close(
-    columns: Any, rows: Any, extent: Any, intent: Any, often: Any, j: int, left: Any
+    columns: Any, rows: Any, extent: Any, intent: Any, often: Any, j: Any, left: Any
 ) -> bool:
     """Write the columns outside ``intent`` that all rows have; False for one before ``j``."""
     column_words = len(often)
@@ -217,7 +217,7 @@ def _weigh(words: Any, weight: Any) -> int:
 
 
 @kernel
-def _reachable(intent: Any, often: Any, j: int, column_weight: Any) -> int:
+def _reachable(intent: Any, often: Any, j: Any, column_weight: Any) -> int:
     """Largest weight that an intent can still come to."""
     total = 0
     for w in range(len(intent)):

@@ -28,7 +28,7 @@ def _cut_numbers(values: Any, least: int) -> tuple[float, float]:
 
 
 @kernel
-def _cut_codes(codes: Any, domain: float, n_codes: int, least: int) -> tuple[float, Any]:
+def _cut_codes(codes: Any, domain: float, n_codes: Any, least: int) -> tuple[float, Any]:
     """Best gain of a cut of categories, the most frequent to the left, and which go there."""
     counts = np.zeros(n_codes, np.int64)
     for code in codes:
