@@ -21,6 +21,8 @@ TOY = np.array(
     ]
 )
 
+TOY.setflags(write=False)
+
 BiSet = tuple[tuple[int, ...], tuple[int, ...]]
 
 

@@ -195,7 +195,7 @@ def test_ctrl_c_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_other_values_are_located() -> None:
-    table = pd.DataFrame(TOY, index=list("abcdefg"), columns=list("vwxyz"))
+    table = pd.DataFrame(TOY.copy(), index=list("abcdefg"), columns=list("vwxyz"))
     table.loc["c", "x"] = 3
     with pytest.raises(SidelightError, match="Row 'c', column 'x' holds 3"):
         mine_concepts(table)
