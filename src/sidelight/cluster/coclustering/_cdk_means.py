@@ -72,8 +72,8 @@ class CDKMeans(Clusterer):
           out of a bi-set where it goes to the cluster of the other.
         - ``"published"``: every bi-set counts once, so that blocks of many columns, which have most
           bi-sets, are split and small ones lost. Concepts that hold only one of two must-linked
-          elements, or both of two that must be apart, are dropped. A single pair bends the clusters
-          more, but a few can leave rows without any bi-set.
+          elements, or both of two that must be apart, are dropped, so that a few pairs can leave
+          rows without any bi-set.
     min_rows : int >= 1, default=1
         Fewest rows of a bi-set.
     min_columns : int >= 1, default=1
