@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
@@ -20,6 +19,7 @@ from sklearn.utils import check_random_state
 from sidelight import _progress
 from sidelight._fit.lowest import is_lower, not_a_number
 from sidelight._progress import FitProgress, wait_for
+from sidelight._warn import keep_line, warn
 from sidelight.engine import RowSource, get_threads, threads
 from sidelight.engine._threads import one_thread_blas
 
@@ -143,6 +143,7 @@ def _at_once(
 ) -> list[Result]:
     end = threading.Event()
 
+    @keep_line
     def work(number: int, seed: int) -> Result:
         _end.set(end)
         with threads(1):
@@ -188,11 +189,10 @@ class _AllStarts(FitProgress):
 
     def warn(self) -> None:
         """Tell that not all starts came to their end."""
-        warnings.warn(
+        warn(
             f"{self._description}: interrupted after {self.n_steps} of them; the best solution so "
             "far is kept.",
             ConvergenceWarning,
-            stacklevel=6,
         )
 
 

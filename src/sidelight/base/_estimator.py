@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias
@@ -25,6 +24,7 @@ from sidelight._fit.parameters import check_parameters
 from sidelight._fit.restarts import Result, Run, best_restart
 from sidelight._fit.summary import summarize
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import listed, worded
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import align, check_one_index, warn_of_positions
@@ -260,12 +260,11 @@ class ConstrainedEstimator(BaseEstimator):
         stated = Constraints(labels=labels, ids=known.ids)
         to_cluster = self._is_clusterer and self._ignores_full_labels
         if to_cluster and stated.labels is not None and np.all(stated.labels >= 0):
-            warnings.warn(
+            warn(
                 "y labels every row, so nothing is left to cluster: it was taken for the truth "
                 "that the result will be compared with, and ignored. Mark unknown labels with -1, "
                 "or pass constraints=Constraints.from_labels(y) if you mean it.",
                 ConstraintWarning,
-                stacklevel=5,
             )
             return known
         return known | stated
@@ -284,11 +283,10 @@ class ConstrainedEstimator(BaseEstimator):
                     "; they are only compared with the result",
                 )
             instead = f" {self._uses_pairs}" if self._uses_pairs else ""
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} does not use {listed(unused)}: its result is the same "
                 f"without them{counted}.{instead}",
                 UnusedKnowledge,
-                stacklevel=6,
             )
         weights = {
             "must-link": known.must_link_weight,
@@ -300,11 +298,10 @@ class ConstrainedEstimator(BaseEstimator):
             if kind in used and kind not in (tags.weights or ()) and np.any(weight != 1)
         ]
         if alike:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} does not use the weights of {listed(alike)}: each counts "
                 "as much as any other.",
                 UnusedKnowledge,
-                stacklevel=6,
             )
 
     def _warn_of_contradictions(self, constraints: Constraints) -> None:
@@ -313,14 +310,13 @@ class ConstrainedEstimator(BaseEstimator):
         if len(contradictions):
             first, second = constraints.name_rows(contradictions[0])
             more = f" (and {len(contradictions) - 1} more)" if len(contradictions) > 1 else ""
-            warnings.warn(
+            warn(
                 f"The constraints contradict themselves: {first} and {second} are to be kept "
                 f"apart, but must-links join them{more}. {type(self).__name__} will violate some; "
                 + worded(
                     "constraints.closure() shows the chain.", "`sidelight check` shows the chain."
                 ),
                 ConstraintWarning,
-                stacklevel=5,
             )
 
 

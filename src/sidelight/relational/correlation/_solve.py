@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -13,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from sidelight._fit.restarts import run_restarts
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._warn import warn
 from sidelight.engine import RowSource, as_rows
 from sidelight.relational.correlation._components import (
     ROUNDING,
@@ -298,11 +298,10 @@ def _exact(graph: SignedGraph, settings: Settings) -> Solution:
     solved = solve_exact(graph, labels=start)
     found = found._replace(converged=solved.optimal)
     if not solved.optimal:
-        warnings.warn(
+        warn(
             f"{settings.description}: the integer program was not solved within a minute; the best "
             "partition so far is kept, and gap_ says how far from optimal it can be.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     bound, by = solved.bound - graph.constant, "exact" if solved.optimal else "lp"
     return _solution(graph, "exact", solved.labels, bound, by, found)
