@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from tests.common.applies import applies_to
+from tests.common.docstrings import entries_by_section
 from tests.common.models import data_for, fitted, make
 
 from sidelight import Constraints
@@ -216,6 +217,13 @@ def check_docstring_links_its_guide_page(method: Method) -> None:
 
 def check_docstring_has_an_example(method: Method) -> None:
     assert "\n>>> " in (inspect.getdoc(method.cls) or "")
+
+
+def check_fitted_attributes_stand_under_attributes(method: Method) -> None:
+    fitted_names = {name for name in vars(fitted(method)) if re.fullmatch(r"[^_].*_", name)}
+    described = set(entries_by_section(method.cls)["Attributes"])
+    # Every estimator of scikit-learn has these; they are described there.
+    assert fitted_names - {"n_features_in_", "feature_names_in_"} <= described
 
 
 def check_public_members_have_docstrings(method: Method) -> None:

@@ -101,6 +101,8 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         Largest 2-norm of ``δ`` among the first pairs: ``δ`` is divided by it.
     threshold_ : float
         Distance ``b`` between both kinds of pairs, of differences divided by ``scale_``.
+    step_ : float
+        Step ``λ`` that was used.
     groups_ : ndarray of int, shape (n_features,)
         Group of every feature.
     n_mistakes_ : int

@@ -88,6 +88,8 @@ class CannotLinkMetric(PairStream, _MetricBase):
         The map ``W``, ``A = W'W``; for the linear kernel.
     row_map_ : ndarray of shape (n_components, n_rows)
         For other kernels the map of ``K(x, S)``, ``S`` the rows of pairs with a weight.
+    learned_ : LearnedMetric
+        The learned metric, also where a map would be too large.
     pairs_ : ndarray of shape (n_pairs, 2)
         The cannot-links that were learned from.
     dual_coef_ : ndarray of shape (n_pairs,)
