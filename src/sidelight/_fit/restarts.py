@@ -57,7 +57,7 @@ def best_restart(
     run: Run[Result],
     n_init: int,
     random_state: Any,
-    source: RowSource,
+    n_numbers: int | None,
     *,
     description: str,
     verbose: int,
@@ -78,15 +78,27 @@ def best_restart(
         Number of restarts.
     random_state : int, RandomState or None
         Seed or generator from which the seeds of the restarts are drawn.
-    source : RowSource
-        The rows.
+    n_numbers : int or None
+        How many numbers a restart reads in one pass: with many, restarts run in threads. None if
+        the passes of a restart are shared out among the threads already (:func:`numbers_in`).
     description : str
         Name of the fit in the progress bar and in the warning of an interruption.
     verbose : int
         Whether to show progress: every iteration, or every restart when they run in threads.
     """
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_init)
-    return best_of(run_restarts(run, seeds, source, description=description, verbose=verbose))
+    return best_of(run_restarts(run, seeds, n_numbers, description=description, verbose=verbose))
+
+
+def numbers_in(source: RowSource) -> int | None:
+    """How many numbers a pass over rows reads; None where all threads share the pass.
+
+    They do so on rows in many blocks, and rows on disk are read by one restart at a time, which
+    keeps them within their memory budget.
+    """
+    if source.max_parallel is not None or len(source.blocks) > FEW_BLOCKS:
+        return None
+    return source.n_rows * source.n_features
 
 
 def best_of(results: Sequence[Result]) -> Result:
@@ -106,7 +118,7 @@ def best_of(results: Sequence[Result]) -> Result:
 def run_restarts(
     run: Run[Result],
     seeds: Sequence[int],
-    source: RowSource,
+    n_numbers: int | None,
     *,
     description: str,
     verbose: int,
@@ -115,12 +127,12 @@ def run_restarts(
 
     The parameters are those of :func:`best_restart`, with a seed for every restart.
     """
-    if not _leaves_threads_idle(source):
+    if n_numbers is None:
         return _one_by_one(run, seeds)
     # Once for all passes of all starts: on small tables the switch is felt.
     with one_thread_blas:
         workers = min(get_threads(), len(seeds))
-        if workers == 1 or source.n_rows * source.n_features < FEW_NUMBERS:
+        if workers == 1 or n_numbers < FEW_NUMBERS:
             return _one_by_one(run, seeds)
         return _at_once(run, seeds, workers, _AllStarts(description, len(seeds), verbose))
 
@@ -132,10 +144,6 @@ def _one_by_one(run: Run[Result], seeds: Sequence[int]) -> list[Result]:
         if results[-1].interrupted:
             break
     return results
-
-
-def _leaves_threads_idle(source: RowSource) -> bool:
-    return source.max_parallel is None and len(source.blocks) <= FEW_BLOCKS
 
 
 def _at_once(

@@ -21,7 +21,7 @@ from sidelight._fit.checks import (
 )
 from sidelight._fit.docstrings import complete
 from sidelight._fit.parameters import check_parameters
-from sidelight._fit.restarts import Result, Run, best_restart
+from sidelight._fit.restarts import Result, Run, best_restart, numbers_in
 from sidelight._fit.summary import summarize
 from sidelight._typing import Array
 from sidelight._warn import warn
@@ -128,9 +128,7 @@ class ConstrainedEstimator(BaseEstimator):
         self, X: Any, y: Any, constraints: Constraints | None
     ) -> tuple[RowSource, Constraints]:
         """Check parameters, rows and knowledge: how every ``fit`` begins."""
-        check_parameters(self)
-        if hasattr(self, "search_"):
-            del self.search_  # another fit, which may search nothing
+        self._check_parameters(reset=True)
         source = self._validate_rows(X, reset=True)
         return source, self._validate_knowledge(constraints, y, source.n_rows, X)
 
@@ -138,9 +136,15 @@ class ConstrainedEstimator(BaseEstimator):
         self, X: Any, y: Any, constraints: Constraints | None, *, reset: bool = True
     ) -> tuple[Any, Constraints]:
         """Like :meth:`_validate_fit`, for methods that need the array or CSR matrix itself."""
-        check_parameters(self)
+        self._check_parameters(reset=reset)
         rows: Any = self._check_rows(X, reset=reset)
         return rows, self._validate_knowledge(constraints, y, rows.shape[0], X)
+
+    def _check_parameters(self, *, reset: bool) -> None:
+        """Check the parameters; before a new fit also drop ``search_``, which it may not set."""
+        check_parameters(self)
+        if reset and hasattr(self, "search_"):
+            del self.search_
 
     def _validate_knowledge(
         self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
@@ -180,12 +184,12 @@ class ConstrainedEstimator(BaseEstimator):
         return False
 
     def _best_restart(self, n_init: int, run: Run[Result], source: RowSource) -> Result:
-        """Run ``n_init`` restarts and return the best; see :func:`best_restart`."""
+        """Run ``n_init`` restarts over rows and return the best; see :func:`best_restart`."""
         return best_restart(
             run,
             n_init,
             self.random_state,
-            source,
+            numbers_in(source),
             description=type(self).__name__,
             verbose=self.verbose,
         )

@@ -30,7 +30,6 @@ from sidelight.cluster.coclustering._uncovered import (
     warning_of,
 )
 from sidelight.constraints import Constraints, CrossLinks, Ordering
-from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.tags import MethodTags
 
@@ -298,7 +297,7 @@ class CDKMeans(Clusterer):
                 rng, max_iter=self.max_iter, description="CDKMeans", verbose=self.verbose
             ),
             seeds,
-            as_rows(np.empty((max(n_found, 1), 2))),  # the rows of this k-means are the bi-sets
+            2 * n_found,  # the rows of this k-means are the bi-sets
             description="CDKMeans",
             verbose=self.verbose,
         )

@@ -20,7 +20,7 @@ from sidelight._fit.parameters import (
     Verbosity,
     estimator,
 )
-from sidelight._fit.restarts import run_restarts
+from sidelight._fit.restarts import numbers_in, run_restarts
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
@@ -247,7 +247,11 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         )
         seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
         searches = run_restarts(
-            restart, seeds, steps.source, description=type(self).__name__, verbose=self.verbose
+            restart,
+            seeds,
+            numbers_in(steps.source),
+            description=type(self).__name__,
+            verbose=self.verbose,
         )
         best = best_search(searches)
         self._atlas = Atlas(best.last.parameters.charts, units, *place_units[best.start])

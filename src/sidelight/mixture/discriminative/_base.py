@@ -21,7 +21,7 @@ from sidelight._fit.parameters import (
     Verbosity,
     estimator,
 )
-from sidelight._fit.restarts import best_of, run_restarts
+from sidelight._fit.restarts import best_of, numbers_in, run_restarts
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight.constraints import Constraints
@@ -272,7 +272,7 @@ class _DiscriminativeBase(GaussianBase):
         ends = run_restarts(
             run,
             range(n_starts + with_free),
-            objective.rows.source,
+            numbers_in(objective.rows.source),
             description=type(self).__name__,
             verbose=self.verbose,
         )

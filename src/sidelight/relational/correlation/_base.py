@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Tags
 
-from sidelight._fit.parameters import check_parameters
 from sidelight._typing import IntArray
 from sidelight._warn import warn
 from sidelight.base import Clusterer
@@ -53,7 +52,7 @@ class ScoredPairsClusterer(Clusterer):
         self, X: Any, y: Any, constraints: Constraints | None, sources: Any
     ) -> tuple[Relations, Constraints, IntArray | None]:
         """Scored pairs, knowledge in the order of their objects, and codes of the sources."""
-        check_parameters(self)
+        self._check_parameters(reset=True)
         relations = self._as_scored_pairs(X)
         if relations.n_hyperedges:
             warn(

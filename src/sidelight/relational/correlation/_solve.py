@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 from sidelight._fit.restarts import run_restarts
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._warn import warn
-from sidelight.engine import RowSource, as_rows
 from sidelight.relational.correlation._components import (
     ROUNDING,
     are_open,
@@ -34,9 +33,6 @@ LARGE = 10**6
 #: The automatic choice hands components of up to so many nodes to the linear program, the smallest
 #: first, until they have so many pairs in all: a few seconds.
 LP_NODES, LP_PAIRS = 120, 60_000
-
-#: So many numbers are worth threads; restarts count those of the rows that they are given.
-WORTH_THREADS = 200_000
 
 
 @dataclass(frozen=True)
@@ -134,11 +130,6 @@ def number_of_restarts(graph: SignedGraph, n_init: int | str) -> int:
     return N_INIT if graph.scores.nnz <= 2 * LARGE else N_INIT_LARGE
 
 
-def _as_work(graph: SignedGraph) -> RowSource:
-    """Scores as rows, as many as tell whether threads are worth it."""
-    return as_rows(graph.scores.data[:WORTH_THREADS, None])
-
-
 def _searches(
     graph: SignedGraph,
     settings: Settings,
@@ -164,7 +155,7 @@ def _searches(
     ended = run_restarts(
         run,
         _seeds(settings, n),
-        _as_work(graph),
+        graph.scores.nnz,
         description=settings.description,
         verbose=settings.verbose,
     )
@@ -185,7 +176,7 @@ def _pivots(graph: SignedGraph, settings: Settings) -> Candidates:
     ended = run_restarts(
         run,
         seeds,
-        _as_work(graph),
+        graph.scores.nnz,
         description=settings.description,
         verbose=settings.verbose,
     )
