@@ -11,7 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 from sidelight._typing import Array, IntArray
 from sidelight._words import worded
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._plain import is_missing, plain
+from sidelight.constraints.inner import is_missing, plain
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
 

@@ -27,7 +27,7 @@ from sidelight._fit.summary import summarize
 from sidelight._typing import Array
 from sidelight._words import listed, worded
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import align, check_one_index, warn_of_positions
+from sidelight.constraints.inner import align, check_one_index, warn_of_positions
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
 from sidelight.tags import KINDS, MethodTags

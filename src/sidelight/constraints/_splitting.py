@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from sidelight._typing import IntArray
-from sidelight.assignment._graph import connected_parts
+from sidelight.assignment.inner import connected_parts
 from sidelight.constraints.algebra._canonical import StatedPairs, Statements
 from sidelight.constraints.algebra._classes import Classes
 from sidelight.exceptions import SidelightError

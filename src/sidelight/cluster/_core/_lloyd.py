@@ -46,7 +46,7 @@ from sidelight.cluster._core._distances import (
 from sidelight.cluster._core._starts import initial_centers
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.tags import SOFT_TAGS
 
 Project = Callable[[Array, Array], Array]

@@ -30,7 +30,7 @@ from sidelight.cluster.feedback._statements import (
 )
 from sidelight.cluster.feedback._term_weights import Documents, Pull, evidence, normalize, warp
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import own_ids
+from sidelight.constraints.inner import own_ids
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture._core import Parameters, em, log_joint_blocks

@@ -14,7 +14,7 @@ from sidelight._typing import Array, IntArray
 from sidelight.assignment import assign, greedy_assign
 from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster._core._lloyd import ConstrainedRows
-from sidelight.constraints.algebra._contraction import Contraction
+from sidelight.constraints.inner import Contraction
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 

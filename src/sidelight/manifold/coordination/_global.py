@@ -26,7 +26,7 @@ from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.manifold._reconstruction import connected_weights, usable_neighbors
 from sidelight.manifold.coordination._alignment import align_by_reconstruction, constant_slots

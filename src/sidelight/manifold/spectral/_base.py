@@ -18,7 +18,7 @@ from sidelight.base import Embedding
 from sidelight.constraints import Constraints, Pairs
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs import constrained_edges, distance_graph, join_parts
-from sidelight.graphs._nearest import BLOCK_NUMBERS, RowSearch, first_of_each
+from sidelight.graphs.inner import BLOCK_NUMBERS, RowSearch, first_of_each
 from sidelight.manifold._rows import Anchors, KeptColumns, check_anchors, keep_columns
 
 Metric = Literal["euclidean", "precomputed"]

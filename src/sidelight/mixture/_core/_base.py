@@ -25,7 +25,7 @@ from sidelight._words import setting
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster import KMeans, SeededKMeans
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.constraints.inner import check_one_index
 from sidelight.engine import Maximum, RowSource, as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import _criteria as criteria

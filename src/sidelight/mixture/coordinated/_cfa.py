@@ -25,7 +25,7 @@ from sidelight._fit.restarts import run_restarts
 from sidelight._typing import Array
 from sidelight._words import counted, setting, worded
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.mixture.coordinated._bound import Coordination, Estimates

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from sidelight._typing import Array
 from sidelight._words import counted
 from sidelight.base import Embedding
-from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.coordinated._model import Atlas

@@ -16,7 +16,7 @@ from sidelight._fit.parameters import NamesLike, estimator
 from sidelight._typing import Array
 from sidelight._words import counted, setting
 from sidelight.constraints import Constraints, Correspondences
-from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.mixture.coordinated._cfa import CoordinatedFactorAnalysis

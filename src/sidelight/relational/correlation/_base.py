@@ -10,11 +10,9 @@ from sklearn.utils import Tags
 
 from sidelight._fit.parameters import check_parameters
 from sidelight._typing import IntArray
-from sidelight.base import Clusterer
-from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
+from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.constraints import Constraints, Relations
-from sidelight.constraints.algebra._alignment import align_to_ids, by_row, own_ids
-from sidelight.constraints.algebra._classes import as_codes
+from sidelight.constraints.inner import align_to_ids, as_codes, by_row, own_ids
 from sidelight.exceptions import UnusedKnowledge
 from sidelight.relational.correlation._graph import SignedGraph
 from sidelight.relational.correlation._solve import Solution

@@ -15,11 +15,9 @@ from sidelight._fit.restarts import best_restart
 from sidelight._kernels.relational.correlation.consensus import pivot_rows
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
-from sidelight.base import Clusterer
-from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
+from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._classes import read_classes
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import plain, read_classes
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._base import BOUND_ATTRIBUTES, proven, relative_gap
