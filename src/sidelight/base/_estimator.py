@@ -329,4 +329,5 @@ def _plural(kind: str) -> str:
 
 
 def not_defined(estimator: object, method: str) -> NoReturn:
+    """Raise the error of a method that an estimator inherits but cannot offer."""
     raise AttributeError(f"{type(estimator).__name__} does not define {method}.")

@@ -112,6 +112,7 @@ class StatementGraph:
 
 
 def collect_statements(known: Constraints) -> StatementGraph:
+    """Return the statements of constraints as a graph between the rows that they name."""
     atom = np.arange(known.n_samples)
     codes = grouped = labeled = np.empty(0, dtype=np.int64)
     if known.groups is not None:

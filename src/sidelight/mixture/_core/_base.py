@@ -19,6 +19,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.checks import check_weights
+from sidelight._fit.em.loop import (
+    ConstrainedPosterior,
+    EMResult,
+    Parameters,
+    em,
+    log_joint_blocks,
+)
 from sidelight._fit.moments import moments
 from sidelight._typing import Array
 from sidelight._words import setting
@@ -29,13 +36,6 @@ from sidelight.constraints.inner import check_one_index
 from sidelight.engine import Maximum, RowSource, as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import _criteria as criteria
-from sidelight.mixture._core._em import (
-    ConstrainedPosterior,
-    EMResult,
-    Parameters,
-    em,
-    log_joint_blocks,
-)
 from sidelight.tags import SOFT_TAGS
 
 #: Names of rough clusters to start from.
