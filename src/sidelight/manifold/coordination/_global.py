@@ -67,7 +67,7 @@ class GlobalCoordination(Embedding):
     starts from a spectral map, and ends in a density and a map in both directions. (Law 2006,
     section 2.9.1.) Read more in the :doc:`user guide </manifold/coordination>`.
 
-    :class:`~sidelight.mixture.CoordinatedFactorAnalysis` takes the same steps, with restarts,
+    :class:`~sidelight.manifold.CoordinatedFactorAnalysis` takes the same steps, with restarts,
     anchors and uncertainties; this is the plain form of the survey.
 
     Parameters
