@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array, IntArray
-from sidelight.constraints import Constraints, Relations
+from sidelight.constraints import Constraints, Relations, as_relations
 from sidelight.constraints.inner import (
     StatedPairs,
     Statements,
@@ -20,7 +20,6 @@ from sidelight.constraints.inner import (
     own_ids,
     plain,
 )
-from sidelight.constraints.relations import as_relations
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
 from sidelight.relational.resolution._candidates import Candidates
 from sidelight.relational.resolution._references import References
