@@ -36,14 +36,13 @@ from sidelight._fit.em.loop import (
     log_joint_blocks,
     normalized_log,
 )
+from sidelight._fit.moments import data_moments, warn_of_large_reg_covar
 from sidelight.mixture._core._base import (
     MixtureBase,
     StartName,
-    data_moments,
     known_classes,
     most_probable,
     rough_clusters,
-    warn_of_large_reg_covar,
 )
 from sidelight.mixture._core._criteria import aic, bic, mdl, mml
 

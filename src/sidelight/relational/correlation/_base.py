@@ -15,7 +15,7 @@ from sidelight.constraints import Constraints, Relations
 from sidelight.constraints.inner import align_to_ids, as_codes, by_row, own_ids
 from sidelight.exceptions import UnusedKnowledge
 from sidelight.relational.correlation._graph import SignedGraph
-from sidelight.relational.correlation._solve import Solution
+from sidelight.relational.correlation._solve import Solution, relative_gap
 
 BOUND_ATTRIBUTES = {
     "cost_ : float": "Sum of the scores with which the partition disagrees, ``objective_``.",
@@ -122,11 +122,6 @@ def _named(known: Constraints, relations: Relations) -> Constraints:
         groups=groups,
         ids=relations.ids,
     )
-
-
-def relative_gap(cost: float, bound: float) -> float:
-    """Share of the cost above the bound."""
-    return max(cost - bound, 0.0) / cost if cost > 0 else 0.0
 
 
 def proven(gap: float) -> str:

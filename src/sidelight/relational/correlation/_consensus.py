@@ -20,7 +20,7 @@ from sidelight.constraints import Constraints
 from sidelight.constraints.inner import plain, read_classes
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.relational.correlation._base import BOUND_ATTRIBUTES, proven, relative_gap
+from sidelight.relational.correlation._base import BOUND_ATTRIBUTES, proven
 from sidelight.relational.correlation._consensus_search import (
     Profiles,
     explicit_graph,
@@ -30,7 +30,7 @@ from sidelight.relational.correlation._consensus_search import (
     start_from,
 )
 from sidelight.relational.correlation._local_search import Search
-from sidelight.relational.correlation._solve import Settings, Solution, solve
+from sidelight.relational.correlation._solve import Settings, Solution, relative_gap, solve
 from sidelight.tags import own_tags
 
 #: Different rows of labels up to which all scores are written out.
