@@ -43,6 +43,8 @@ from sidelight.feature_selection import FisherScore, VarianceScore
 from sidelight.manifold import (
     AutoassociativeNetwork,
     Charting,
+    CoordinatedFactorAnalysis,
+    CoordinatedViews,
     CorrespondenceCharting,
     CorrespondenceLLE,
     GlobalCoordination,
@@ -52,8 +54,6 @@ from sidelight.manifold import (
 )
 from sidelight.metric import RCA
 from sidelight.mixture import (
-    CoordinatedFactorAnalysis,
-    CoordinatedViews,
     GenerativeTopographicMap,
     KohonenMap,
     ProbabilisticMap,

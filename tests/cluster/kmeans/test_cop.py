@@ -122,7 +122,7 @@ def test_known_dead_end_of_the_literature() -> None:
         small = contract(as_rows(X), known.closure(), only_constrained=True)
         constrained = hard_constrained_rows(as_rows(X), small, "published", rng, 1.0)
         try:
-            constrained.assign(start)
+            constrained.relabel(start)
             outcomes[order] = "placed"
         except SidelightError as error:
             outcomes[order] = f"blocked at {error.row}"

@@ -16,8 +16,7 @@ from sidelight._kernels.cluster.coclustering.concepts import pack
 from sidelight._typing import Array, IntArray
 from sidelight._words import worded
 from sidelight.constraints import Constraints, CrossLinks, Ordering
-from sidelight.constraints.algebra._alignment import align_to_ids, own_ids
-from sidelight.constraints.algebra._canonical import RowIndex, as_ids
+from sidelight.constraints.inner import RowIndex, align_to_ids, as_ids, own_ids
 from sidelight.exceptions import SidelightError, UnknownIds
 
 #: Ways to satisfy must-links and cannot-links: elements that belong together are merged and those

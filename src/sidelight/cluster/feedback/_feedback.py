@@ -11,6 +11,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.em.loop import Parameters, em, log_joint_blocks
 from sidelight._fit.parameters import Count, FiniteNonNegative, Seed, Verbosity, estimator
 from sidelight._typing import Array
 from sidelight._warn import warn
@@ -30,10 +31,9 @@ from sidelight.cluster.feedback._statements import (
 )
 from sidelight.cluster.feedback._term_weights import Documents, Pull, evidence, normalize, warp
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import own_ids
+from sidelight.constraints.inner import own_ids
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.mixture._core import Parameters, em, log_joint_blocks
 from sidelight.tags import MethodTags
 
 #: Price of a violated pair, in documents that would rather be in another cluster.

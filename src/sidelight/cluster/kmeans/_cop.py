@@ -12,7 +12,7 @@ from sidelight.cluster._core._lloyd import LloydResult, _CentersBase, lloyd
 from sidelight.cluster._core._starts import Starts
 from sidelight.cluster.kmeans._hard_assignment import DeadEnd, hard_constrained_rows
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._contraction import contract
+from sidelight.constraints.inner import contract
 from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
 

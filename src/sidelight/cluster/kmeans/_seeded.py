@@ -17,6 +17,7 @@ from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster._core._lloyd import (
     ConstrainedRows,
     LloydResult,
+    Relabeled,
     _KMeansBase,
     _WeightedRowsMixin,
     lloyd,
@@ -283,8 +284,8 @@ class _KeptSeeds(ConstrainedRows):
     def __init__(self, seeds: _Seeds) -> None:
         self.rows, self._clusters = seeds.rows, seeds.clusters
 
-    def assign(self, centers: Array) -> tuple[Array, float]:
-        return self._clusters, 0.0
+    def relabel(self, centers: Array, nearest: Array | None = None) -> Relabeled:
+        return Relabeled(self._clusters)
 
 
 class _CostlySeeds(_KeptSeeds):
@@ -294,12 +295,12 @@ class _CostlySeeds(_KeptSeeds):
         super().__init__(seeds)
         self._points, self._weights, self._price = points, weights, price
 
-    def assign(self, centers: Array) -> tuple[Array, float]:
+    def relabel(self, centers: Array, nearest: Array | None = None) -> Relabeled:
         costs = self._points.at(centers)[0] + self._price
         costs[np.arange(len(self.rows)), self._clusters] -= self._price
         labels = np.argmin(costs, axis=1)
         left = self._weights[labels != self._clusters]
-        return labels, self._price * float(np.sum(left, dtype=np.float64))
+        return Relabeled(labels, self._price * float(np.sum(left, dtype=np.float64)))
 
 
 def _seed_means(source: RowSource, seeds: _Seeds, weights: Array | None) -> Array:

@@ -19,7 +19,7 @@ from sidelight.cluster.metric_kmeans._metric_problem import MetricParameters, Me
 from sidelight.cluster.metric_kmeans._metrics import MetricDistances, Metrics, metric_pass
 from sidelight.cluster.pairs._penalties import SHORT, _MovingPricesBase
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._contraction import contract
+from sidelight.constraints.inner import contract
 from sidelight.engine import RowSource, as_rows
 from sidelight.tags import MethodTags
 

@@ -57,7 +57,7 @@ from sidelight.cluster._core._lloyd import Labeling, LloydResult, _CentersBase, 
 from sidelight.cluster._core._starts import Starts
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 
 Parameters = TypeVar("Parameters")
 

@@ -26,7 +26,7 @@ from sidelight.cluster.spectral._rounding import mean_places, refine_cut
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import Similarity, cut_values, degrees, similarity_graph
-from sidelight.graphs._laplacian import check_graph, inverse_root
+from sidelight.graphs.inner import check_graph, inverse_root
 
 #: Accuracy of eigenvalues that is enough for labels.
 EIGEN_TOL = 1e-4

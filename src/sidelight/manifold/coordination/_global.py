@@ -26,7 +26,7 @@ from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.manifold._reconstruction import connected_weights, usable_neighbors
 from sidelight.manifold.coordination._alignment import align_by_reconstruction, constant_slots
@@ -67,7 +67,7 @@ class GlobalCoordination(Embedding):
     starts from a spectral map, and ends in a density and a map in both directions. (Law 2006,
     section 2.9.1.) Read more in the :doc:`user guide </manifold/coordination>`.
 
-    :class:`~sidelight.mixture.CoordinatedFactorAnalysis` takes the same steps, with restarts,
+    :class:`~sidelight.manifold.CoordinatedFactorAnalysis` takes the same steps, with restarts,
     anchors and uncertainties; this is the plain form of the survey.
 
     Parameters

@@ -27,7 +27,7 @@ from sidelight._words import counted, setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import EmbeddingWarning, SidelightError
-from sidelight.manifold._rows import KeptColumns, keep_columns
+from sidelight.manifold._rows import KeptColumns, all_the_same, check_several, keep_columns
 from sidelight.manifold.incremental._coordinates import Coordinates
 from sidelight.manifold.incremental._edges import NO_PAIRS, EdgeRules
 from sidelight.manifold.incremental._growing_map import GrowingMap, Limits
@@ -35,7 +35,7 @@ from sidelight.manifold.incremental._map_graph import MapGraph
 from sidelight.manifold.incremental._neighborhood import Neighborhood
 from sidelight.manifold.incremental._placing import place_rows
 from sidelight.manifold.incremental._updates import MapUpdate
-from sidelight.manifold.spectral._base import PARAMETERS, all_the_same, check_several
+from sidelight.manifold.spectral._base import PARAMETERS
 from sidelight.manifold.spectral._frame import check_pairs_fit, tell_of_missing
 from sidelight.tags import SOFT_TAGS, own_tags
 

@@ -16,10 +16,10 @@ from sidelight._fit.parameters import Count, FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
-from sidelight.graphs._nearest import ASYMMETRY
-from sidelight.manifold.spectral._base import check_several
+from sidelight.graphs.inner import ASYMMETRY
+from sidelight.manifold._rows import check_several
 from sidelight.manifold.spectral._frame import centered_frame, check_pairs_fit, tell_of_missing
 from sidelight.tags import own_tags
 

@@ -13,7 +13,7 @@ from sidelight._fit.parameters import Count, Seed, estimator
 from sidelight._fit.scatter import steady_signs
 from sidelight._typing import Array
 from sidelight._words import counted, setting
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import geodesics
 from sidelight.manifold.spectral._base import Neighborhood

@@ -26,7 +26,7 @@ from sidelight._fit.parameters import (
 from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.som._base import MAP_ATTRIBUTES, MAP_PARAMETERS, Growth, MapBase, Mass

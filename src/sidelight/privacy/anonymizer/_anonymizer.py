@@ -29,7 +29,7 @@ from sidelight._words import counted
 from sidelight.base import Clusterer
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import quoted
+from sidelight.io.inner import quoted
 from sidelight.privacy.anonymizer._columns import (
     Column,
     columns_of_array,

@@ -15,7 +15,7 @@ from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.cluster import KMeans
 from sidelight.constraints import Conditions, Constraints
-from sidelight.constraints.algebra._alignment import align
+from sidelight.constraints.inner import align
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.privacy.existential._geometry import WeightedRows

@@ -9,14 +9,12 @@ from sklearn.utils import Tags
 
 from sidelight._typing import IntArray
 from sidelight._warn import warn
-from sidelight.base import Clusterer
-from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
+from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.constraints import Constraints, Relations
-from sidelight.constraints.algebra._alignment import align_to_ids, by_row, own_ids
-from sidelight.constraints.algebra._classes import as_codes
+from sidelight.constraints.inner import align_to_ids, as_codes, by_row, own_ids
 from sidelight.exceptions import UnusedKnowledge
 from sidelight.relational.correlation._graph import SignedGraph
-from sidelight.relational.correlation._solve import Solution
+from sidelight.relational.correlation._solve import Solution, relative_gap
 
 BOUND_ATTRIBUTES = {
     "cost_ : float": "Sum of the scores with which the partition disagrees, ``objective_``.",
@@ -122,11 +120,6 @@ def _named(known: Constraints, relations: Relations) -> Constraints:
         groups=groups,
         ids=relations.ids,
     )
-
-
-def relative_gap(cost: float, bound: float) -> float:
-    """Share of the cost above the bound."""
-    return max(cost - bound, 0.0) / cost if cost > 0 else 0.0
 
 
 def proven(gap: float) -> str:

@@ -15,13 +15,11 @@ from sidelight._fit.restarts import best_restart
 from sidelight._kernels.relational.correlation.consensus import pivot_rows
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
-from sidelight.base import Clusterer
-from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
+from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._classes import read_classes
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import plain, read_classes
 from sidelight.exceptions import SidelightError
-from sidelight.relational.correlation._base import BOUND_ATTRIBUTES, proven, relative_gap
+from sidelight.relational.correlation._base import BOUND_ATTRIBUTES, proven
 from sidelight.relational.correlation._consensus_search import (
     Profiles,
     explicit_graph,
@@ -31,7 +29,7 @@ from sidelight.relational.correlation._consensus_search import (
     start_from,
 )
 from sidelight.relational.correlation._local_search import Search
-from sidelight.relational.correlation._solve import Settings, Solution, solve
+from sidelight.relational.correlation._solve import Settings, Solution, relative_gap, solve
 from sidelight.tags import own_tags
 
 #: Different rows of labels up to which all scores are written out.

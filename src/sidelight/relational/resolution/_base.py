@@ -18,7 +18,7 @@ from sidelight._fit.parameters import (
 from sidelight._progress import stage_progress
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.base import Clusterer
-from sidelight.base._estimator import not_defined
+from sidelight.base.inner import not_defined
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._blocking import candidate_pairs

@@ -28,7 +28,7 @@ from sidelight._progress import fit_progress
 from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import counted
-from sidelight.base._classifier import decided_codes
+from sidelight.base.inner import decided_codes
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.semi_supervised._core._base_learners import LEARNER_PARAMETERS, BaseLearner

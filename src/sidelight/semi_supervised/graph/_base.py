@@ -16,12 +16,11 @@ from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.base import Classifier, ProbabilisticClassifier
-from sidelight.base._classifier import decided_codes
-from sidelight.base._estimator import not_defined
+from sidelight.base.inner import decided_codes, not_defined
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import Similarity, degrees, similarity_graph
-from sidelight.graphs._laplacian import check_graph
+from sidelight.graphs.inner import check_graph
 from sidelight.semi_supervised.graph._parts import (
     comparable_weights,
     hang_parts,

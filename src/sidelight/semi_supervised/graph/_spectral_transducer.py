@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sidelight._fit.parameters import Count, FinitePositive, Seed, estimator
 from sidelight._typing import Array, IntArray
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.graphs import smooth_eigenvectors
 from sidelight.semi_supervised.graph._base import _GraphClassifier
 from sidelight.semi_supervised.graph._secular import minimize_on_sphere

@@ -22,7 +22,7 @@ from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.graphs import laplacian, neighbor_graph
 from sidelight.semi_supervised._core._kernel import (
     Gamma,

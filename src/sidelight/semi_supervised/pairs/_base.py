@@ -24,10 +24,9 @@ from sidelight._fit.parameters import (
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._warn import warn
 from sidelight._words import setting
-from sidelight.base._classifier import CLASSIFIER_ATTRIBUTES, decided_codes
-from sidelight.base._estimator import not_defined
+from sidelight.base.inner import CLASSIFIER_ATTRIBUTES, decided_codes, not_defined
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.semi_supervised._core._kernel import (
     KERNEL_PARAMETERS,

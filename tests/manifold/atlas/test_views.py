@@ -13,8 +13,8 @@ from scipy.stats import chi2
 
 from sidelight.constraints import Correspondences
 from sidelight.exceptions import EmbeddingWarning, SidelightError
-from sidelight.mixture import CoordinatedFactorAnalysis, CoordinatedViews
-from sidelight.mixture.coordinated import _cfa
+from sidelight.manifold import CoordinatedFactorAnalysis, CoordinatedViews
+from sidelight.manifold.atlas import _cfa
 
 
 def curves(n: int, seed: int = 0, noise: float = 0.02) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from sidelight._fit.alternation import Alternation
 from sidelight._typing import Array
-from sidelight.mixture.coordinated._bound import Coordination, Estimates, Evaluation, State
-from sidelight.mixture.coordinated._posterior import chart_posterior_of_places, expected_rows
-from sidelight.mixture.coordinated._start import rough_clusters
+from sidelight.manifold.atlas._bound import Coordination, Estimates, Evaluation, State
+from sidelight.manifold.atlas._posterior import chart_posterior_of_places, expected_rows
+from sidelight.manifold.atlas._start import rough_clusters
 
 #: Of restarts whose reconstruction error is at most this multiple of the lowest, the one with the
 #: highest bound is kept: the bound alone sometimes prefers a map that is torn.

@@ -1,6 +1,6 @@
 """Images of two objects from the same directions: each predicted from the other.
 
-``python -m experiments.mixture.coordinated_objects [--runs 2] [--quick]``
+``python -m experiments.manifold.coordinated_objects [--runs 2] [--quick]``
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from experiments.harness import Section, Verdict, main
-from experiments.mixture.coordinated_views import mixture_error
+from experiments.manifold.coordinated_views import mixture_error
 from sidelight.constraints import Correspondences
 from sidelight.datasets import render_objects
 from sidelight.exceptions import EmbeddingWarning
-from sidelight.mixture import CoordinatedViews
+from sidelight.manifold import CoordinatedViews
 
 TITLE = "Views of two objects"
 VERDICTS = {

@@ -23,9 +23,10 @@ from sklearn.mixture import GaussianMixture as Peer
 
 from sidelight.datasets import make_s_surface
 from sidelight.engine import as_rows
-from sidelight.mixture import CoordinatedFactorAnalysis, GaussianMixture
-from sidelight.mixture.coordinated._bound import Coordination, Estimates
-from sidelight.mixture.coordinated._steps import Rules
+from sidelight.manifold import CoordinatedFactorAnalysis
+from sidelight.manifold.atlas._bound import Coordination, Estimates
+from sidelight.manifold.atlas._steps import Rules
+from sidelight.mixture import GaussianMixture
 
 N_COLUMNS = 50
 N_CHARTS = 30

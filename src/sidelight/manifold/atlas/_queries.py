@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from sidelight._typing import Array
 from sidelight._words import counted
 from sidelight.base import Embedding
-from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.mixture.coordinated._model import Atlas
-from sidelight.mixture.coordinated._posterior import Posterior
+from sidelight.manifold.atlas._model import Atlas
+from sidelight.manifold.atlas._posterior import Posterior
 
 #: Covariances of so many rows are given at most: numbers in the array.
 MOST_NUMBERS = 2**28

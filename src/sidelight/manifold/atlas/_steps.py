@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.mixture.coordinated._charts import Charts
-from sidelight.mixture.coordinated._tile import Sums
+from sidelight.manifold.atlas._charts import Charts
+from sidelight.manifold.atlas._tile import Sums
 
 #: A chart, or a chart in a view, with less weight than this keeps its parameters.
 STARVED = 1e-9

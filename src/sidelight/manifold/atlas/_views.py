@@ -16,21 +16,21 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.constraints import Constraints, Correspondences
-from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
-from sidelight.mixture.coordinated._cfa import CoordinatedFactorAnalysis
-from sidelight.mixture.coordinated._model import Units
-from sidelight.mixture.coordinated._places import (
+from sidelight.manifold.atlas._cfa import CoordinatedFactorAnalysis
+from sidelight.manifold.atlas._model import Units
+from sidelight.manifold.atlas._places import (
     FirstPlaces,
     one_chart_places,
     view_places,
     with_messages,
 )
-from sidelight.mixture.coordinated._posterior import chart_covariances, chart_rows, posterior
-from sidelight.mixture.coordinated._queries import check_covariances
-from sidelight.mixture.coordinated._search import Search
-from sidelight.mixture.coordinated._table import (
+from sidelight.manifold.atlas._posterior import chart_covariances, chart_rows, posterior
+from sidelight.manifold.atlas._queries import check_covariances
+from sidelight.manifold.atlas._search import Search
+from sidelight.manifold.atlas._table import (
     check_joined,
     column_positions,
     of_one_view,
@@ -80,7 +80,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
     coordinates; rows of one view alone tell the shape of the manifold there. A missing view is
     predicted from the others, with its spread:
     ``p(x_2 | x_1) = Σ_s p(s | x_1) N(μ_s2 + B_s2 (m_s(x_1) - κ_s), B_s2 V_s⁻¹ B_s2ᵀ + Ψ_s2)``.
-    Read more in the :doc:`user guide </mixture/coordinated>`.
+    Read more in the :doc:`user guide </manifold/atlas>`.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
     --------
     >>> import numpy as np
     >>> from sidelight.constraints import Correspondences
-    >>> from sidelight.mixture import CoordinatedViews
+    >>> from sidelight.manifold import CoordinatedViews
     >>> t = np.linspace(0, 1, 200)
     >>> noise = np.random.default_rng(0).normal(scale=0.02, size=(200, 4))
     >>> photos = np.column_stack([t, np.sin(4 * t)]) + noise[:, :2]

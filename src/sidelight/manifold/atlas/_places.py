@@ -18,9 +18,9 @@ from sidelight.manifold import (
     LocallyLinearCoordination,
     LocallyLinearEmbedding,
 )
-from sidelight.mixture.coordinated._bound import Coordination, Estimates
-from sidelight.mixture.coordinated._start import principal_places
-from sidelight.mixture.coordinated._steps import Rules
+from sidelight.manifold.atlas._bound import Coordination, Estimates
+from sidelight.manifold.atlas._start import principal_places
+from sidelight.manifold.atlas._steps import Rules
 
 #: Iterations of a single chart that makes linear coordinates of incomplete rows.
 LINEAR_STEPS = 200

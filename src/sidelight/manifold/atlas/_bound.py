@@ -22,9 +22,9 @@ import numpy as np
 from sidelight._fit.alternation import Alternation, alternate
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.mixture.coordinated._charts import Charts
-from sidelight.mixture.coordinated._steps import Rules, blank_charts, m_step, penalty
-from sidelight.mixture.coordinated._tile import Sums, Tile, tiles
+from sidelight.manifold.atlas._charts import Charts
+from sidelight.manifold.atlas._steps import Rules, blank_charts, m_step, penalty
+from sidelight.manifold.atlas._tile import Sums, Tile, tiles
 
 #: Share of a row in the chart of its rough cluster; near-uniform responsibilities are a saddle.
 OWN_SHARE = 0.95

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from tests.mixture.coordinated.charted import (
+from tests.manifold.atlas.charted import (
     Case,
     best_responsibilities,
     bound,
@@ -17,9 +17,9 @@ from tests.mixture.coordinated.charted import (
     spd,
 )
 
-from sidelight.mixture.coordinated._bound import Estimates, State
-from sidelight.mixture.coordinated._charts import Charts
-from sidelight.mixture.coordinated._tile import Tile
+from sidelight.manifold.atlas._bound import Estimates, State
+from sidelight.manifold.atlas._charts import Charts
+from sidelight.manifold.atlas._tile import Tile
 
 RULES: dict[str, dict[str, Any]] = {
     "one view": {"widths": (4,), "masked": False},

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from sidelight._typing import Array
-from sidelight.mixture.coordinated._charts import LOG_2PI, Charts
+from sidelight.manifold.atlas._charts import LOG_2PI, Charts
 
 
 class Posterior(NamedTuple):

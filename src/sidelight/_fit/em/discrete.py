@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.em.loop import ExponentialFamily, Statistics
 from sidelight._typing import Array
-from sidelight.mixture._core._em import ExponentialFamily, Statistics
 
 
 class DiscreteComponents(ExponentialFamily):

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 from sklearn.decomposition import FactorAnalysis
-from tests.mixture.coordinated.charted import dense_log_joint
+from tests.manifold.atlas.charted import dense_log_joint
 
 from sidelight.datasets import make_s_surface
 from sidelight.exceptions import EmbeddingWarning, SidelightError
-from sidelight.mixture import CoordinatedFactorAnalysis
-from sidelight.mixture.coordinated import _cfa
+from sidelight.manifold import CoordinatedFactorAnalysis
+from sidelight.manifold.atlas import _cfa
 
 
 @pytest.fixture(scope="module")

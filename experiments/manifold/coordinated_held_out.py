@@ -1,6 +1,6 @@
 """Coordinated factor analysis on held-out rows, beside GTM, self-organizing mixtures and PCA.
 
-``python -m experiments.mixture.coordinated_held_out [--runs 20] [--quick]``
+``python -m experiments.manifold.coordinated_held_out [--runs 20] [--quick]``
 """
 
 from __future__ import annotations
@@ -17,11 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from experiments.harness import Section, Verdict, main, mean_and_error
 from sidelight.datasets import make_s_surface, render_faces
 from sidelight.exceptions import EmbeddingWarning
-from sidelight.mixture import (
-    CoordinatedFactorAnalysis,
-    GenerativeTopographicMap,
-    SelfOrganizingMixture,
-)
+from sidelight.manifold import CoordinatedFactorAnalysis
+from sidelight.mixture import GenerativeTopographicMap, SelfOrganizingMixture
 
 TITLE = "Coordinated factor analysis on held-out rows"
 VERDICTS = {

@@ -1,6 +1,6 @@
 """Coordinated factor analysis: the m-step in closed form against the older iterative one.
 
-``python -m experiments.mixture.coordinated_closed_form [--runs 10] [--quick]``
+``python -m experiments.manifold.coordinated_closed_form [--runs 10] [--quick]``
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from experiments.harness import Section, Verdict, main, mean_and_error
 from sidelight.cluster import KMeans
 from sidelight.datasets import make_s_surface, render_faces
 from sidelight.engine import as_rows
-from sidelight.mixture.coordinated._bound import Coordination, Estimates, Evaluation, State
-from sidelight.mixture.coordinated._steps import Rules
+from sidelight.manifold.atlas._bound import Coordination, Estimates, Evaluation, State
+from sidelight.manifold.atlas._steps import Rules
 
 TITLE = "Coordinated factor analysis: closed form"
 VERDICTS = {

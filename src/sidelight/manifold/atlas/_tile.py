@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.mixture.coordinated._charts import LOG_2PI, Charts
+from sidelight.manifold.atlas._charts import LOG_2PI, Charts
 
 #: Products of a tile of rows with all charts should stay in the cache.
 TILE_BYTES = 2**20

@@ -25,21 +25,21 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
-from sidelight.mixture.coordinated._bound import Coordination, Estimates
-from sidelight.mixture.coordinated._model import Atlas, Units
-from sidelight.mixture.coordinated._places import FirstPlaces, spectral_places, with_messages
-from sidelight.mixture.coordinated._queries import AtlasEmbedding
-from sidelight.mixture.coordinated._search import Restart, Search, best_search
-from sidelight.mixture.coordinated._start import (
+from sidelight.manifold.atlas._bound import Coordination, Estimates
+from sidelight.manifold.atlas._model import Atlas, Units
+from sidelight.manifold.atlas._places import FirstPlaces, spectral_places, with_messages
+from sidelight.manifold.atlas._queries import AtlasEmbedding
+from sidelight.manifold.atlas._search import Restart, Search, best_search
+from sidelight.manifold.atlas._start import (
     aligned_to_anchors,
     checked_anchors,
     checked_init,
     default_n_charts,
 )
-from sidelight.mixture.coordinated._steps import Rules
+from sidelight.manifold.atlas._steps import Rules
 from sidelight.tags import own_tags
 
 Start: TypeAlias = Literal["auto", "llc", "charting", "lle", "pca"]
@@ -93,7 +93,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     in closed-form steps (Verbeek 2004, sections 5.2.2 and 5.2.3): first with the coordinates of a
     spectral embedding held fast, then with all free. Charts that share rows are so made to agree
     on their coordinates. The rows are read block by block: time and memory are linear in their
-    number. Read more in the :doc:`user guide </mixture/coordinated>`.
+    number. Read more in the :doc:`user guide </manifold/atlas>`.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     Examples
     --------
     >>> import numpy as np
-    >>> from sidelight.mixture import CoordinatedFactorAnalysis
+    >>> from sidelight.manifold import CoordinatedFactorAnalysis
     >>> t = np.linspace(0, 3, 200)
     >>> X = np.column_stack([t, np.cos(t), np.sin(2 * t)])
     >>> X += np.random.default_rng(0).normal(scale=0.02, size=X.shape)

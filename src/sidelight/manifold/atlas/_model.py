@@ -11,10 +11,10 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.engine import as_rows
-from sidelight.mixture.coordinated import _posterior as inference
-from sidelight.mixture.coordinated._charts import Charts
-from sidelight.mixture.coordinated._posterior import Posterior, posterior
-from sidelight.mixture.coordinated._tile import tiles
+from sidelight.manifold.atlas import _posterior as inference
+from sidelight.manifold.atlas._charts import Charts
+from sidelight.manifold.atlas._posterior import Posterior, posterior
+from sidelight.manifold.atlas._tile import tiles
 
 
 @dataclass(frozen=True)

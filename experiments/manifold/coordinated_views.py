@@ -1,6 +1,6 @@
 """Prediction across two views with few correspondences: published figures beside ours.
 
-``python -m experiments.mixture.coordinated_views [--runs 20] [--quick]``
+``python -m experiments.manifold.coordinated_views [--runs 20] [--quick]``
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from experiments.harness import Section, Verdict, main
 from sidelight.constraints import Correspondences
 from sidelight.datasets import make_two_curves, make_two_surfaces
 from sidelight.exceptions import EmbeddingWarning, SidelightError
-from sidelight.mixture import CoordinatedViews, GaussianMixture
+from sidelight.manifold import CoordinatedViews
+from sidelight.mixture import GaussianMixture
 
 TITLE = "Views joined by correspondences"
 VERDICTS = {

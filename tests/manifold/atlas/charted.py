@@ -9,9 +9,9 @@ import numpy as np
 from scipy.stats import multivariate_normal
 
 from sidelight.engine import as_rows
-from sidelight.mixture.coordinated._bound import Coordination, Estimates, State
-from sidelight.mixture.coordinated._charts import Charts
-from sidelight.mixture.coordinated._steps import Rules
+from sidelight.manifold.atlas._bound import Coordination, Estimates, State
+from sidelight.manifold.atlas._charts import Charts
+from sidelight.manifold.atlas._steps import Rules
 
 
 class Case(NamedTuple):
