@@ -123,7 +123,7 @@ def large_case(n: int, n_pairs: int, words: int) -> Row:
         "seconds": time.perf_counter() - wall,
         "seconds of the processor": time.process_time() - processor,
         "at most": LARGE_SECONDS,
-        "duality gap": model.duality_gap_,
+        "duality gap": model.gap_,
         "pairs with a weight": int(np.count_nonzero(model.dual_coef_)),
     }
 

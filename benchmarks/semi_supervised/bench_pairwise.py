@@ -292,6 +292,6 @@ def beside_box(case: Case) -> Row:
         **row,
         "our steps": model.n_iter_,
         "their iterations": end["iterations"],
-        "our gap": model.duality_gap_,
+        "our gap": model.gap_,
         "their gap": end["gap"],
     }

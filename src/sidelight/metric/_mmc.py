@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from sidelight._fit.lowest import relative_gap
 from sidelight._fit.parameters import Count, Interval, NonNegative, Verbosity, estimator
 from sidelight._fit.scatter import pair_differences, pair_scatter, regularized, scale_free_rank
 from sidelight._progress import fit_progress
@@ -61,8 +62,8 @@ class MMC(_MetricBase):
         Minus ``Σ_CL w ‖x_i - x_j‖_A``; it was minimized.
     history_ : ndarray
         Objective at every iteration; it never rises.
-    duality_gap_ : float
-        Bound on the distance of the objective to the optimum.
+    gap_ : float
+        Share of ``objective_`` by which it may be above the optimum at most.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -105,7 +106,7 @@ class MMC(_MetricBase):
                     "more than 1 class. RCA learns from must-links alone."
                 )
             self._set_euclidean_map("Nothing is known about the rows", d, rows.dtype)
-            self.history_, self.objective_, self.duality_gap_ = np.zeros(1), 0.0, 0.0
+            self.history_, self.objective_, self.gap_ = np.zeros(1), 0.0, 0.0
             self.n_iter_, self.converged_ = 0, True
             return
         values = np.asarray(rows, dtype=np.float64)
@@ -126,7 +127,8 @@ class MMC(_MetricBase):
                 history.append(found.objective)
                 progress.step(found.objective)
         self.history_ = np.array(history)
-        self.objective_, self.duality_gap_ = found.objective, found.duality_gap
+        self.objective_ = found.objective
+        self.gap_ = relative_gap(found.duality_gap, found.objective)
         self.n_iter_ = len(history) - 1
         self.converged_ = found.is_within(self.tol)
         self._set_map(found.components(), dtype)
@@ -134,8 +136,8 @@ class MMC(_MetricBase):
             warnings.warn(
                 f"MMC stopped after {self.n_iter_} steps ({setting('max_iter', self.max_iter)}) "
                 "before the optimum: the lengths of the cannot-links sum up to "
-                f"{-self.objective_:.6g}, and at most {self.duality_gap_:.3g} more is possible "
-                f"({self.duality_gap_ / -self.objective_:.2g} of it, tol={self.tol}). Allow more "
+                f"{-self.objective_:.6g}, and at most {found.duality_gap:.3g} more is possible "
+                f"({self.gap_:.2g} of it, tol={self.tol}). Allow more "
                 "steps, or a larger tol.",
                 ConvergenceWarning,
                 stacklevel=4,

@@ -94,8 +94,8 @@ class CannotLinkMetric(PairStream, _MetricBase):
         ``α``.
     objective_ : float
         ``½‖A‖² + Σ C_p ξ_p``, at least the optimum.
-    duality_gap_ : float
-        Largest share of ``objective_`` by which it is above the optimum.
+    gap_ : float
+        Share of ``objective_`` by which it may be above the optimum at most.
     history_ : ndarray of shape (``n_iter_``,)
         Minus the dual objective after each round, never rising.
     n_iter_ : int
@@ -257,7 +257,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
         """Set the fitted attributes of the search."""
         self.pairs_ = apart
         self.dual_coef_ = found.alpha
-        self.objective_, self.duality_gap_ = found.primal, found.duality_gap
+        self.objective_, self.gap_ = found.primal, found.duality_gap
         self.history_ = np.array(found.history)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         if not found.converged and not found.interrupted:

@@ -124,7 +124,7 @@ class CorrelationClustering(ScoredPairsClusterer):
     >>> model = CorrelationClustering(random_state=0).fit(scored)
     >>> model.labels_
     array([0, 0, 0, 1], dtype=int32)
-    >>> model.cost_, model.gap_
+    >>> model.objective_, model.gap_
     (0.5, 0.0)
     """
 
@@ -232,7 +232,7 @@ class CorrelationClustering(ScoredPairsClusterer):
         pairs : dict of ndarray
             ``i`` and ``j``, by id where there are ids; ``score``; and ``kind``, which is
             ``"apart"`` for positive scores across clusters and ``"joined"`` for negative ones
-            within, those of ``-absent`` included. The absolute scores add up to ``cost_``.
+            within, those of ``-absent`` included. The absolute scores add up to ``objective_``.
 
         Examples
         --------
@@ -251,7 +251,7 @@ class CorrelationClustering(ScoredPairsClusterer):
             if n_joined > MAX_LISTED:
                 raise SidelightError(
                     f"The clusters join {n_joined:,.0f} pairs, and a list of disagreements has "
-                    f"{counted(MAX_LISTED, 'pair')} at most; cost_ counts them."
+                    f"{counted(MAX_LISTED, 'pair')} at most; objective_ counts them."
                 )
             joined = unlisted_pairs(relations, labels)
             pairs = np.concatenate([pairs, joined])

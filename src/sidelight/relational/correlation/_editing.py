@@ -72,7 +72,7 @@ class ClusterEditing(ScoredPairsClusterer):
     >>> from sidelight.relational import ClusterEditing
     >>> graph = Relations([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4)], n_samples=5)
     >>> model = ClusterEditing(random_state=0).fit(graph)
-    >>> model.labels_, model.cost_
+    >>> model.labels_, model.objective_
     (array([0, 0, 0, 1, 1], dtype=int32), 1.0)
     >>> model.edits_["kind"], model.edits_["i"], model.edits_["j"]
     (array(['remove'], dtype='<U6'), array([2]), array([3]))
@@ -148,7 +148,7 @@ class ClusterEditing(ScoredPairsClusterer):
         if n_joined > MAX_LISTED:
             raise SidelightError(
                 f"The clusters join {n_joined:,.0f} pairs, and edits are listed for "
-                f"{counted(MAX_LISTED, 'pair')} at most; cost_ counts them."
+                f"{counted(MAX_LISTED, 'pair')} at most; objective_ counts them."
             )
         relations, labels = self._relations, self.labels_
         same = labels[relations.edges[:, 0]] == labels[relations.edges[:, 1]]

@@ -11,6 +11,7 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sidelight._fit.lowest import relative_gap
 from sidelight._fit.parameters import (
     Auto,
     Count,
@@ -126,8 +127,8 @@ class LapSVM(KernelClassifier):
         The ``γ_I`` that was used.
     solver_ : {"dense", "primal"}
         The solver that was used.
-    duality_gap_ : float
-        Bound on the distance of the objective to the optimum, added over the machines.
+    gap_ : float
+        Share of ``objective_`` by which it may be above the optimum at most.
     n_cut_off_ : int
         Number of unlabeled rows that the graph does not join to a labeled one.
     objective_ : float
@@ -319,13 +320,14 @@ class LapSVM(KernelClassifier):
         padded = [one.history + [one.history[-1]] * (longest - len(one.history)) for one in found]
         self.history_ = np.sum(padded, axis=0)
         self.objective_ = float(self.history_[-1])
-        self.duality_gap_ = float(sum(one.gap for one in found))
+        gap = float(sum(one.gap for one in found))
+        self.gap_ = relative_gap(gap, self.objective_)
         self.converged_ = all(one.converged for one in found)
         if not self.converged_:
             warnings.warn(
                 f"LapSVM stopped after {self.n_iter_} passes ({setting('max_iter', self.max_iter)})"
                 f" before the optimum: its objective is {self.objective_:.6g}, and the least "
-                f"possible one may be lower by {self.duality_gap_:.2g}. Scale the columns, or take "
+                f"possible one may be lower by {gap:.2g}. Scale the columns, or take "
                 f"a larger {setting('gamma_A')}.",
                 ConvergenceWarning,
                 stacklevel=6,
