@@ -138,7 +138,7 @@ limit(
         InformationBottleneck(K, features="gaussian", random_state=0).fit(X).information_
     ),
     lambda X, y: np.array(
-        np.sum(X.var(axis=0)) - KMeans(K, n_init=20, random_state=0).fit(X).inertia_ / len(X)
+        np.sum(X.var(axis=0)) - KMeans(K, n_init=20, random_state=0).fit(X).objective_ / len(X)
     ),
 )
 limit(

@@ -48,7 +48,7 @@ def test_all_rows_seeded_is_done_after_one_move(overlapping, method):
         np.testing.assert_allclose(model.cluster_centers_, means)
         np.testing.assert_array_equal(model.labels_, y)
         assert model.n_violations_ == 0
-        assert np.ptp(model.history_) < 1e-9 * model.inertia_
+        assert np.ptp(model.history_) < 1e-9 * model.objective_
     else:
         within = sum(((X[y == h] - means[h]) ** 2).sum() for h in range(4))
         assert model.history_[0] <= within

@@ -78,8 +78,6 @@ class BalancedKMeans(_BalancedBase):
         Minimum size ``m`` of all clusters.
     n_sampled_ : int
         Number of rows in the sample.
-    inertia_ : float
-        ``J`` at the end; equals ``objective_``.
     history_ : ndarray
         ``J`` at every iteration on all rows; never rises.
     n_iter_ : int

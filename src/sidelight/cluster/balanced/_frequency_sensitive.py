@@ -135,6 +135,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
     """
 
     _uses_pairs = "HMRFKMeans uses them for directions."
+    _has_inertia = True
 
     _: KW_ONLY
     mode: Literal["batch", "partial", "full", "streaming"] = "batch"

@@ -108,6 +108,8 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
     target_sizes: ArrayLike | None = None
     geometry: Geometry = "euclidean"
 
+    _has_inertia = True
+
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
             summary="k-means with memberships of exactly balanced sums",

@@ -82,12 +82,10 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     Attributes
     ----------
     search_ : dict of ndarray
-        The solutions for 1, 2, ... clusters: ``"n_clusters"``, ``"inertia"`` (the error ``E``) and
+        The solutions for 1, 2, ... clusters: ``"n_clusters"``, ``"objective"`` (the error ``E``) and
         ``"cluster_centers"`` (an array of centers each).
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of every row: the center nearest to it, or to the mean of its must-link component.
-    inertia_ : float
-        ``E`` at the end; equals ``objective_``.
     history_ : ndarray
         ``E`` of the solutions for fewer clusters, then at every iteration of the last run; never
         rises.
@@ -114,7 +112,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     >>> from sidelight.cluster import GlobalKMeans
     >>> X = np.array([[0.0], [1.0], [5.0], [6.0], [20.0]])
     >>> model = GlobalKMeans(n_clusters=3).fit(X)
-    >>> model.search_["inertia"].round(2).tolist()
+    >>> model.search_["objective"].round(2).tolist()
     [257.2, 26.0, 1.0]
     >>> sorted(model.search_["cluster_centers"][1].ravel().tolist())
     [3.0, 20.0]
@@ -156,7 +154,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
         result = solutions.find(self.n_clusters)
         self.search_ = {
             "n_clusters": np.arange(1, len(solutions.errors) + 1),
-            "inertia": np.array(solutions.errors) + scatter,
+            "objective": np.array(solutions.errors) + scatter,
             "cluster_centers": _array_of(solutions.centers),
         }
         whole = replace(

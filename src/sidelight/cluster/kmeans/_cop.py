@@ -55,8 +55,6 @@ class COPKMeans(_CentersBase):
 
     Attributes
     ----------
-    inertia_ : float
-        ``V`` at the end; equals ``objective_``.
     history_ : ndarray
         ``V`` at every iteration; never rises, except with ``variant="published"``.
     n_violations_ : int

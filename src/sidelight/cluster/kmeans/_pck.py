@@ -61,6 +61,8 @@ class PCKMeans(_CentersBase):
     ----------
     penalty_ : float
         The penalty that was used.
+    inertia_ : float
+        Sum of squared distances of the rows to their centers.
 
     See Also
     --------
@@ -91,6 +93,8 @@ class PCKMeans(_CentersBase):
     neighborhoods: Literal["farthest-first", "largest", "clique"] = "farthest-first"
     variant: Literal["auto", "published"] = "auto"
     n_init: Count = 10
+
+    _has_inertia = True
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(

@@ -232,6 +232,8 @@ class ConstrainedKMeans(SeededKMeans):
         Cluster of every row; the nearest center except for seeds.
     penalty_ : float
         The penalty that was used.
+    inertia_ : float
+        Sum of squared distances of the rows to their centers.
 
     Examples
     --------
@@ -247,6 +249,8 @@ class ConstrainedKMeans(SeededKMeans):
 
     _: KW_ONLY
     penalty: NonNegative | Auto = np.inf
+
+    _has_inertia = True
 
     def __sidelight_tags__(self) -> MethodTags:
         return replace(
