@@ -172,7 +172,7 @@ def measure(name: str, table: Table) -> tuple[float, float]:
         random_state=0,
     ).fit(table.rows)
     prior = sum(part.log_prior for part in model._components)
-    return -model.objective_ * len(table.codes) - prior + constant, model.penalty_
+    return -model.objective_ * len(table.codes) - prior + constant, model.neighborhood_divergence_
 
 
 def kohonen(table: Table, *, rounded: bool) -> tuple[float, float]:

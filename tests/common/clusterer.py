@@ -229,7 +229,7 @@ def check_wrong_numbers_of_clusters(method: Method) -> None:
 
 
 def distances_left(model: Any) -> float:
-    """Distances of the rows to their centers, if the method minimizes them, alone or with prices."""
+    """Distances of the rows to their centers, if the method minimizes them."""
     if getattr(model, "_has_inertia", None) is None:
         return 0.0
     return float(model.inertia_ if model._has_inertia else model.objective_)

@@ -341,7 +341,7 @@ def test_places_that_differ_are_all_a_pair_costs(variant, norm):
         else:
             w = printed_step(w, deltas[n], signs[n], group, step=0.7)
     assert model.n_mistakes_ == mistakes > 10
-    np.testing.assert_array_equal(model.history_, [mistakes])
+    np.testing.assert_array_equal(model.n_mistakes_history_, [mistakes])
     np.testing.assert_allclose(model.scores_, w, rtol=1e-9, atol=1e-13)
 
 

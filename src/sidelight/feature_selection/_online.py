@@ -101,11 +101,13 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         Largest 2-norm of ``δ`` among the first pairs: ``δ`` is divided by it.
     threshold_ : float
         Distance ``b`` between both kinds of pairs, of differences divided by ``scale_``.
+    step_ : float
+        Step ``λ`` that was used.
     groups_ : ndarray of int, shape (n_features,)
         Group of every feature.
     n_mistakes_ : int
         Number of pairs on the wrong side of the threshold at their turn.
-    history_ : ndarray of int
+    n_mistakes_history_ : ndarray of int
         Number of mistakes of each pass over the pairs (each call of ``partial_fit``).
 
     Examples
@@ -175,7 +177,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         # Dual vector and its sums over groups; directions and shares of groups for "published".
         self._dual = np.zeros(rows.shape[1])
         self._norms, self._powers = np.zeros(len(sizes)), np.zeros(len(sizes) + 1)
-        self.n_mistakes_, self.history_ = 0, np.empty(0, dtype=np.int64)
+        self.n_mistakes_, self.n_mistakes_history_ = 0, np.empty(0, dtype=np.int64)
         self._find_units(rows, pairs)
 
     def _find_units(self, rows: Any, pairs: Pairs) -> None:
@@ -231,7 +233,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
             state = (self.groups_, members, starts, self._dual, self._norms)
             mistakes = int(update_as_published(*stream, *state, *settings))
         self.n_mistakes_ += mistakes
-        self.history_ = np.append(self.history_, mistakes)
+        self.n_mistakes_history_ = np.append(self.n_mistakes_history_, mistakes)
 
     def _weights(self) -> Array:
         if self.variant == "published":

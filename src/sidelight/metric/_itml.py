@@ -76,7 +76,7 @@ class ITML(_MetricBase):
         Weight ``γ`` that was used.
     bounds_ : tuple of two floats
         ``u`` and ``l``.
-    multipliers_ : ndarray of shape (n_pairs,)
+    dual_variables_ : ndarray of shape (n_pairs,)
         ``λ`` of the must-links, then of the cannot-links; 0 where a pair did not matter.
     objective_ : float
         Objective at the end; it was minimized.
@@ -125,7 +125,7 @@ class ITML(_MetricBase):
         base = np.linalg.cholesky(prior)
         found = self._search((differences @ base, sign, slack, self.penalty_ * weights))
         self.objective_, self.gap_ = found.value, relative_gap(found.gap, found.value)
-        self.multipliers_ = np.abs(found.pull)
+        self.dual_variables_ = np.abs(found.pull)
         map_back = base @ found.root
         self._set_map(root(map_back @ map_back.T), rows.dtype)
 

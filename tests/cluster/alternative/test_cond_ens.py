@@ -104,7 +104,7 @@ def test_one_class_is_the_base_clustering() -> None:
     assert isinstance(base, KMeans)
     assert adjusted_rand_index(base.labels_, model.labels_) == 1.0
     assert model.objective_ == pytest.approx(0.0)
-    assert model.agreement_ == pytest.approx([1.0])
+    assert model.local_agreement_ == pytest.approx([1.0])
     assert adjusted_rand_index(KMeans(4, random_state=1).fit(X).labels_, model.labels_) == 1.0
 
 
@@ -138,7 +138,7 @@ def test_the_other_factor_of_a_grid_is_found() -> None:
     model = CondEns(2, random_state=0).fit(X, known=np.array(["left", "right"])[side])
     assert adjusted_rand_index(height, model.labels_) > 0.9
     assert adjusted_rand_index(side, model.labels_) < 0.05
-    assert (model.agreement_ > 0.9).all()
+    assert (model.local_agreement_ > 0.9).all()
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
@@ -191,7 +191,7 @@ def test_small_classes_look_for_fewer_clusters_and_say_so() -> None:
     ):
         model = CondEns(3, random_state=0).fit(X, known=known)
     assert model.local_models_[0] is None
-    assert np.isnan(model.agreement_[0])
+    assert np.isnan(model.local_agreement_[0])
     assert len(np.unique(model.local_models_[2].labels_)) == 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)

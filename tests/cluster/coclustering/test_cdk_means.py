@@ -125,7 +125,7 @@ def test_best_iterate_is_kept() -> None:
 
 def test_restarts_and_their_agreement() -> None:
     model = fit(TOY, n_init=7)
-    told = model.stability_
+    told = model.restarts_
     assert {len(values) for values in told.values()} == {7}
     assert model.objective_ == pytest.approx(told["objective"].min())
     best = told["objective"].argmin()

@@ -233,8 +233,8 @@ def test_ends_are_told(cloud: np.ndarray) -> None:
     assert not short.converged_
     assert short.n_iter_ == len(short.history_) == 2
     model = fitted(cloud, n_init=4)
-    assert model.start_objectives_.shape == (4,)
-    assert model.objective_ == pytest.approx(model.start_objectives_.min(), rel=1e-6)
+    assert model.restarts_["objective"].shape == (4,)
+    assert model.objective_ == pytest.approx(model.restarts_["objective"].min(), rel=1e-6)
 
 
 def test_components_without_rows_are_told(

@@ -151,7 +151,9 @@ def test_missing_labels_in_words_and_numbers_are_the_same() -> None:
     X[::7, 1] = -1
     names = np.array(["a", "b", "c", None], dtype=object)[X.astype(int)]
     with_nan = np.where(X < 0, np.nan, X)
-    costs = {ConsensusClustering(random_state=0).fit(form).objective_ for form in (X, names, with_nan)}
+    costs = {
+        ConsensusClustering(random_state=0).fit(form).objective_ for form in (X, names, with_nan)
+    }
     assert len(costs) == 1
 
 

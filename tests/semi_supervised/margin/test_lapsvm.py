@@ -118,7 +118,7 @@ def test_both_solvers_give_the_same(rows, kernel, intercept, normalized):
     np.testing.assert_allclose(
         primal.decision_function(new), dense.decision_function(new), atol=1e-6
     )
-    np.testing.assert_allclose(primal.beta_, dense.beta_, atol=1e-6)
+    np.testing.assert_allclose(primal.dual_variables_, dense.dual_variables_, atol=1e-6)
     assert primal.objective_ == pytest.approx(dense.objective_, rel=1e-8)
 
 
@@ -237,7 +237,7 @@ def test_more_classes_are_each_against_all_others():
         np.testing.assert_allclose(
             model.decision_function(X)[:, code], two.decision_function(X), atol=1e-6
         )
-    assert model.beta_.shape == (3, 20)
+    assert model.dual_variables_.shape == (3, 20)
 
 
 def test_a_given_matrix_gives_what_its_kernel_does(rows):

@@ -78,9 +78,9 @@ class CondEns(Clusterer):
     score_ : float
         ``I(C;F|Z) + 0.3 I(C;F)`` of the clusters, both as shares of the squared error within the
         known classes and in all rows.
-    scores_ : ndarray of shape (n_init,)
-        The same for every run.
-    agreement_ : ndarray of shape (n_classes,)
+    restarts_ : dict of str to ndarray
+        ``objective`` and ``score`` of every run.
+    local_agreement_ : ndarray of shape (n_classes,)
         Share of the local labeling of every known class that the combined partition explains,
         ``U(C, Y^r) / U(Y^r, Y^r)``: 1 where they are the same, 0 where they are independent. NaN
         for classes of one local cluster.
@@ -96,7 +96,7 @@ class CondEns(Clusterer):
     -----
     New rows are placed without knowing their class in the known split: local models label them,
     and the nearest center in the combination is their cluster. A split that is best in few of the
-    known classes can be outvoted; ``agreement_`` shows it.
+    known classes can be outvoted; ``local_agreement_`` shows it.
 
     Examples
     --------
@@ -172,7 +172,10 @@ class CondEns(Clusterer):
         runs = run_restarts(
             run, seeds, as_rows(rows), description=type(self).__name__, verbose=self.verbose
         )
-        self.scores_ = np.array([-one.objective for one in runs])
+        self.restarts_ = {
+            "objective": np.array([one.median.history[-1] for one in runs]),
+            "score": np.array([-one.objective for one in runs]),
+        }
         self._set_fitted_attributes(best_of(runs), len(parts), constrained)
         return self
 
@@ -236,7 +239,7 @@ class CondEns(Clusterer):
         self.history_ = median.history
         self.n_iter_ = int(median.model.n_iter_)
         self.converged_ = bool(median.model.converged_)
-        self.agreement_ = np.full(n_classes, np.nan)
+        self.local_agreement_ = np.full(n_classes, np.nan)
         self.local_models_: list[Any] = [None] * n_classes
         for place, local, codes in zip(
             best.voting, best.models, best.labelings.combinations.T, strict=True
@@ -244,7 +247,7 @@ class CondEns(Clusterer):
             labels = codes[best.labelings.of_row]
             most = category_utility(labels, labels)
             if most > 0:
-                self.agreement_[place] = category_utility(median.labels, labels) / most
+                self.local_agreement_[place] = category_utility(median.labels, labels) / most
             self.local_models_[place] = local.model
         self._models = best.models
         self._median = median

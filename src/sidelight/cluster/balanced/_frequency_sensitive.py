@@ -96,7 +96,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
         ``L`` in time.
     penalty_ : float
         Exponent ``γ`` that was used.
-    n_seen_ : int
+    n_samples_seen_ : int
         Number of rows that ``fit`` and ``partial_fit`` have seen.
     mean_cosine_ : float
         Mean cosine of the rows with their centers (SOF).
@@ -130,7 +130,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
     >>> stream = FrequencySensitiveKMeans(3, memory=50)
     >>> for chunk in np.split(X, 6):
     ...     stream = stream.partial_fit(chunk)
-    >>> stream.n_seen_, float(stream.effective_counts_.sum().round(1))
+    >>> stream.n_samples_seen_, float(stream.effective_counts_.sum().round(1))
     (300, 49.9)
     """
 
@@ -181,7 +181,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
                 stacklevel=2,
             )
         self.mean_cosine_ = best.mean_cosine
-        self.n_seen_ = source.n_rows
+        self.n_samples_seen_ = source.n_rows
         self._set_competition(rule, best.stream)
         return self._set_fitted_attributes(best, known)
 
@@ -207,12 +207,12 @@ class FrequencySensitiveKMeans(_BalancedBase):
         first = not hasattr(self, "_stream")
         source = UnitRows(as_rows(self._check_rows(X, reset=first)))
         if first:
-            self.n_seen_ = 0
+            self.n_samples_seen_ = 0
             self._stream = self._first_stream(source)
         rule = self._rule(self.memory)
         self.labels_ = feed(self._stream, source, rule)
         self.cluster_centers_ = self._stream.centers(source.dtype)
-        self.n_seen_ += source.n_rows
+        self.n_samples_seen_ += source.n_rows
         self._n_features_out = len(self.cluster_centers_)
         self._set_competition(rule, self._stream)
         return self

@@ -68,7 +68,7 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
         Memberships ``P``: their sums over the rows are the target sizes.
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of largest membership.
-    multipliers_ : ndarray of shape (n_clusters,)
+    cluster_prices_ : ndarray of shape (n_clusters,)
         Price ``b`` of balance for a row in each cluster, with ``Σ_h π_h b_h = 0``.
     temperature_ : float
         ``T`` in the units of ``d``.
@@ -129,7 +129,7 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
 
         best = self._best_restart(self._n_starts, run, source)
         self._set_fitted_attributes(best, known)
-        self.temperature_, self.multipliers_ = best.temperature, best.balance.multipliers
+        self.temperature_, self.cluster_prices_ = best.temperature, best.balance.multipliers
         self._shares_ = shares
         self.memberships_ = self._memberships(source)
         if not best.balance.balanced:
@@ -223,7 +223,7 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
             found = np.empty(costs.shape, dtype=source.dtype)
             for tile in tiles(len(costs)):
                 found[tile] = memberships(
-                    costs[tile], self.multipliers_, self._shares_, self.temperature_
+                    costs[tile], self.cluster_prices_, self._shares_, self.temperature_
                 )
             return (), (found,)
 

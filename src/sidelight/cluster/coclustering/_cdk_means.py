@@ -122,7 +122,7 @@ class CDKMeans(Clusterer):
         Rows in no cluster, by position, with the statement or setting that is responsible.
     uncovered_columns_ : dict of int to str
         Columns in no cluster, by position, with the statement or setting that is responsible.
-    stability_ : dict of str to ndarray
+    restarts_ : dict of str to ndarray
         Of every restart that could be kept: ``objective``, and the adjusted Rand index of its
         clusters with those that were, ``row_agreement`` and ``column_agreement``.
     thresholds_ : ndarray of shape (n_features,) or None
@@ -324,7 +324,7 @@ class CDKMeans(Clusterer):
         means = grouping.means(best.best)
         rows, columns = first_largest(means.rows), first_largest(means.columns)
         agreement = [self._agreement(one, grouping, rows, columns) for one in restarts]
-        self.stability_ = {
+        self.restarts_ = {
             "objective": np.array([one.objective for one in restarts]),
             "row_agreement": np.array([one[0] for one in agreement]),
             "column_agreement": np.array([one[1] for one in agreement]),

@@ -82,8 +82,8 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     Attributes
     ----------
     search_ : dict of ndarray
-        The solutions for 1, 2, ... clusters: ``"n_clusters"``, ``"objective"`` (the error ``E``) and
-        ``"cluster_centers"`` (an array of centers each).
+        The solutions for 1, 2, ... clusters: ``"n_clusters"``, ``"objective"`` (the error ``E``)
+        and ``"cluster_centers"`` (an array of centers each).
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of every row: the center nearest to it, or to the mean of its must-link component.
     history_ : ndarray

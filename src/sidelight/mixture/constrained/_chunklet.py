@@ -78,8 +78,10 @@ class ChunkletMixture(GaussianEMBase):
         Number of chunklets (single rows under cannot-links included) by method of inference.
     n_dropped_ : int
         Number of cannot-links between chunklets that the sums left out.
-    objective_, history_ : float, ndarray
-        ``-L`` per row at the end, and at every iteration; never rises.
+    objective_ : float
+        ``-L`` per row at the end.
+    history_ : ndarray
+        ``-L`` per row at every iteration; never rises.
 
     See Also
     --------

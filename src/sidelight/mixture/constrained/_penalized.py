@@ -90,10 +90,12 @@ class PenalizedMixture(GaussianEMBase):
         ``|w|`` that was used.
     inference_ : dict of str to int
         Number of constrained rows (or groups of them) by method of inference.
-    objective_, history_ : float, ndarray
-        ``-L`` per row at the end, and at every iteration. Where inference is approximate: an upper
-        bound of it by mean field, that of the pairs which are kept by a spanning forest, and an
-        estimate by Gibbs sampling. Never rises, except by chance with ``"gibbs"``.
+    objective_ : float
+        ``-L`` per row at the end. Where inference is approximate: an upper bound of it by mean
+        field, that of the pairs which are kept by a spanning forest, and an estimate by Gibbs
+        sampling.
+    history_ : ndarray
+        The same at every iteration; never rises, except by chance with ``"gibbs"``.
 
     See Also
     --------

@@ -126,7 +126,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     history_ : ndarray
         ``objective_`` at every iteration of the best restart since the last chart was dropped;
         never rises.
-    reconstruction_error_ : float
+    unexplained_variance_ratio_ : float
         Mean squared difference between the values of the rows and ``E[x | g_n]``, as a share of
         the variance.
     n_iter_ : int
@@ -385,7 +385,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         self.floored_ = noise_floor[:, back]
         self.objective_ = best.objective + per_row
         self.history_ = best.history + per_row
-        self.reconstruction_error_ = best.error
+        self.unexplained_variance_ratio_ = best.error
         self.n_iter_ = best.n_iter
         self.converged_ = best.converged
 

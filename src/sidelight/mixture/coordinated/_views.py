@@ -116,7 +116,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
     history_ : ndarray
         ``objective_`` at every iteration of the best restart since the last chart was dropped;
         never rises.
-    reconstruction_error_ : float
+    unexplained_variance_ratio_ : float
         Mean squared difference between the values there are and ``E[x | g_n]``, as a share of the
         variance.
     n_iter_ : int

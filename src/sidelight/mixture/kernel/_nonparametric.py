@@ -129,9 +129,9 @@ class NonparametricMixture(MixtureBase):
         If constraints chose the bandwidth: ``percentile`` and ``bandwidth`` of the candidates, and
         ``mean_satisfaction`` and ``std_satisfaction`` over the restarts of the share of constraints
         that are satisfied.
-    start_objectives_ : ndarray of shape (n_init,)
-        ``-l`` per row at the end of every restart. If only one is near the best, more restarts may
-        find a better one.
+    restarts_ : dict of str to ndarray
+        ``objective``: ``-l`` per row at the end of every restart. If only one is near the best,
+        more restarts may find a better one.
     labels_ : ndarray of int32, shape (n_samples,)
         Component of every row by its leave-one-out density. ``predict`` does not leave out
         anything and may differ for a few rows.
@@ -219,7 +219,7 @@ class NonparametricMixture(MixtureBase):
             }
         log_columns, fits = candidates[chosen]
         self.bandwidth_ = None if self.kernel_ == "precomputed" else bandwidths[chosen]
-        self.start_objectives_ = np.array([fit.objective for fit in fits])
+        self.restarts_ = {"objective": np.array([fit.objective for fit in fits])}
         return self._set_profiles(best_of(fits), source, log_columns, known)
 
     def _choose_kernel(self, rows: Any) -> str:

@@ -126,10 +126,10 @@ class SelfOrganizingMixture(MapBase):
         ``-F`` per row at the end (with the log-prior of probabilities).
     history_ : ndarray
         ``-F`` per row at every iteration of all stages; it does not rise within a stage.
-    penalty_ : float
+    neighborhood_divergence_ : float
         Sum of the divergences ``KL(h_{r_n} ‖ p(· | x_n))`` at the end.
     search_ : dict of ndarray
-        By stage: ``rate`` (``λ``), ``bound`` (``F``), ``penalty`` and ``n_iter``.
+        By stage: ``rate`` (``λ``), ``bound`` (``F``), ``neighborhood_divergence`` and ``n_iter``.
 
     Notes
     -----
@@ -300,11 +300,11 @@ class SelfOrganizingMixture(MapBase):
         penalties = [steps.log_likelihood(end.parameters) - end.bound for end in best.ends]
         self.objective_, self.history_ = last.objective, best.history
         self.n_iter_, self.converged_ = int(best.n_iters.sum()), best.converged
-        self.penalty_ = float(penalties[-1])
+        self.neighborhood_divergence_ = float(penalties[-1])
         self.search_ = {
             "rate": np.array([end.neighborhood.rate for end in best.ends]),
             "bound": np.array([end.bound for end in best.ends]),
-            "penalty": np.array(penalties),
+            "neighborhood_divergence": np.array(penalties),
             "n_iter": best.n_iters,
         }
         self._warn_unless_converged(best)

@@ -119,13 +119,13 @@ callable, default="knn"
         following attributes say of two classes they say as lists, one entry per machine, of more.
     estimators_ : list
         The learners ``h_t``, trained on the codes 0 and 1.
-    alphas_ : ndarray of shape (n_rounds,)
+    estimator_weights_ : ndarray of shape (n_rounds,)
         Their steps ``α_t``.
-    errors_ : ndarray of shape (n_rounds,)
+    estimator_errors_ : ndarray of shape (n_rounds,)
         Share ``ε_t`` of the confidences that speaks against a learner.
     mean_margins_ : ndarray of shape (n_rounds,)
         Mean of ``|H|`` over the unlabeled rows after every round.
-    pseudo_labels_ : ndarray of int8, shape (n_rounds, n_unlabeled)
+    pseudo_labels_history_ : ndarray of int8, shape (n_rounds, n_unlabeled)
         Sign of ``p - q`` in every round, positive for ``classes_[1]``, 0 for ties: a byte per row,
         round and machine.
     confidences_ : ndarray of float32, shape (n_unlabeled,)
@@ -323,10 +323,10 @@ callable, default="knn"
         self.history_ = np.sum(ends, axis=0)
         self.objective_ = float(self.history_[-1])
         self.estimators_ = self._of_machines("estimators")
-        self.alphas_ = self._of_machines("alphas")
-        self.errors_ = self._of_machines("errors")
+        self.estimator_weights_ = self._of_machines("alphas")
+        self.estimator_errors_ = self._of_machines("errors")
         self.mean_margins_ = self._of_machines("mean_margins")
-        self.pseudo_labels_ = self._of_machines("pseudo_labels")
+        self.pseudo_labels_history_ = self._of_machines("pseudo_labels")
         self.confidences_ = self._of_machines("confidences")
         self.stop_reason_ = self._of_machines("stop_reason")
 

@@ -119,7 +119,7 @@ class LapSVM(KernelClassifier):
         Rows of the fit whose kernels ``f`` consists of; where there is no ``coef_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         ``b``.
-    beta_ : ndarray of shape (n_machines, n_labeled)
+    dual_variables_ : ndarray of shape (n_machines, n_labeled)
         Dual variables of the labeled rows, between 0 and ``1/n_l``.
     gamma_A_ : float
         The ``γ_A`` that was used.
@@ -309,10 +309,10 @@ class LapSVM(KernelClassifier):
             )
             for sign in signs
         ]
-        self.beta_ = np.array([one.beta for one in found])
+        self.dual_variables_ = np.array([one.beta for one in found])
         self.intercept_ = np.array([one.bias for one in found])
         self._set_fitted_attributes(found)
-        return np.ascontiguousarray(problem.expand((self.beta_ * np.array(signs)).T).T)
+        return np.ascontiguousarray(problem.expand((self.dual_variables_ * np.array(signs)).T).T)
 
     def _set_fitted_attributes(self, found: list[HingeSolution]) -> None:
         self.n_iter_ = max(one.n_passes for one in found)
