@@ -185,7 +185,7 @@ def successive(starts: int) -> Section:
     known = {"A": data.extras["clusterings"][:, 0], "B": data.extras["clusterings"][:, 1]}
     rows = []
     for known_as in ("product", "regression"):
-        for variant in ("published", "adjusted"):
+        for variant in ("published", "default"):
             found = []
             for seed in range(starts):
                 model = ConditionalInformationBottleneck(

@@ -43,7 +43,7 @@ def chunklet_matrices(X, known):
     return between / len(closure.conflicts), within / count
 
 
-@pytest.mark.parametrize("variant", ["generalized", "published"])
+@pytest.mark.parametrize("variant", ["default", "published"])
 def test_dca_whitens_within_and_diagonalises_between(iris, variant):
     X, _, known = iris
     model = DCA(variant=variant, shrinkage=0).fit(X, constraints=known)
@@ -56,11 +56,11 @@ def test_dca_whitens_within_and_diagonalises_between(iris, variant):
 
 def test_dca_variants_agree_where_cannot_links_span_everything(iris):
     X, _, known = iris
-    one = DCA(variant="generalized", shrinkage=0).fit(X, constraints=known)
+    one = DCA(variant="default", shrinkage=0).fit(X, constraints=known)
     other = DCA(variant="published", shrinkage=0).fit(X, constraints=known)
     np.testing.assert_allclose(one.ratios_, other.ratios_, rtol=1e-6)
     few = Constraints(known.must_link, known.cannot_link[:2], n_samples=150)
-    better = DCA(1, variant="generalized").fit(X, constraints=few)
+    better = DCA(1, variant="default").fit(X, constraints=few)
     worse = DCA(1, variant="published").fit(X, constraints=few)
     assert better.ratios_[0] >= worse.ratios_[0] - 1e-9
 
@@ -74,7 +74,7 @@ def test_dca_without_knowledge_keeps_as_many_columns_as_asked_for(iris):
         assert model.ratios_.shape == (kept,)
 
 
-@pytest.mark.parametrize("variant", ["generalized", "published"])
+@pytest.mark.parametrize("variant", ["default", "published"])
 def test_units_of_a_feature_change_no_ratio(iris, variant):
     X, _, known = iris
     units = np.array([1.0, 1e7, 1.0, 1e-5])

@@ -74,7 +74,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     groups : "hierarchical" or array or None, default=None
         Group of every feature, for "group"; or groups of about 20 features whose values go along
         with each other in the rows that are shown first.
-    variant : {"dual", "published"}, default="dual"
+    variant : {"default", "published"}, default="default"
         State of the descent: the dual vector ``θ``, or the weights as the thesis has it, see above.
     mu : float > 0, finite, default=1.0
         Smoothness of the softmax: near 0 only the heaviest group counts, for large values all
@@ -128,7 +128,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     _: KW_ONLY
     norm: Literal["l1", "l2", "group"] = "l1"
     groups: Literal["hierarchical"] | NamesLike | None = None
-    variant: Literal["dual", "published"] = "dual"
+    variant: Literal["default", "published"] = "default"
     mu: FinitePositive = 1.0
     step: FinitePositive | None = None
     threshold: FinitePositive | None = None
@@ -224,7 +224,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         shown: Any = (rows.data, rows.indices, rows.indptr, places, sign, weight)
         stream: Any = (*shown, order, 1.0 / self.scale_)
         settings: Any = (float(self.mu), self.step_, self.threshold_, float(self.margin))
-        if self.variant == "dual":
+        if self.variant == "default":
             state: Any = (self.groups_, self._dual, self._norms, self._powers)
             mistakes = int(update_by_pairs(*stream, *state, *settings))
         else:

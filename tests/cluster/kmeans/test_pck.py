@@ -336,7 +336,7 @@ def test_sparse_rows_equal_dense_rows(blobs: Any) -> None:
 
 
 @pytest.mark.parametrize("neighborhoods", ["farthest-first", "largest", "clique"])
-@pytest.mark.parametrize("variant", ["auto", "published"])
+@pytest.mark.parametrize("variant", ["default", "published"])
 def test_all_starts(blobs: Any, neighborhoods: str, variant: str) -> None:
     X, y = blobs
     known = Constraints.sample(y, 4, random_state=0)

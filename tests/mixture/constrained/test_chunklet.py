@@ -319,7 +319,7 @@ def test_vanishing_width_is_constrained_k_means(seed: int) -> None:
     assert known.violations(labels).n == 0
 
 
-@pytest.mark.parametrize("variant", ["exact", "published"])
+@pytest.mark.parametrize("variant", ["default", "published"])
 @pytest.mark.parametrize("inference", ["auto", "forest"])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_likelihood_never_falls(sampling: str, inference: str, variant: str) -> None:

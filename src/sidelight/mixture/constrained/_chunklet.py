@@ -59,8 +59,8 @@ class ChunkletMixture(GaussianEMBase):
         keep a spanning forest of their shortest links, with a warning. ``"exact"``: tables of up to
         a million entries, and an error beyond. ``"forest"``: a spanning forest wherever there is a
         cycle.
-    variant : {"exact", "published"}, default="exact"
-        Denominator of the likelihood, on which the mixing weights depend. ``"exact"``: that of the
+    variant : {"default", "published"}, default="default"
+        Denominator of the likelihood, on which the mixing weights depend. ``"default"``: that of the
         e-step. ``"published"``: only cannot-links that share no chunklet count in it (the source's
         pseudo-likelihood, kept to where it is sound), which costs next to nothing.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
@@ -114,7 +114,7 @@ class ChunkletMixture(GaussianEMBase):
     _: KW_ONLY
     sampling: Sampling = "points"
     inference: Literal["auto", "exact", "forest"] = "auto"
-    variant: Literal["exact", "published"] = "exact"
+    variant: Literal["default", "published"] = "default"
     n_init: Count = 2
 
     _own_tags = own_tags(

@@ -74,8 +74,8 @@ class MeanFieldMixture(GaussianEMBase):
         of pairs by the mixture alone (its :meth:`predict`), counted on pairs held out in
         ``n_splits`` folds: up to six fits for each fold.
     n_splits : int >= 2, default=3
-        Number of folds for ``constrained_weight="auto"``. With fewer than twenty times as many pairs
-        nothing is held out: violations are counted on the pairs that are used.
+        Number of folds for ``constrained_weight="auto"``. With fewer than twenty times as many
+        pairs nothing is held out: violations are counted on the pairs that are used.
     annealing : bool, default=True
         Whether to start every other restart, the first included, from the whole data and let the
         temperature of the data term fall, so that the constraints lead; otherwise restarts begin
