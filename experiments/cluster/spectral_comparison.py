@@ -168,7 +168,7 @@ ON_NEIGHBOURS: dict[str, Method] = {
     "spectral": spectral(n_neighbors=20, weights="gaussian"),
     "propagate, α = .2, not rescaled": constrained(
         PropagatedSpectralClustering,
-        alpha=0.2,
+        propagation=0.2,
         variant="published",
         n_neighbors=20,
         weights="gaussian",

@@ -20,7 +20,7 @@ METHODS = [method for method in catalog.methods() if method.tags.kind != "graph-
 
 #: Settings of methods that have loops of their own.
 SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "BalancedKMeans": [{"geometry": "cosine"}, {"assignment": "flow"}],
+    "BalancedKMeans": [{"metric": "cosine"}, {"assignment": "flow"}],
     "COPKMeans": [{"variant": "published"}],
     "FrequencySensitiveKMeans": [{"mode": mode} for mode in ("partial", "full", "streaming")],
     "GaussianMixture": [
@@ -35,7 +35,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"max_distance": "exact"},
     ],
     "PCKMeans": [{"variant": "published"}],
-    "SoftBalancedKMeans": [{"geometry": "cosine"}],
+    "SoftBalancedKMeans": [{"metric": "cosine"}],
 }
 CASES = [
     pytest.param(method, {}, rows, id=f"{method.name}-{rows}")

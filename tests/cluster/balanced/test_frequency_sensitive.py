@@ -115,7 +115,7 @@ def test_a_long_stream_with_a_short_memory_stays_in_range():
 def test_without_sizes_it_is_spherical_kmeans(topics, mode):
     X, _ = topics
     plain = SphericalKMeans(6, init=X[:6], tol=0).fit(X)
-    ours = FrequencySensitiveKMeans(6, mode=mode, penalty=0, init=X[:6]).fit(X)
+    ours = FrequencySensitiveKMeans(6, mode=mode, size_exponent=0, init=X[:6]).fit(X)
     np.testing.assert_array_equal(ours.labels_, plain.labels_)
     np.testing.assert_allclose(ours.cluster_centers_, plain.cluster_centers_, atol=1e-12)
     assert ours.mean_cosine_ == pytest.approx(plain.mean_cosine_)
@@ -186,7 +186,7 @@ def test_sparse_equals_dense(topics, mode):
 def test_the_literal_batch_rule_goes_around_in_circles(topics):
     X, _ = topics
     model = FrequencySensitiveKMeans(
-        10, penalty=1.0, damping=1.0, n_init=1, max_iter=200, random_state=0
+        10, size_exponent=1.0, step=1.0, n_init=1, max_iter=200, random_state=0
     )
     with pytest.warns(ConvergenceWarning, match="go around in circles"):
         model.fit(X)
@@ -312,9 +312,9 @@ def test_partial_passes_change_counts_only_within_a_pass(topics):
     ("params", "message"),
     [
         ({"mode": "online"}, "mode must be one of"),
-        ({"penalty": -1.0}, "penalty"),
-        ({"penalty": np.inf}, "penalty"),
-        ({"damping": 0.0}, "damping"),
+        ({"size_exponent": -1.0}, "size_exponent"),
+        ({"size_exponent": np.inf}, "size_exponent"),
+        ({"step": 0.0}, "step"),
         ({"memory": 0.5}, "memory"),
     ],
 )

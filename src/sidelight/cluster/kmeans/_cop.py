@@ -39,10 +39,10 @@ class COPKMeans(_CentersBase):
     variant : {"default", "exact", "published"}, default="default"
         Assignment of components with cannot-links at given centers.
 
-        - ``"default"``: one by one to the nearest admissible center, in several orders, and improved
-          one by one; solved exactly when every order ends in a dead end, so that the fit fails only
-          when it must. An assignment is only taken if it is no worse than the last one, so that
-          ``V`` never rises.
+        - ``"default"``: one by one to the nearest admissible center, in several orders, and
+          improved one by one; solved exactly when every order ends in a dead end, so that the fit
+          fails only when it must. An assignment is only taken if it is no worse than the last one,
+          so that ``V`` never rises.
         - ``"exact"``: the cheapest admissible assignment, at every iteration.
         - ``"published"``: rows in random order, each to the nearest center that violates nothing so
           far; a dead end raises. ``V`` may rise.

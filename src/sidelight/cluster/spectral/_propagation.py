@@ -43,7 +43,7 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
 
     Parameters
     ----------
-    alpha : float in (0, 1), default=0.8
+    propagation : float in (0, 1), default=0.8
         Distance over which constraints spread: near 0 they stay at their rows. The paper has 0.2.
     variant : {"default", "published"}, default="default"
         Scale of the spread constraints: the largest is brought to 1, or they are left as in the
@@ -56,7 +56,7 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
     """
 
     _: KW_ONLY
-    alpha: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.8
+    propagation: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.8
     variant: Literal["default", "published"] = "default"
 
     def __sidelight_tags__(self) -> MethodTags:
@@ -69,7 +69,7 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
     ) -> Embedding:
         rescale = self.variant == "default"
-        spread = propagate(W, known_pairs(known), float(self.alpha), rescale=rescale)
+        spread = propagate(W, known_pairs(known), float(self.propagation), rescale=rescale)
         return plain_embedding(spread, k, rng)
 
 

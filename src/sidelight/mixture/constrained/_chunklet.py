@@ -60,9 +60,9 @@ class ChunkletMixture(GaussianEMBase):
         a million entries, and an error beyond. ``"forest"``: a spanning forest wherever there is a
         cycle.
     variant : {"default", "published"}, default="default"
-        Denominator of the likelihood, on which the mixing weights depend. ``"default"``: that of the
-        e-step. ``"published"``: only cannot-links that share no chunklet count in it (the source's
-        pseudo-likelihood, kept to where it is sound), which costs next to nothing.
+        Denominator of the likelihood, on which the mixing weights depend. ``"default"``: that of
+        the e-step. ``"published"``: only cannot-links that share no chunklet count in it (the
+        source's pseudo-likelihood, kept to where it is sound), which costs next to nothing.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters to start from, in which every constraint holds. ``"kmeans"``: by turns
         constrained k-means and random ones, which commit themselves to no split, so that linked
