@@ -43,7 +43,7 @@ def run(quick: bool) -> list[Row]:
 
 
 def against_exhaustive(name: str, X: np.ndarray, way: str, quick: bool) -> Row:
-    full, other = GlobalKMeans(K, search="full"), GlobalKMeans(K, **WAYS[way])
+    full, other = GlobalKMeans(K, method="full"), GlobalKMeans(K, **WAYS[way])
     other.fit(X)  # compile first
     row = compare(
         f"{way} on {name}",
@@ -69,7 +69,7 @@ def against_peer(quick: bool) -> list[Row]:
     except ImportError:
         return []
     X, k = load_iris().data, 3 if quick else 8
-    ours, theirs = GlobalKMeans(k, search="full"), Peer(k)
+    ours, theirs = GlobalKMeans(k, method="full"), Peer(k)
     row = compare(
         f"exhaustive search on iris, k = 1..{k}",
         lambda: ours.fit(X),

@@ -17,7 +17,7 @@ from sidelight.display import SearchDisplay
 X, _ = make_blobs(300, centers=12, cluster_std=0.6, random_state=3)
 
 searches = {
-    "global, every candidate tried": GlobalKMeans(18, search="full").fit(X),
+    "global, every candidate tried": GlobalKMeans(18, method="full").fit(X),
     "global, fast": GlobalKMeans(18).fit(X),
     "global, fast, kd-tree": GlobalKMeans(18, candidates="kd-tree").fit(X),
 }

@@ -138,7 +138,7 @@ def figures(text: str) -> list[float]:
 def iris_table() -> Section:
     X = load_iris().data
     ours = {
-        "full": GlobalKMeans(15, search="full").fit(X).search_["objective"],
+        "full": GlobalKMeans(15, method="full").fit(X).search_["objective"],
         "fast": GlobalKMeans(15, n_trials=1).fit(X).search_["objective"],
         "kd-tree": GlobalKMeans(15, candidates="kd-tree", n_candidates=30, n_trials=1)
         .fit(X)
@@ -163,7 +163,7 @@ def iris_table() -> Section:
 
 def wine_table() -> Section:
     X = StandardScaler().fit_transform(load_wine().data)
-    full = GlobalKMeans(10, search="full").fit(X).search_["objective"]
+    full = GlobalKMeans(10, method="full").fit(X).search_["objective"]
     trials = GlobalKMeans(10).fit(X).search_["objective"]
     fast = GlobalKMeans(10, n_trials=1).fit(X).search_["objective"]
     rows = [
@@ -177,7 +177,7 @@ def wine_table() -> Section:
 def random_starts(name: str, X: np.ndarray, picture_name: str, runs: int) -> Section:
     """As in figures 3.5 to 3.7: one global run against as many random starts as there are rows."""
     paths = {
-        "exhaustive": GlobalKMeans(15, search="full").fit(X).search_["objective"],
+        "exhaustive": GlobalKMeans(15, method="full").fit(X).search_["objective"],
         "default": GlobalKMeans(15).fit(X).search_["objective"],
         "fast": GlobalKMeans(15, n_trials=1).fit(X).search_["objective"],
     }

@@ -37,7 +37,7 @@ ESTIMATORS: list[tuple[Any, Constraints | None]] = [
     (cluster.PCKMeans(5), PAIRS),
     (cluster.PCKMeans(5), LABELS),
     (cluster.MPCKMeans(5), PAIRS),
-    (cluster.MPCKMeans(5, metric="shared", max_distance="exact"), PAIRS),
+    (cluster.MPCKMeans(5, metric_type="shared", max_distance="exact"), PAIRS),
     (cluster.HMRFKMeans(5), PAIRS),
     (cluster.HMRFKMeans(5, divergence="cosine"), PAIRS),
     (cluster.HMRFKMeans(5, divergence="kl"), PAIRS),

@@ -27,11 +27,11 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"covariance_type": kind}
         for kind in ("tied", "diag", "spherical", "factor", "ppca", "subspace")
     ],
-    "GlobalKMeans": [{"search": "full"}, {"candidates": "kd-tree"}],
+    "GlobalKMeans": [{"method": "full"}, {"candidates": "kd-tree"}],
     "HMRFKMeans": [{"divergence": "cosine"}, {"divergence": "kl"}],
     "MPCKMeans": [
-        {"metric": "per-cluster", "shape": "full"},
-        {"metric": "per-cluster", "shape": "diagonal"},
+        {"metric_type": "per-cluster", "shape": "full"},
+        {"metric_type": "per-cluster", "shape": "diagonal"},
         {"max_distance": "exact"},
     ],
     "PCKMeans": [{"variant": "published"}],

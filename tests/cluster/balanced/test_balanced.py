@@ -244,9 +244,7 @@ def test_strict_balance_with_the_gap_of_the_chapter():
     assert list(model.cluster_sizes_) == [50, 50]
 
 
-@pytest.mark.parametrize(
-    ("metric", "plain"), [("euclidean", KMeans), ("cosine", SphericalKMeans)]
-)
+@pytest.mark.parametrize(("metric", "plain"), [("euclidean", KMeans), ("cosine", SphericalKMeans)])
 def test_without_a_minimum_it_is_plain_kmeans(uneven, metric, plain):
     X, _ = uneven
     ours = BalancedKMeans(5, balance=0, metric=metric, init=X[:5], tol=0).fit(X)

@@ -60,8 +60,8 @@ def iris() -> np.ndarray:
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
-        ({"search": "full"}, IRIS_FULL),
-        ({"search": "fast", "n_trials": 1}, IRIS_FAST),
+        ({"method": "full"}, IRIS_FULL),
+        ({"method": "fast", "n_trials": 1}, IRIS_FAST),
         ({"candidates": "kd-tree", "n_candidates": 30, "n_trials": 1}, IRIS_TREE),
     ],
     ids=["full", "fast", "kd-tree"],
@@ -77,7 +77,7 @@ def test_errors_on_iris(params: Any, expected: list[float], iris: np.ndarray) ->
 
 def test_errors_on_standardised_wine() -> None:
     X = StandardScaler().fit_transform(load_wine().data)
-    model = GlobalKMeans(10, search="full").fit(X)
+    model = GlobalKMeans(10, method="full").fit(X)
     np.testing.assert_allclose(model.search_["objective"], WINE_FULL, atol=5.1e-3)
 
 
@@ -158,7 +158,7 @@ def test_settling_is_lloyds_algorithm() -> None:
 
 def test_two_clusters_are_no_worse_than_any_start_at_the_mean_and_a_row() -> None:
     X = np.random.default_rng(2).normal(size=(40, 2))
-    best = GlobalKMeans(2, search="full").fit(X).objective_
+    best = GlobalKMeans(2, method="full").fit(X).objective_
     for row in X:
         start = np.vstack([X.mean(axis=0), row])
         assert best <= KMeans(2, init=start, tol=0.0).fit(X).objective_ * (1 + 1e-9)
@@ -171,7 +171,7 @@ def test_two_clusters_of_few_points_against_all_partitions(seed: int) -> None:
     for split in itertools.product([0, 1], repeat=7):
         parts = [X[np.array(split) == h] for h in range(2)]
         errors.append(sum(((p - p.mean(axis=0)) ** 2).sum() for p in parts if len(p)))
-    model = GlobalKMeans(2, search="full").fit(X)
+    model = GlobalKMeans(2, method="full").fit(X)
     assert model.objective_ >= min(errors) - 1e-12
     assert model.objective_ == pytest.approx(min(errors), rel=0.02)
 
@@ -179,7 +179,7 @@ def test_two_clusters_of_few_points_against_all_partitions(seed: int) -> None:
 def test_order_of_the_rows_does_not_matter() -> None:
     X = np.random.default_rng(3).normal(size=(120, 3))  # no ties
     shuffled = X[np.random.default_rng(4).permutation(120)]
-    for params in ({"search": "full"}, {}, {"candidates": "kd-tree"}, {"n_trials": 1}):
+    for params in ({"method": "full"}, {}, {"candidates": "kd-tree"}, {"n_trials": 1}):
         first, second = (GlobalKMeans(6, **params).fit(rows) for rows in (X, shuffled))
         np.testing.assert_allclose(first.search_["objective"], second.search_["objective"])
 
@@ -273,7 +273,7 @@ def test_candidates_of_the_user() -> None:
 
 def test_nothing_is_left_to_chance_or_threads() -> None:
     X, _ = make_blobs(3000, n_features=4, centers=6, cluster_std=3.0, random_state=0)
-    for params in ({}, {"candidates": "kd-tree", "search": "full"}, {"n_trials": 1}):
+    for params in ({}, {"candidates": "kd-tree", "method": "full"}, {"n_trials": 1}):
         fits = []
         for n_threads in (1, 2, 3):
             with engine.threads(n_threads):
@@ -294,7 +294,7 @@ def test_small_and_large_paths_agree(monkeypatch: Any, iris: np.ndarray) -> None
 # ------------------------------------------------------------------ weights and must-links
 
 
-@pytest.mark.parametrize("params", [{}, {"search": "full"}, {"candidates": "kd-tree"}])
+@pytest.mark.parametrize("params", [{}, {"method": "full"}, {"candidates": "kd-tree"}])
 def test_weights_are_repetitions(params: Any) -> None:
     rng = np.random.default_rng(5)
     X, weights = rng.normal(size=(60, 2)), rng.integers(0, 4, size=60)
@@ -390,7 +390,7 @@ def test_rotations_change_nothing(d: int) -> None:
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"search": "slow"}, "search must be"),
+        ({"method": "slow"}, "method must be"),
         ({"candidates": "some"}, "candidates must be"),
         ({"candidates": [[1.0]]}, "2 features each"),
         ({"candidates": [[1.0, np.nan]]}, "without NaN"),
@@ -398,7 +398,7 @@ def test_rotations_change_nothing(d: int) -> None:
         ({"candidates": "kd-tree", "n_candidates": 0}, "of at least 1"),
         ({"n_trials": 0}, "n_trials"),
         ({"n_trials": "many"}, "n_trials"),
-        ({"n_trials": 2, "search": "full"}, "every candidate"),
+        ({"n_trials": 2, "method": "full"}, "every candidate"),
     ],
 )
 def test_wrong_parameters(params: Any, words: str) -> None:
@@ -422,7 +422,7 @@ def test_interruption_keeps_the_path_so_far(monkeypatch: pytest.MonkeyPatch) -> 
             raise KeyboardInterrupt
 
     monkeypatch.setattr(FitProgress, "step", step)
-    model = GlobalKMeans(30, search="full")
+    model = GlobalKMeans(30, method="full")
     with (
         sidelight.progress(show=False, keep_best=True),
         pytest.warns(ConvergenceWarning, match="interrupted"),
@@ -434,7 +434,7 @@ def test_interruption_keeps_the_path_so_far(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("keep_best", [True, False])
-@pytest.mark.parametrize("params", [{}, {"n_trials": 1}, {"search": "full"}])
+@pytest.mark.parametrize("params", [{}, {"n_trials": 1}, {"method": "full"}])
 def test_interruption_between_two_searches_keeps_the_path_so_far(
     params: Any, keep_best: bool, iris: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:

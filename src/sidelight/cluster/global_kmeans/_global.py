@@ -34,8 +34,8 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
 
     Minimizes ``E = Σ_i w_i ‖x_i - μ_{l_i}‖²`` as :class:`KMeans` does. The solution for ``k``
     clusters starts from that for ``k - 1`` and one candidate as a further center (Verbeek 2004,
-    section 3.3). With ``search="full"`` Lloyd's algorithm runs from every candidate and the lowest
-    error is kept; the published fast version (``search="fast"``, ``n_trials=1``) runs it from the
+    section 3.3). With ``method="full"`` Lloyd's algorithm runs from every candidate and the lowest
+    error is kept; the published fast version (``method="fast"``, ``n_trials=1``) runs it from the
     candidate ``p`` with the largest
 
     ``b_p = Σ_i w_i max(d_i - ‖x_i - p‖², 0)``,
@@ -59,7 +59,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     ----------
     n_clusters : int >= 1, default=8
         Number of clusters ``k`` of the last solution.
-    search : {"fast", "full"}, default="fast"
+    method : {"fast", "full"}, default="fast"
         How a candidate is chosen. ``"full"`` is for some thousand rows at most.
     candidates : {"all", "kd-tree"} or array, default="all"
         Where a further center may start: at every row, at the means of the buckets of a kd-tree
@@ -68,7 +68,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     n_candidates : int >= 1 or None, default=None
         Number of buckets of the kd-tree; ``2 n_clusters`` by default.
     n_trials : int >= 1 or "auto", default="auto"
-        Trials per further cluster with ``search="fast"``; 1 is the published fast version.
+        Trials per further cluster with ``method="fast"``; 1 is the published fast version.
         ``"auto"`` is a trial for every 20 rows, at least 4, and a single one on large tables, where
         several would take long.
     max_iter : int >= 1, default=300
@@ -119,7 +119,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     """
 
     _: KW_ONLY
-    search: Literal["fast", "full"] = "fast"
+    method: Literal["fast", "full"] = "fast"
     candidates: Literal["all", "kd-tree"] | ArrayLike = "all"
     n_candidates: Count | None = None
     n_trials: Count | Auto = "auto"
@@ -167,8 +167,8 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
 
     def _check_options(self) -> None:
         """Refuse options that do not go together."""
-        if self.search == "full" and self.n_trials not in ("auto", 1):
-            raise InvalidParameter("search='full' tries every candidate: n_trials is for 'fast'.")
+        if self.method == "full" and self.n_trials not in ("auto", 1):
+            raise InvalidParameter("method='full' tries every candidate: n_trials is for 'fast'.")
         if self.n_candidates is not None and not (
             isinstance(self.candidates, str) and self.candidates == "kd-tree"
         ):
@@ -177,7 +177,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
             )
 
     def _number_of_trials(self, rows: Array) -> int:
-        if self.search == "full":
+        if self.method == "full":
             return 1
         if isinstance(self.n_trials, str):
             return number_of_trials(*rows.shape)
@@ -200,11 +200,11 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
         else:
             present = points.weights > 0
             candidates = points.rows if present.all() else points.rows[present]
-        if self.n_clusters > 1 and n_rows * len(candidates) > MOST_PAIRS[self.search]:
+        if self.n_clusters > 1 and n_rows * len(candidates) > MOST_PAIRS[self.method]:
             raise SidelightError(
-                f"search={self.search!r} would compare {n_rows:,} rows with {len(candidates):,} "
+                f"method={self.method!r} would compare {n_rows:,} rows with {len(candidates):,} "
                 "candidates for every further cluster; use candidates='kd-tree'"
-                + (" or search='fast'." if self.search == "full" else ".")
+                + (" or method='fast'." if self.method == "full" else ".")
             )
         return candidates
 

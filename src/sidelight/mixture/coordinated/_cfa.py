@@ -58,9 +58,9 @@ PARAMETERS = {
     "n_charts": "Number of local models ``k`` to begin with; by default one for every "
     "``8 (n_components + 2)`` rows, at most 50. Charts that keep fewer than ``n_components + 2`` "
     "rows are dropped.",
-    "noise": "Noise of a chart: a variance for every column (factor analyzers), or one for all "
+    "chart": "Noise of a chart: a variance for every column (factor analyzers), or one for all "
     "columns of a view (probabilistic principal components).",
-    "charts": "Linear maps of the charts: any, or rotations with a scale (``B = b O`` with "
+    "loadings": "Linear maps of the charts: any, or rotations with a scale (``B = b O`` with "
     "``OᵀO = I``, one variance of the coordinates, isotropic noise), which is safer with few rows "
     "per chart.",
     "n_neighbors": "Number of neighbors of every row in the graph of the spectral start.",
@@ -155,8 +155,8 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     n_components: Count = 2
     _: KW_ONLY
     n_charts: Count | Auto = "auto"
-    noise: Literal["diag", "iso"] = "diag"
-    charts: Literal["free", "conformal"] = "free"
+    chart: Literal["factor", "ppca"] = "factor"
+    loadings: Literal["free", "conformal"] = "free"
     init: Start | ArrayLike = "auto"
     n_neighbors: Count = 10
     latent_var_init: FinitePositive = 1e-4
@@ -270,9 +270,9 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
                 "at most as many coordinates as the rows have features."
             )
         narrow = min(len(own) for own in columns)
-        if self.charts == "conformal" and narrow < d:
+        if self.loadings == "conformal" and narrow < d:
             raise SidelightError(
-                f"{setting('charts', 'conformal')} needs at least {d} columns in every view, one "
+                f"{setting('loadings', 'conformal')} needs at least {d} columns in every view, one "
                 f"for each coordinate, but a view has {narrow}."
             )
         if n < d + 2:
@@ -295,8 +295,8 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         typical = np.where(variances > 1e-12, variances, 1.0)
         return Rules(
             views=units.views,
-            isotropic=self.noise == "iso",
-            conformal=self.charts == "conformal",
+            isotropic=self.chart == "ppca",
+            conformal=self.loadings == "conformal",
             floor=self.noise_floor * typical,
             ridge=self.ridge,
         )
@@ -304,7 +304,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     def _place_units(self, places: Array) -> tuple[Array, Array]:
         """Center and scale of the coordinates; one scale where charts are rotations."""
         variances = places.var(axis=0)
-        if self.charts == "conformal":
+        if self.loadings == "conformal":
             variances = np.full_like(variances, variances.mean())
         return places.mean(axis=0), np.sqrt(np.where(variances > 0, variances, 1.0))
 

@@ -44,7 +44,7 @@ class KohonenMap(MapBase):
 
     Parameters
     ----------
-    algorithm : {"batch", "online"}, default="batch"
+    method : {"batch", "online"}, default="batch"
         Whether centers move after each pass over the rows or after each row.
     n_epochs : int >= 1 or None, default=20
         Number of passes over the rows, during which neighborhoods shrink from wide to
@@ -74,7 +74,7 @@ class KohonenMap(MapBase):
     """
 
     _: KW_ONLY
-    algorithm: Literal["batch", "online"] = "batch"
+    method: Literal["batch", "online"] = "batch"
     n_epochs: Count | None = 20
     learning_rate: Annotated[float, Interval(0, 1, open_low=True)] = 0.5
     winner_mass: Mass = 0.8
@@ -97,7 +97,7 @@ class KohonenMap(MapBase):
         filled = filled_by_means(rows)
         start = start_means(filled, np.ones(len(filled)), nodes, self.init, rng)
         batch = BatchMap(rows, filled.mean(axis=0), nodes)
-        if self.algorithm == "online":
+        if self.method == "online":
             means, history = self._online(rows, start, nodes, rng)
             converged = len(history) == self.n_epochs
         elif self.n_epochs is not None:

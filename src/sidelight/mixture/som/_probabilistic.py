@@ -104,7 +104,7 @@ class ProbabilisticMap(MapBase):
 
     Parameters
     ----------
-    component : {"spherical", "diag", "full"}, default="spherical"
+    covariance_type : {"spherical", "diag", "full"}, default="spherical"
         Gaussians with one variance, with a variance per column, or with a covariance matrix.
     shared_variance : bool, default=True
         Whether ``"spherical"`` components of all nodes have the same variance.
@@ -132,7 +132,7 @@ class ProbabilisticMap(MapBase):
     """
 
     _: KW_ONLY
-    component: Literal["spherical", "diag", "full"] = "spherical"
+    covariance_type: Literal["spherical", "diag", "full"] = "spherical"
     shared_variance: bool = True
     reg_covar: FiniteNonNegative = 1e-6
     winner_mass: Mass = 0.8
@@ -154,7 +154,7 @@ class ProbabilisticMap(MapBase):
         nodes = self._make_grid()
         settings = Settings(shared_variance=self.shared_variance, reg_covar=float(self.reg_covar))
         names: Sequence[str] | None = getattr(self, "feature_names_in_", None)
-        part = NumericPart(np.arange(rows.shape[1]), self.component, settings, names)
+        part = NumericPart(np.arange(rows.shape[1]), self.covariance_type, settings, names)
         weights = np.ones(len(rows))
         rng = check_random_state(self.random_state)
         winners = start_winners(part.numbers(rows), weights, nodes, self.init, rng)
