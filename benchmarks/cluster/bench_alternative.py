@@ -121,7 +121,7 @@ def ensembles(n: int, spread: int) -> Row:
     X = rng.standard_normal((n, 20))
     X += spread * rng.standard_normal((KNOWN, 20))[z] + 2 * rng.standard_normal((K, 20))[y]
     base = KMeans(K, n_init=5, random_state=0)
-    ensemble = CondEns(K, base=base, n_init=1, random_state=0)
+    ensemble = CondEns(K, estimator=base, n_init=1, random_state=0)
     base.fit(X[:2_000])
     ensemble.fit(X[:2_000], known=z[:2_000])  # compile first
     row = compare(

@@ -141,7 +141,7 @@ COMPARED: dict[str, Method] = {
     "NJW, global σ": spectral(graph="full", weights="gaussian"),
     "NJW, local scales": spectral(graph="full"),
     "neighbours": spectral(),
-    "neighbours, rotation": spectral(assign="rotation"),
+    "neighbours, rotation": spectral(assign_labels="rotation"),
     "neighbours, recursive": spectral(partition="recursive"),
     "edit": constrained(SpectralLearning),
     "spectral learning": constrained(SpectralLearning, normalization="additive"),

@@ -165,7 +165,7 @@ def measure(name: str, table: Table) -> tuple[float, float]:
             (NUMERIC[numeric], table.blocks["numbers"]),
             ("categorical", table.blocks["codes"]),
         ],
-        pairs=nominal == "p",
+        column_pairs=nominal == "p",
         reg_covar=LEAST,
         alpha=ALPHA,
         n_init=N_INIT,

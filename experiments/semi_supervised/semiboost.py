@@ -465,7 +465,7 @@ def ours_for_rings() -> Maker:
         similarity="rbf",
         sampling="weight",
         percentile=2.0,
-        C=n_labeled / (n_rows - n_labeled) / 10,
+        unlabeled_weight=n_labeled / (n_rows - n_labeled) / 10,
         random_state=seed,
     )
 

@@ -362,7 +362,7 @@ limit(
     CondEns,
     "without known splits it is its base",
     lambda X, y: matched(
-        CondEns(K, base=KMeans(n_init=5), n_init=3, random_state=0).fit(X).labels_
+        CondEns(K, estimator=KMeans(n_init=5), n_init=3, random_state=0).fit(X).labels_
     ),
     lambda X, y: matched(plain_labels(X, y)),
 )

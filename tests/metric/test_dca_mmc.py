@@ -87,8 +87,8 @@ def test_units_of_a_feature_change_nothing_in_mmc_as_published(iris):
     X, _, known = iris
     units = np.array([1.0, 1e7, 1.0, 1e-5])
     for diagonal in (False, True):
-        plain = MMC(ridge=0, diagonal=diagonal).fit(X, constraints=known)
-        other = MMC(ridge=0, diagonal=diagonal).fit(X * units, constraints=known)
+        plain = MMC(shrinkage=0, diagonal=diagonal).fit(X, constraints=known)
+        other = MMC(shrinkage=0, diagonal=diagonal).fit(X * units, constraints=known)
         assert other.objective_ == pytest.approx(plain.objective_, rel=1e-4)
 
 
@@ -129,7 +129,9 @@ def test_weights_of_pairs_are_factors_of_their_lengths_in_mmc(iris):
     near, far = (pair_differences(X, p) for p in (known.must_link, known.cannot_link))
     S = (near * weights[0][:, None]).T @ near
     for diagonal in (False, True):
-        model = MMC(ridge=0, tol=1e-7, diagonal=diagonal, max_iter=5000).fit(X, constraints=heavy)
+        model = MMC(shrinkage=0, tol=1e-7, diagonal=diagonal, max_iter=5000).fit(
+            X, constraints=heavy
+        )
         A = model.get_mahalanobis_matrix()
         assert np.trace(A @ S) == pytest.approx(1.0, rel=1e-4)
         assert objective(A, far * weights[1][:, None]) == pytest.approx(-model.objective_)
@@ -160,7 +162,7 @@ def objective(A, far):
 
 def test_full_mmc_is_optimal_and_uses_its_budget(iris):
     X, _, known = iris
-    model = MMC(ridge=0, tol=1e-6, max_iter=3000).fit(X, constraints=known)
+    model = MMC(shrinkage=0, tol=1e-6, max_iter=3000).fit(X, constraints=known)
     near, far = (pair_differences(X, p) for p in (known.must_link, known.cannot_link))
     S = near.T @ near
     A = model.get_mahalanobis_matrix()
@@ -185,8 +187,8 @@ def test_full_beats_diagonal_beats_euclid(iris):
     X, _, known = iris
     near, far = (pair_differences(X, p) for p in (known.must_link, known.cannot_link))
     S = near.T @ near
-    full = -MMC(ridge=0, tol=1e-5).fit(X, constraints=known).objective_
-    weights = MMC(diagonal=True, ridge=0).fit(X, constraints=known)
+    full = -MMC(shrinkage=0, tol=1e-5).fit(X, constraints=known).objective_
+    weights = MMC(diagonal=True, shrinkage=0).fit(X, constraints=known)
     A = weights.get_mahalanobis_matrix()
     assert np.trace(A @ S) == pytest.approx(1.0, rel=1e-4)
     euclid = objective(np.eye(4) / np.trace(S), far)
@@ -213,7 +215,7 @@ def test_diagonal_mmc_fulfils_its_optimality_conditions():
     X, y = load_wine(return_X_y=True)
     X = X / X.std(axis=0)
     known = Constraints.sample(y, 100, random_state=0)
-    model = MMC(diagonal=True, ridge=0).fit(X, constraints=known)
+    model = MMC(diagonal=True, shrinkage=0).fit(X, constraints=known)
     assert model.converged_
     s = (pair_differences(X, known.must_link) ** 2).sum(axis=0)
     squares = pair_differences(X, known.cannot_link) ** 2

@@ -36,7 +36,7 @@ class MMC(_MetricBase):
     becomes ``tr B ≤ 1``, whose projection is exact, and
     ``λ_max(G) - ⟨G, B⟩`` bounds the distance of the objective to the optimum. Diagonal ones:
     Newton's method on ``s·a - log Σ_CL sqrt(D² a)``, ``a ≥ 0``. The published optimum may keep very
-    few directions; ``ridge`` pulls it back to the Euclidean distance.
+    few directions; ``shrinkage`` pulls it back to the Euclidean distance.
     Read more in the :doc:`user guide </metric/index>`.
 
     With few pairs, or many features, it keeps one or two directions, and k-means on the mapped rows
@@ -47,7 +47,7 @@ class MMC(_MetricBase):
     ----------
     diagonal : bool, default=False
         Whether to learn weights of the features alone, a diagonal ``A``.
-    ridge : float in [0, 1), default=0.1
+    shrinkage : float in [0, 1), default=0.1
         ``S`` is replaced by ``(1 - r) S + r tr(S)/d I``; 0 gives the published problem.
     max_iter : int >= 1, default=500
         Largest number of iterations.
@@ -76,7 +76,7 @@ class MMC(_MetricBase):
     >>> from sidelight.metric import MMC
     >>> X = np.array([[0.0, 0.0], [4.0, 0.1], [0.0, 1.0], [4.0, 1.1]])
     >>> known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2)], n_samples=4)
-    >>> model = MMC(ridge=0.01).fit(X, constraints=known)
+    >>> model = MMC(shrinkage=0.01).fit(X, constraints=known)
     >>> near, far = model.pair_distance([(0, 1), (0, 2)], X)
     >>> bool(near < far)
     True
@@ -84,7 +84,7 @@ class MMC(_MetricBase):
 
     _: KW_ONLY
     diagonal: bool = False
-    ridge: Annotated[float, Interval(0, 1, open_high=True)] = 0.1
+    shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.1
     max_iter: Count = 500
     tol: NonNegative = 1e-4
     verbose: Verbosity = 0
@@ -155,14 +155,14 @@ class MMC(_MetricBase):
                 stacklevel=4,
             )
             return np.eye(d)
-        if self.ridge < SMALLEST_RIDGE:
+        if self.shrinkage < SMALLEST_RIDGE:
             spanned = scale_free_rank(scatter)
             if spanned < d:
                 warnings.warn(
                     f"The must-links span {spanned} of {d} directions, and nothing bounds the "
-                    f"distance in the others; ridge={SMALLEST_RIDGE} does. Give more must-links "
-                    "or a larger ridge.",
+                    f"distance in the others; shrinkage={SMALLEST_RIDGE} does. Give more "
+                    "must-links or a larger shrinkage.",
                     ConstraintWarning,
                     stacklevel=4,
                 )
-        return regularized(scatter, self.ridge, SMALLEST_RIDGE)
+        return regularized(scatter, self.shrinkage, SMALLEST_RIDGE)

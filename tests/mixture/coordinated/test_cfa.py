@@ -39,7 +39,7 @@ def linear_rows(n: int = 150, d: int = 2, noise: float = 0.3) -> np.ndarray:
 
 
 def one_chart(**params: Any) -> CoordinatedFactorAnalysis:
-    exact = {"noise_floor": 1e-10, "ridge": 0.0, "tol": 1e-8, "max_iter": 3000, "n_init": 1}
+    exact = {"noise_floor": 1e-10, "alpha": 0.0, "tol": 1e-8, "max_iter": 3000, "n_init": 1}
     return CoordinatedFactorAnalysis(2, n_charts=1, init="pca", **exact, **params)
 
 

@@ -283,7 +283,7 @@ def test_interruption_keeps_the_best_so_far(
         ({"percentile": 101}, "percentile must be"),
         ({"bandwidth": "wide"}, "bandwidth must be"),
         ({"normalize": "row"}, "normalize must be"),
-        ({"reg": 0.0}, "reg must be"),
+        ({"alpha": 0.0}, "alpha must be"),
         ({"n_neighbors": 0}, "n_neighbors must be"),
         ({"n_init": 0}, "n_init must be"),
         ({"init_params": "kmeans"}, "init_params must be"),

@@ -280,7 +280,7 @@ def test_probabilistic_map_does_not_lose_within_a_stage(component: str, missing:
         now = steps.evaluate(Grid((3,)).neighborhood(1.0), components, None)
         assert now.objective <= last + 1e-10
         last, components = now.objective, steps.update(now)
-    model = ProbabilisticMap((3,), covariance_type=component, eta=1.5).fit(rows)  # type: ignore[arg-type]
+    model = ProbabilisticMap((3,), covariance_type=component, cooling=1.5).fit(rows)  # type: ignore[arg-type]
     assert np.isfinite(model.embedding_).all()
     assert model.history_[-1] == model.objective_
     np.testing.assert_array_equal(model.predict(rows), model.winners_)

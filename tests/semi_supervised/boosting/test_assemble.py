@@ -36,7 +36,7 @@ def test_without_unlabeled_rows_it_is_adaboost(n_classes):
 def test_a_round_of_two_classes_by_hand():
     X, _, known = two_blobs(n=40, n_labeled=20, distance=0.3)
     labeled = known >= 0
-    model = AssembleClassifier(n_estimators=3, beta=0.8, random_state=0).fit(X, known)
+    model = AssembleClassifier(n_estimators=3, labeled_share=0.8, random_state=0).fit(X, known)
     start = np.where(labeled, 0.8 / labeled.sum(), 0.2 / (~labeled).sum())
     nearest = KNeighborsClassifier(1).fit(X[labeled], known[labeled])
     y = 2.0 * np.where(labeled, known, nearest.predict(X)) - 1
@@ -129,4 +129,4 @@ def test_bad_shares_are_refused():
     X, _, known = two_blobs()
     for beta in (0.0, 1.0, "all"):
         with pytest.raises(SidelightError, match="beta must be"):
-            AssembleClassifier(beta=beta).fit(X, known)
+            AssembleClassifier(labeled_share=beta).fit(X, known)

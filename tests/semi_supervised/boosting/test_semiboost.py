@@ -93,7 +93,7 @@ def test_first_pseudo_labels_are_the_vote_of_the_labeled_rows():
     X, _, known = two_blobs()
     S_ul, _, y = parts(X, known)
     for C in (0.0, "ratio", 3.0):
-        model = boost(C=C, n_estimators=1).fit(X, known)
+        model = boost(unlabeled_weight=C, n_estimators=1).fit(X, known)
         np.testing.assert_array_equal(model.pseudo_labels_history_[0], np.sign(S_ul @ y))
         assert model.pseudo_labels_history_.dtype == np.int8
 
@@ -102,7 +102,7 @@ def test_without_unlabeled_pairs_a_memorizing_learner_is_adaboost_on_the_votes()
     X, _, known = two_blobs(distance=1.0)
     S_ul, _, y = parts(X, known)
     a, b = S_ul @ (y > 0), S_ul @ (y < 0)
-    model = boost(estimator="tree", C=0.0, n_estimators=5).fit(X, known)
+    model = boost(estimator="tree", unlabeled_weight=0.0, n_estimators=5).fit(X, known)
     H = np.zeros(len(a))
     for alpha, error in zip(model.estimator_weights_, model.estimator_errors_, strict=True):
         p, q = a * np.exp(-2 * H), b * np.exp(2 * H)
@@ -110,7 +110,7 @@ def test_without_unlabeled_pairs_a_memorizing_learner_is_adaboost_on_the_votes()
         assert error == pytest.approx(np.minimum(p, q).sum() / (p + q).sum(), rel=1e-9)
         H += alpha * z
     np.testing.assert_allclose(model.decision_function(X[known < 0]), H, rtol=1e-9)
-    one = boost(estimator="tree", C=0.0, n_estimators=1).fit(X, known)
+    one = boost(estimator="tree", unlabeled_weight=0.0, n_estimators=1).fit(X, known)
     np.testing.assert_array_equal(np.sign(one.decision_function(X[known < 0])), np.sign(a - b))
 
 

@@ -23,7 +23,7 @@ from sidelight.semi_supervised.pairs._interior import (
 from sidelight.semi_supervised.pairs._terms import make_terms
 
 LAM = 0.05
-EXACT = {"regularization": LAM, "gamma": 0.4, "tol": 1e-11}
+EXACT = {"alpha": LAM, "gamma": 0.4, "tol": 1e-11}
 
 
 def fit(X, labels, known=None, **others):
@@ -238,7 +238,7 @@ def test_sparse_rows_are_dense_rows(kernel):
 
 def test_many_features_by_coordinate_ascent(monkeypatch):
     X, labels, known = problem(groups=True)
-    settings = {"kernel": "linear", "regularization": 0.5, "tol": 1e-9}
+    settings = {"kernel": "linear", "alpha": 0.5, "tol": 1e-9}
     exact = fit(X, labels, known, **settings).coef_
     for module in ("_svc_machines", "_geometry"):
         monkeypatch.setattr(f"sidelight.semi_supervised.pairs.{module}.MOST_DENSE", 1)

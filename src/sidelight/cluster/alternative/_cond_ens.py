@@ -55,7 +55,7 @@ class CondEns(Clusterer):
 
     Parameters
     ----------
-    base : BaseEstimator or None, default=None
+    estimator : BaseEstimator or None, default=None
         Clusterer of the rows of a class: anything with ``fit`` and ``predict``, of this library or
         of scikit-learn. Its ``n_clusters`` or ``n_components`` and its ``random_state`` are set
         here where it has them. By default :class:`~sidelight.cluster.KMeans` with 3 starts.
@@ -111,7 +111,7 @@ class CondEns(Clusterer):
 
     n_clusters: Count = 8
     _: KW_ONLY
-    base: BaseEstimator | None = None
+    estimator: BaseEstimator | None = None
     n_local: Count | ArrayLike | None = None
     class_weight: Literal["size", "equal"] = "size"
     n_init: Count = 3
@@ -122,7 +122,9 @@ class CondEns(Clusterer):
 
     def __sidelight_tags__(self) -> MethodTags:
         own = (
-            None if isinstance(self.base, type) else getattr(self.base, "__sidelight_tags__", None)
+            None
+            if isinstance(self.estimator, type)
+            else getattr(self.estimator, "__sidelight_tags__", None)
         )
         return MethodTags(
             summary="clusterings of every class of a known split, combined into one",
@@ -131,7 +133,7 @@ class CondEns(Clusterer):
             source="Constrained Clustering (2009), 11.3; Gondek, Hofmann 2005",
             complexity="that of the base clusterer on every class, and O(n k R) for R classes",
             kind="alternative",
-            sparse=self.base is None or takes_sparse(self.base),
+            sparse=self.estimator is None or takes_sparse(self.estimator),
             as_they_are=bool(own is not None and own().as_they_are),
         )
 
@@ -156,7 +158,7 @@ class CondEns(Clusterer):
         self : object
             The fitted estimator.
         """
-        check_base(self.base, self.n_local)
+        check_base(self.estimator, self.n_local)
         rows, constrained = self._validate_fit_in_memory(X, y, constraints)
         splits = as_known_splits(known, rows.shape[0], X)
         cells = splits.product()
@@ -212,7 +214,7 @@ class CondEns(Clusterer):
         with fit_progress(description, len(voting), verbose=self.verbose) as following:
             for place in voting:
                 with progress(show=False):
-                    local = fit_local(self.base, parts[place], _seed(rng))
+                    local = fit_local(self.estimator, parts[place], _seed(rng))
                     model, given = LocalModel.of(local, rows)
                 models.append(model)
                 labels.append(given)

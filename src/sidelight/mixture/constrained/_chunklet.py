@@ -49,7 +49,7 @@ class ChunkletMixture(GaussianEMBase):
 
     Parameters
     ----------
-    sampling : {"points", "chunklets"}, default="points"
+    sampling_unit : {"points", "chunklets"}, default="points"
         Origin of must-linked rows. ``"points"``: rows were drawn independently, and some were found
         to belong together, as when people are shown random pairs. ``"chunklets"``: groups were
         drawn, as tracks of one object are; a group then counts once in the mixing weights.
@@ -112,7 +112,7 @@ class ChunkletMixture(GaussianEMBase):
     """
 
     _: KW_ONLY
-    sampling: Sampling = "points"
+    sampling_unit: Sampling = "points"
     inference: Literal["auto", "exact", "forest"] = "auto"
     variant: Literal["default", "published"] = "default"
     n_init: Count = 2
@@ -131,7 +131,7 @@ class ChunkletMixture(GaussianEMBase):
             k,
             source,
             weights,
-            sampling=self.sampling,
+            sampling=self.sampling_unit,
             inference=self.inference,
             budget=LARGEST if self.inference == "exact" else AFFORDABLE,
             match_prior=self.variant == "published",
@@ -174,7 +174,7 @@ class ChunkletMixture(GaussianEMBase):
                 "Labels of new rows are what predict_jointly finds; give it must-links, "
                 "cannot-links and groups."
             )
-        rows = hard_rows(known, len(self.weights_), source, sampling=self.sampling)
+        rows = hard_rows(known, len(self.weights_), source, sampling=self.sampling_unit)
         return self._labels(source, rows)
 
 

@@ -68,7 +68,7 @@ PARAMETERS = {
     "their variance over all rows. It has to be well below the squared distance of neighbors: "
     "larger values blur the charts.",
     "noise_floor": "Noise variances do not fall below this share of the variance of their column.",
-    "ridge": "Ridge on the loadings: it counts like scatter of this size, in units of the variance "
+    "alpha": "Ridge on the loadings: it counts like scatter of this size, in units of the variance "
     "of the coordinates, which the rows of a chart do not follow.",
     "n_init": "Number of restarts from different rough clusters. Of those that reconstruct the "
     "rows about as well as the best, the one with the highest bound is kept.",
@@ -161,7 +161,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     n_neighbors: Count = 10
     latent_var_init: FinitePositive = 1e-4
     noise_floor: FinitePositive = 1e-4
-    ridge: FiniteNonNegative = 1e-6
+    alpha: FiniteNonNegative = 1e-6
     n_init: Count = 3
     max_iter: Count = 200
     tol: FiniteNonNegative = 1e-4
@@ -298,7 +298,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
             isotropic=self.chart == "ppca",
             conformal=self.loadings == "conformal",
             floor=self.noise_floor * typical,
-            ridge=self.ridge,
+            ridge=self.alpha,
         )
 
     def _place_units(self, places: Array) -> tuple[Array, Array]:

@@ -100,7 +100,7 @@ class NonparametricMixture(MixtureBase):
     normalize : bool, default=True
         Whether to divide every kernel by the sum of its values at the other rows, so that kernels
         in dense regions do not dominate.
-    reg : float > 0, finite, default=0.0001
+    alpha : float > 0, finite, default=0.0001
         Weight ``λ`` of the squared profiles; the larger, the smoother the profiles.
     n_neighbors : int >= 1, default=30
         Number of nearest neighbors between which and a row ``kernel="knn"`` keeps the kernel.
@@ -167,7 +167,7 @@ class NonparametricMixture(MixtureBase):
     bandwidth: Literal["auto", "constraints", "percentile"] | FinitePositive = "auto"
     percentile: Annotated[float, Interval(0, 100, open_low=True)] = 5.0
     normalize: bool = True
-    reg: FinitePositive = 1e-4
+    alpha: FinitePositive = 1e-4
     n_neighbors: Count = 30
     init_params: Literal["seeds", "dirichlet"] = "seeds"
     n_init: Count = 10
@@ -290,7 +290,7 @@ class NonparametricMixture(MixtureBase):
             fits += fit_profiles(
                 kernel,
                 np.stack([make_start(seed) for seed in seeds[first : first + together]], axis=1),
-                reg=float(self.reg),
+                reg=float(self.alpha),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 description=type(self).__name__,

@@ -48,8 +48,8 @@ class KohonenMap(MapBase):
         Whether centers move after each pass over the rows or after each row.
     n_epochs : int >= 1 or None, default=20
         Number of passes over the rows, during which neighborhoods shrink from wide to
-        ``winner_mass``. None, of the batch map: neighborhoods shrink by the factor ``eta`` whenever
-        winners no longer change, or after ``max_iter`` passes.
+        ``winner_mass``. None, of the batch map: neighborhoods shrink by the factor ``cooling``
+        whenever winners no longer change, or after ``max_iter`` passes.
     learning_rate : float in (0, 1], default=0.5
         Step ``a`` of the first row of the online map; it falls linearly to 0.01.
 
@@ -78,7 +78,7 @@ class KohonenMap(MapBase):
     n_epochs: Count | None = 20
     learning_rate: Annotated[float, Interval(0, 1, open_low=True)] = 0.5
     winner_mass: Mass = 0.8
-    eta: Growth = 1.1
+    cooling: Growth = 1.1
     init: StartName = "pca"
     max_iter: Count = 1000
     random_state: Seed = None
@@ -105,7 +105,7 @@ class KohonenMap(MapBase):
             converged = len(history) == self.n_epochs
         else:
             found = anneal(
-                nodes.rates(self.winner_mass, self.eta),
+                nodes.rates(self.winner_mass, self.cooling),
                 start,
                 batch.evaluate,
                 batch.update,

@@ -136,7 +136,7 @@ class ProbabilisticMap(MapBase):
     shared_variance: bool = True
     reg_covar: FiniteNonNegative = 1e-6
     winner_mass: Mass = 0.8
-    eta: Growth = 1.2
+    cooling: Growth = 1.2
     init: StartName = "pca"
     tol: NonNegative = 1e-4
     max_iter: Count = 200
@@ -159,7 +159,7 @@ class ProbabilisticMap(MapBase):
         rng = check_random_state(self.random_state)
         winners = start_winners(part.numbers(rows), weights, nodes, self.init, rng)
         source = as_rows(rows)
-        stages = [nodes.neighborhood(rate) for rate in nodes.rates(self.winner_mass, self.eta)]
+        stages = [nodes.neighborhood(rate) for rate in nodes.rates(self.winner_mass, self.cooling)]
         whole = part.whole(rows, weights, nodes.n_nodes)
         steps = ProbabilisticSteps(source)
         found = anneal(

@@ -42,7 +42,7 @@ class AssembleClassifier(StagedClassifier):
     ----------
     n_estimators : int >= 1, default=20
         Largest number of rounds.
-    beta : float in (0, 1), default=0.9
+    labeled_share : float in (0, 1), default=0.9
         Share of the weight of all rows that the labeled ones have at the start.
 
     Attributes
@@ -97,7 +97,7 @@ class AssembleClassifier(StagedClassifier):
     estimator: BaseLearner = "stump"
     _: KW_ONLY
     n_estimators: Count = 20
-    beta: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.9
+    labeled_share: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.9
     random_state: Seed = None
     verbose: Verbosity = 0
 
@@ -114,7 +114,7 @@ class AssembleClassifier(StagedClassifier):
         rng = check_random_state(self.random_state)
         learner = Learner(self.estimator, len(self.classes_), rng)
         learner.check_takes(rows)
-        boosting = _Assembling(self._scaled(rows), labels, self.beta, learner, rng)
+        boosting = _Assembling(self._scaled(rows), labels, self.labeled_share, learner, rng)
         with fit_progress(type(self).__name__, self.n_estimators, verbose=self.verbose) as progress:
             boosting.run(self.n_estimators, progress)
         self.estimators_ = [one.trained for one in boosting.rounds]

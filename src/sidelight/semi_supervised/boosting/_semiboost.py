@@ -72,7 +72,7 @@ class SemiBoostClassifier(StagedClassifier):
     ----------
     n_estimators : int >= 1, default=20
         Largest number of rounds.
-    C : float >= 0, finite or "ratio", default="ratio"
+    unlabeled_weight : float >= 0, finite or "ratio", default="ratio"
         Weight of the similarities between unlabeled rows; "ratio" is the number of labeled rows
         over that of unlabeled ones, as in the thesis.
     similarity : {"rbf", "knn", "linear", "precomputed"} or array or csr_array or csr_matrix or \
@@ -186,7 +186,7 @@ callable, default="knn"
     estimator: BaseLearner = "stump"
     _: KW_ONLY
     n_estimators: Count = 20
-    C: FiniteNonNegative | Literal["ratio"] = "ratio"
+    unlabeled_weight: FiniteNonNegative | Literal["ratio"] = "ratio"
     similarity: Similarity = "knn"
     sigma: FinitePositive | Auto = "auto"
     percentile: Annotated[float, Interval(0, 100, open_low=True)] = 15.0
@@ -253,7 +253,11 @@ callable, default="knn"
     ) -> Problem:
         """Collect what the machine of two classes learns from."""
         n_labeled, n_unlabeled = len(signs), unlabeled.shape[0]
-        weight = n_labeled / max(n_unlabeled, 1) if self.C == "ratio" else float(self.C)
+        weight = (
+            n_labeled / max(n_unlabeled, 1)
+            if self.unlabeled_weight == "ratio"
+            else float(self.unlabeled_weight)
+        )
         mass = float(votes.sum()) or 1.0
         return Problem(
             labeled=labeled,
@@ -279,7 +283,7 @@ callable, default="knn"
                 "No unlabeled row is similar to a labeled row, so that labels say nothing about "
                 "them: increase sigma (or percentile), n_neighbors, or the number of labeled rows."
             )
-        reached = direct if self.C == 0 else found.joined.reached_from(direct)
+        reached = direct if self.unlabeled_weight == 0 else found.joined.reached_from(direct)
         if not reached.all():
             lost = self.unlabeled_[~reached]
             names = known.name_rows(lost[:3])
