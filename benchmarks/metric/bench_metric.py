@@ -50,7 +50,10 @@ def run(quick: bool) -> list[Row]:
             rows.append(case.beside(peer, RCA(shrinkage=0), "RCA", {}, case.rca, repeats=3))
             for diagonal in (True, False):
                 name = "MMC, diagonal" if diagonal else "MMC, full"
-                ours, theirs = MMC(diagonal=diagonal, shrinkage=0), {"diagonal": diagonal}
+                ours, theirs = (
+                    MMC(shape="diagonal" if diagonal else "full", shrinkage=0),
+                    {"diagonal": diagonal},
+                )
                 repeats = 3 if diagonal or quick else 1
                 rows.append(case.beside(peer, ours, name, theirs, case.mmc, repeats=repeats))
             # Ours goes to the optimum; theirs slows down before it, the more so with more rounds.

@@ -20,7 +20,7 @@ METRICS = {
     "DCA": DCA(),
     "DCA, as published": DCA(variant="published"),
     "MMC": MMC(),
-    "MMC, diagonal": MMC(diagonal=True),
+    "MMC, diagonal": MMC(shape="diagonal"),
     "ITML": ITML(random_state=0),
     "POLA": POLA(random_state=0),
     "CannotLinkMetric": CannotLinkMetric(random_state=0),
@@ -122,7 +122,7 @@ def test_must_links_that_leave_directions_open():
     constant = np.column_stack([X[:, :2], np.ones(12)])
     many = Constraints([(0, 1), (2, 3), (4, 6)], [(4, 5), (8, 9)], n_samples=12)
     with pytest.warns(ConstraintWarning, match="nothing bounds the distance"):
-        MMC(diagonal=True, shrinkage=0).fit(constant, constraints=many)
+        MMC(shape="diagonal", shrinkage=0).fit(constant, constraints=many)
 
 
 @pytest.mark.parametrize("scale", [1e69, 1e-69])

@@ -87,8 +87,10 @@ def test_units_of_a_feature_change_nothing_in_mmc_as_published(iris):
     X, _, known = iris
     units = np.array([1.0, 1e7, 1.0, 1e-5])
     for diagonal in (False, True):
-        plain = MMC(shrinkage=0, diagonal=diagonal).fit(X, constraints=known)
-        other = MMC(shrinkage=0, diagonal=diagonal).fit(X * units, constraints=known)
+        plain = MMC(shrinkage=0, shape="diagonal" if diagonal else "full").fit(X, constraints=known)
+        other = MMC(shrinkage=0, shape="diagonal" if diagonal else "full").fit(
+            X * units, constraints=known
+        )
         assert other.objective_ == pytest.approx(plain.objective_, rel=1e-4)
 
 
@@ -129,9 +131,9 @@ def test_weights_of_pairs_are_factors_of_their_lengths_in_mmc(iris):
     near, far = (pair_differences(X, p) for p in (known.must_link, known.cannot_link))
     S = (near * weights[0][:, None]).T @ near
     for diagonal in (False, True):
-        model = MMC(shrinkage=0, tol=1e-7, diagonal=diagonal, max_iter=5000).fit(
-            X, constraints=heavy
-        )
+        model = MMC(
+            shrinkage=0, tol=1e-7, shape="diagonal" if diagonal else "full", max_iter=5000
+        ).fit(X, constraints=heavy)
         A = model.get_mahalanobis_matrix()
         assert np.trace(A @ S) == pytest.approx(1.0, rel=1e-4)
         assert objective(A, far * weights[1][:, None]) == pytest.approx(-model.objective_)
@@ -142,9 +144,11 @@ def test_mmc_that_stops_early_says_how_far_it_is(diagonal):
     X, y = load_wine(return_X_y=True)
     X = X / X.std(axis=0)
     known = Constraints.sample(y, 400, random_state=0)
-    best = MMC(diagonal=diagonal, tol=1e-6, max_iter=20_000).fit(X, constraints=known)
+    best = MMC(shape="diagonal" if diagonal else "full", tol=1e-6, max_iter=20_000).fit(
+        X, constraints=known
+    )
     with pytest.warns(ConvergenceWarning, match=r"after 1 steps \(max_iter=1\).*more is possible"):
-        model = MMC(diagonal=diagonal, max_iter=1).fit(X, constraints=known)
+        model = MMC(shape="diagonal" if diagonal else "full", max_iter=1).fit(X, constraints=known)
     assert not model.converged_
     assert model.gap_ > 1e-4
     assert model.objective_ > best.objective_ >= (1 + model.gap_) * model.objective_
@@ -188,7 +192,7 @@ def test_full_beats_diagonal_beats_euclid(iris):
     near, far = (pair_differences(X, p) for p in (known.must_link, known.cannot_link))
     S = near.T @ near
     full = -MMC(shrinkage=0, tol=1e-5).fit(X, constraints=known).objective_
-    weights = MMC(diagonal=True, shrinkage=0).fit(X, constraints=known)
+    weights = MMC(shape="diagonal", shrinkage=0).fit(X, constraints=known)
     A = weights.get_mahalanobis_matrix()
     assert np.trace(A @ S) == pytest.approx(1.0, rel=1e-4)
     euclid = objective(np.eye(4) / np.trace(S), far)
@@ -215,7 +219,7 @@ def test_diagonal_mmc_fulfils_its_optimality_conditions():
     X, y = load_wine(return_X_y=True)
     X = X / X.std(axis=0)
     known = Constraints.sample(y, 100, random_state=0)
-    model = MMC(diagonal=True, shrinkage=0).fit(X, constraints=known)
+    model = MMC(shape="diagonal", shrinkage=0).fit(X, constraints=known)
     assert model.converged_
     s = (pair_differences(X, known.must_link) ** 2).sum(axis=0)
     squares = pair_differences(X, known.cannot_link) ** 2

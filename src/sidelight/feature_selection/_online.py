@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
+    Auto,
     Count,
     FiniteNonNegative,
     FinitePositive,
@@ -79,11 +80,11 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     mu : float > 0, finite, default=1.0
         Smoothness of the softmax: near 0 only the heaviest group counts, for large values all
         count alike.
-    step : float > 0, finite or None, default=None
-        Step ``λ``. By default a hundred cannot-links lift the weights from 0 to the threshold; for
+    step : float > 0, finite or "auto", default="auto"
+        Step ``λ``. "auto" lets a hundred cannot-links lift the weights from 0 to the threshold; for
         ``variant="published"`` it is a hundred times the step of the theory.
-    threshold : float > 0, finite or None, default=None
-        Distance ``b`` between both kinds of pairs. By default it is half way between their average
+    threshold : float > 0, finite or "auto", default="auto"
+        Distance ``b`` between both kinds of pairs. "auto" is half way between their average
         distances with equal weights, ``‖w‖_{1,2} = 1``. For ``variant="published"`` it must be
         below 1: no distance is longer.
     margin : float >= 0, finite, default=0.0
@@ -130,8 +131,8 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     groups: Literal["hierarchical"] | NamesLike | None = None
     variant: Literal["default", "published"] = "default"
     mu: FinitePositive = 1.0
-    step: FinitePositive | None = None
-    threshold: FinitePositive | None = None
+    step: FinitePositive | Auto = "auto"
+    threshold: FinitePositive | Auto = "auto"
     margin: FiniteNonNegative = 0.0
     n_epochs: Count = 10
     random_state: Seed = None
@@ -163,7 +164,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         self, X: Any, y: Any, constraints: Constraints | None, *, reset: bool
     ) -> tuple[Any, Pairs]:
         rows, known = self._validate_fit_in_memory(X, y, constraints, reset=reset)
-        if self.variant == "published" and self.threshold is not None and self.threshold >= 1:
+        if self.variant == "published" and self.threshold != "auto" and float(self.threshold) >= 1:
             raise InvalidParameter(
                 f"threshold={self.threshold} must be below 1, the longest distance that "
                 "variant='published' can give: no cannot-link could be satisfied."
@@ -190,8 +191,8 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         sizes = np.bincount(self.groups_)
         # Equal weights with ‖w‖₁₂ = 1, for which the exponents of the softmax are moderate.
         automatic = middle / np.sqrt(sizes).sum() or 0.5
-        self.threshold_ = float(automatic if self.threshold is None else self.threshold)
-        if self.step is not None:
+        self.threshold_ = float(automatic if self.threshold == "auto" else self.threshold)
+        if self.step != "auto":
             self.step_ = float(self.step)
         elif self.variant == "published":
             # With differences of at most 1 the theory asks for ε / (1 + R²/μ), ε = ½, R = 1.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from dataclasses import KW_ONLY
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -45,8 +45,8 @@ class MMC(_MetricBase):
 
     Parameters
     ----------
-    diagonal : bool, default=False
-        Whether to learn weights of the features alone, a diagonal ``A``.
+    shape : {"full", "diagonal"}, default="full"
+        A matrix ``A``, or weights of the features alone.
     shrinkage : float in [0, 1), default=0.1
         ``S`` is replaced by ``(1 - r) S + r tr(S)/d I``; 0 gives the published problem.
     max_iter : int >= 1, default=500
@@ -83,7 +83,7 @@ class MMC(_MetricBase):
     """
 
     _: KW_ONLY
-    diagonal: bool = False
+    shape: Literal["full", "diagonal"] = "full"
     shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.1
     max_iter: Count = 500
     tol: NonNegative = 1e-4
@@ -119,7 +119,9 @@ class MMC(_MetricBase):
 
     def _search(self, scatter: Array, far: Array, dtype: np.dtype[Any]) -> None:
         """Search until the gap is small; where it is not, say what that means."""
-        search = (search_diagonal if self.diagonal else search_full)(scatter, far, self.tol)
+        search = (search_diagonal if self.shape == "diagonal" else search_full)(
+            scatter, far, self.tol
+        )
         found = next(search)
         history = [found.objective]
         with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:

@@ -180,7 +180,7 @@ def test_every_start_gives_a_map_that_reconstructs_the_rows(
 def test_conformal_charts_keep_angles(sheet: tuple[np.ndarray, np.ndarray]) -> None:
     X, places = sheet
     found = CoordinatedFactorAnalysis(
-        2, n_charts=6, loadings="conformal", init=places, random_state=0
+        2, n_charts=6, conformal=True, init=places, random_state=0
     ).fit(X)
     for loadings in found.loadings_:
         inner = loadings.T @ loadings

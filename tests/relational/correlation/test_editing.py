@@ -56,7 +56,7 @@ def test_against_enumeration(seed: int, edits: str, weighted: bool) -> None:
 def test_edits_make_disjoint_cliques(edits: str) -> None:
     graph = nx.gnp_random_graph(40, 0.12, seed=3)
     model = ClusterEditing(edits, random_state=0).fit(graph)
-    listed = model.edits_
+    listed = model.edited_pairs_
     kinds = {"both": {"add", "remove"}, "remove": {"remove"}, "add": {"add"}}[edits]
     assert set(listed["kind"]) <= kinds
     assert len(listed["kind"]) == model.objective_
@@ -92,7 +92,7 @@ def test_costs_of_additions_are_taken_from_negative_scores() -> None:
     wedge = Relations([(0, 1), (1, 2), (0, 2)], [2.0, 2.0, -0.25], n_samples=3)
     model = ClusterEditing(random_state=0).fit(wedge)
     assert model.objective_ == 0.25
-    assert model.edits_["kind"].tolist() == ["add"]
+    assert model.edited_pairs_["kind"].tolist() == ["add"]
     assert ClusterEditing("remove", random_state=0).fit(wedge).objective_ == 2.0
 
 
@@ -140,4 +140,4 @@ def test_too_many_edits_to_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sidelight.relational.correlation._editing.MAX_LISTED", 2)
     model = ClusterEditing("add").fit(np.ones((4, 4)))
     with pytest.raises(SidelightError, match="6 pairs"):
-        _ = model.edits_
+        _ = model.edited_pairs_

@@ -109,6 +109,12 @@ class TextCategories(Clusterer):
         Number of documents of every given class in every category.
     moved_ : ndarray of int, shape (n_moved,)
         Positions of the documents whose category does not come from the class that they had.
+    merged_ : list of ndarray
+        Classes that became one category, an array for each such category.
+    killed_ : ndarray
+        Classes whose category was deleted.
+    outliers_ : ndarray of int
+        Positions of the documents that belong to no category.
     idf_ : ndarray of shape (n_features,) or None
         Weights of the words, with ``use_idf``.
     passes_ : dict of str to ndarray

@@ -81,7 +81,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
 
     Attributes
     ----------
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         The solutions for 1, 2, ... clusters: ``"n_clusters"``, ``"objective"`` (the error ``E``)
         and ``"cluster_centers"`` (an array of centers each).
     labels_ : ndarray of int32, shape (n_samples,)

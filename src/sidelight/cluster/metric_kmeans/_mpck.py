@@ -105,7 +105,7 @@ class MPCKMeans(_LearnedDistanceBase):
 
     Attributes
     ----------
-    metrics_ : ndarray of float64
+    metrics_ : ndarray
         The metric: shape (d, d) or (d,) when shared, with the number of clusters in front
         otherwise.
     inertia_ : float

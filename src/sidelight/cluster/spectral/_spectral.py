@@ -113,7 +113,7 @@ class SpectralClustering(_SpectralBase):
         Cut value that ``objective`` names.
     sigma_ : float
         Width of "gaussian" that was used.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         Candidates that were tried: ``sigma`` with its ``distortion`` (NaN for widths that leave
         rows without an edge), or ``n_clusters`` with the ``quality`` of its alignment.
     splits_ : list of Split

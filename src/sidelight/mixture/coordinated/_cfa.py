@@ -60,9 +60,9 @@ PARAMETERS = {
     "rows are dropped.",
     "chart": "Noise of a chart: a variance for every column (factor analyzers), or one for all "
     "columns of a view (probabilistic principal components).",
-    "loadings": "Linear maps of the charts: any, or rotations with a scale (``B = b O`` with "
-    "``OᵀO = I``, one variance of the coordinates, isotropic noise), which is safer with few rows "
-    "per chart.",
+    "conformal": "Whether the linear maps of the charts are rotations with a scale (``B = b O`` "
+    "with ``OᵀO = I``, one variance of the coordinates, isotropic noise), which is safer with few "
+    "rows per chart.",
     "n_neighbors": "Number of neighbors of every row in the graph of the spectral start.",
     "latent_var_init": "Variance of the coordinates of each row in the first phase, as a share of "
     "their variance over all rows. It has to be well below the squared distance of neighbors: "
@@ -156,7 +156,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     _: KW_ONLY
     n_charts: Count | Auto = "auto"
     chart: Literal["factor", "ppca"] = "factor"
-    loadings: Literal["free", "conformal"] = "free"
+    conformal: bool = False
     init: Start | ArrayLike = "auto"
     n_neighbors: Count = 10
     latent_var_init: FinitePositive = 1e-4
@@ -270,9 +270,9 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
                 "at most as many coordinates as the rows have features."
             )
         narrow = min(len(own) for own in columns)
-        if self.loadings == "conformal" and narrow < d:
+        if self.conformal and narrow < d:
             raise SidelightError(
-                f"{setting('loadings', 'conformal')} needs at least {d} columns in every view, one "
+                f"{setting('conformal', True)} needs at least {d} columns in every view, one "
                 f"for each coordinate, but a view has {narrow}."
             )
         if n < d + 2:
@@ -296,7 +296,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         return Rules(
             views=units.views,
             isotropic=self.chart == "ppca",
-            conformal=self.loadings == "conformal",
+            conformal=self.conformal,
             floor=self.noise_floor * typical,
             ridge=self.alpha,
         )
@@ -304,7 +304,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     def _place_units(self, places: Array) -> tuple[Array, Array]:
         """Center and scale of the coordinates; one scale where charts are rotations."""
         variances = places.var(axis=0)
-        if self.loadings == "conformal":
+        if self.conformal:
             variances = np.full_like(variances, variances.mean())
         return places.mean(axis=0), np.sqrt(np.where(variances > 0, variances, 1.0))
 

@@ -80,7 +80,7 @@ class AcceleratedMixture(GaussianEMBase):
         Number of cells at the end.
     approximation_error_ : float
         ``L - F`` per row at the end, as far as some rows of every cell tell.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         One entry for every partition, from coarse to fine: ``n_cells``, ``objective`` (``-F`` per
         row) and ``approximation_error``.
     history_ : ndarray

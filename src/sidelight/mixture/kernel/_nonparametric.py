@@ -125,7 +125,7 @@ class NonparametricMixture(MixtureBase):
         Width of the kernels; None for a precomputed kernel.
     kernel_ : str
         Kernel that was used: ``"rbf"``, ``"knn"`` or ``"precomputed"``.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         If constraints chose the bandwidth: ``percentile`` and ``bandwidth`` of the candidates, and
         ``mean_satisfaction`` and ``std_satisfaction`` over the restarts of the share of constraints
         that are satisfied.

@@ -128,7 +128,7 @@ class SelfOrganizingMixture(MapBase):
         ``-F`` per row at every iteration of all stages; it does not rise within a stage.
     neighborhood_divergence_ : float
         Sum of the divergences ``KL(h_{r_n} ‖ p(· | x_n))`` at the end.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         By stage: ``rate`` (``λ``), ``bound`` (``F``), ``neighborhood_divergence`` and ``n_iter``.
 
     Notes

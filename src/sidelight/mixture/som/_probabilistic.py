@@ -119,7 +119,7 @@ class ProbabilisticMap(MapBase):
         ``-L'`` per row at the end.
     history_ : ndarray
         ``-L'`` per row at every iteration of all stages; it does not rise within a stage.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         By stage: ``rate`` (``λ``), ``objective`` and ``n_iter``.
 
     Examples

@@ -145,7 +145,7 @@ class SoftTopographicMap(MapBase):
         ``-F`` per row at the end.
     history_ : ndarray
         ``-F`` per row at every iteration; it does not rise while ``β`` stays the same.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         By stage: ``beta``, ``objective`` and ``n_iter``.
 
     Examples

@@ -59,7 +59,7 @@ class ExistentialKMeans(KMeans):
         with random moves.
     max_path : int >= 1, default=1
         Largest number of moves of a path, for ``pivot_moves="lookahead"``; time grows with
-        ``n_clusters ** lookahead``.
+        ``n_clusters ** max_path``.
     micro_radius : float >= 0, finite or None, default=None
         Radius of micro-clusters (root mean squared distance from their mean) that take the place
         of the rows, for tables larger than memory. With 0 every row is one. None: rows by

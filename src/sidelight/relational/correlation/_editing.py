@@ -49,6 +49,8 @@ class ClusterEditing(ScoredPairsClusterer):
 
     Attributes
     ----------
+    edited_pairs_ : dict of str to ndarray
+        Edits as arrays ``i``, ``j`` (by id where there are ids) and ``kind``, add or remove.
     converged_ : bool
         Whether the last round of the best restart lowered the cost by less than 0.1 %.
 
@@ -74,7 +76,7 @@ class ClusterEditing(ScoredPairsClusterer):
     >>> model = ClusterEditing(random_state=0).fit(graph)
     >>> model.labels_, model.objective_
     (array([0, 0, 0, 1, 1], dtype=int32), 1.0)
-    >>> model.edits_["kind"], model.edits_["i"], model.edits_["j"]
+    >>> model.edited_pairs_["kind"], model.edited_pairs_["i"], model.edited_pairs_["j"]
     (array(['remove'], dtype='<U6'), array([2]), array([3]))
     """
 
@@ -140,7 +142,7 @@ class ClusterEditing(ScoredPairsClusterer):
         return self
 
     @property
-    def edits_(self) -> dict[str, Array]:
+    def edited_pairs_(self) -> dict[str, Array]:
         """Edits as arrays ``i``, ``j`` (by id where there are ids) and ``kind``, add or remove."""
         check_is_fitted(self)
         sizes = self.cluster_sizes_.astype(float)

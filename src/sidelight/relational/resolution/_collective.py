@@ -88,11 +88,11 @@ class CollectiveResolution(_Resolver):
 
     Attributes
     ----------
-    pairs_ : dict of ndarray
+    pairs_ : dict of str to ndarray
         The candidate pairs ``i``, ``j``; ``attribute`` and ``relational`` part and ``similarity``
         of their clusters, when these were merged or else at the end (0 where they must stay
         apart); and whether they are ``joined``: the same entity.
-    merges_ : dict of ndarray
+    merges_ : dict of str to ndarray
         Merges in their order: ``first`` and ``second``, the two clusters (below ``n_samples`` a
         reference, else ``n_samples`` plus the number of an earlier merge); ``i`` and ``j``, the
         most similar pair of references between them; ``attribute``, ``relational``,

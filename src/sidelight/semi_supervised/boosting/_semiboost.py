@@ -119,19 +119,19 @@ callable, default="knn"
         following attributes say of two classes they say as lists, one entry per machine, of more.
     estimators_ : list
         The learners ``h_t``, trained on the codes 0 and 1.
-    estimator_weights_ : ndarray of shape (n_rounds,)
+    estimator_weights_ : ndarray of shape (n_rounds,) or list of ndarray
         Their steps ``α_t``.
-    estimator_errors_ : ndarray of shape (n_rounds,)
+    estimator_errors_ : ndarray of shape (n_rounds,) or list of ndarray
         Share ``ε_t`` of the confidences that speaks against a learner.
-    mean_margins_ : ndarray of shape (n_rounds,)
+    mean_margins_ : ndarray of shape (n_rounds,) or list of ndarray
         Mean of ``|H|`` over the unlabeled rows after every round.
-    pseudo_labels_history_ : ndarray of int8, shape (n_rounds, n_unlabeled)
+    pseudo_labels_history_ : ndarray of int8, shape (n_rounds, n_unlabeled) or list of ndarray
         Sign of ``p - q`` in every round, positive for ``classes_[1]``, 0 for ties: a byte per row,
         round and machine.
-    confidences_ : ndarray of float32, shape (n_unlabeled,)
+    confidences_ : ndarray of float32, shape (n_unlabeled,) or list of ndarray
         ``p - q`` after the last round, in units of the largest confidence. Those of earlier rounds
         are not kept.
-    stop_reason_ : str
+    stop_reason_ : str or list of str
         Why boosting ended.
     sigma_ : float or None
         Width ``σ`` that was used, if there is one.

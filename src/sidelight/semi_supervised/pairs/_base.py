@@ -68,7 +68,7 @@ class _PairwiseClassifier(KernelClassifier):
         "results.",
     }
     _common_attributes: ClassVar[Mapping[str, str]] = {
-        "support_ : ndarray of int64, shape (n_support,)": "Rows of the fit whose kernels make up "
+        "support_ : ndarray of int, shape (n_support,)": "Rows of the fit whose kernels make up "
         "``f``; not for linear kernels.",
         "dual_coef_ : ndarray of shape (n_machines, n_support)": "Their coefficients, for one "
         "machine (two classes) or one per class; not for linear kernels.",
