@@ -63,7 +63,7 @@ def test_json(pairs, run):
     facts = run("correlate", "pairs.csv", "--json").json
     relations, model = expected()
     assert (facts["command"], facts["method"]) == ("correlate", "correlation-clustering")
-    assert facts["cost"] == model.cost_ == 1.5
+    assert facts["cost"] == model.objective_ == 1.5
     assert facts["lower_bound"] == model.lower_bound_
     assert facts["agreement"] == model.agreement_
     assert facts["labels"] == model.labels_.tolist()
