@@ -293,7 +293,7 @@ class _Solutions:
             "description": f"GlobalKMeans, start of cluster {len(centers) + 1}",
             "verbose": model.verbose,
         }
-        if model.search == "fast":
+        if model.method == "fast":
             gains = candidate_gains(self.points, centers, candidates, **show)
             return self._with(centers, None if gains is None else -gains)
         errors = trial_errors(
