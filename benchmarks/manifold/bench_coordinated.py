@@ -67,7 +67,7 @@ def growth(sizes: tuple[int, ...]) -> list[Row]:
                 "iterations": model.n_iter_,
                 "processor seconds per iteration": step,
                 "exponent": exponent(before, n, step),
-                "reconstruction error": model.reconstruction_error_,
+                "reconstruction error": model.unexplained_variance_ratio_,
             }
         )
     return rows

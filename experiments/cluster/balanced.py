@@ -196,7 +196,7 @@ def framework_methods(balance: float) -> dict[str, Callable[..., np.ndarray]]:
         "SPKpnr": variant(True, False),
         "SPKgpr": variant(False, True),
         "SPKgpnr": variant(False, False),
-        "flow": fitted(BalancedKMeans, balance=balance, geometry="cosine", assignment="flow"),
+        "flow": fitted(BalancedKMeans, balance=balance, metric="cosine", assignment="flow"),
     }
 
 

@@ -39,7 +39,7 @@ def linear_rows(n: int = 150, d: int = 2, noise: float = 0.3) -> np.ndarray:
 
 
 def one_chart(**params: Any) -> CoordinatedFactorAnalysis:
-    exact = {"noise_floor": 1e-10, "ridge": 0.0, "tol": 1e-8, "max_iter": 3000, "n_init": 1}
+    exact = {"noise_floor": 1e-10, "alpha": 0.0, "tol": 1e-8, "max_iter": 3000, "n_init": 1}
     return CoordinatedFactorAnalysis(2, n_charts=1, init="pca", **exact, **params)
 
 
@@ -57,7 +57,7 @@ def test_one_chart_with_isotropic_noise_is_probabilistic_pca() -> None:
     rest = values[:4].mean()
     log_determinant = np.log(values[4:]).sum() + 4 * np.log(rest)
     wanted = -0.5 * (6 * np.log(2 * np.pi) + log_determinant + 6)
-    found = one_chart(noise="iso").fit(X)
+    found = one_chart(chart="ppca").fit(X)
     np.testing.assert_allclose(found.score(X), wanted, rtol=1e-7)
     np.testing.assert_allclose(found.noise_variances_, rest, rtol=1e-4)
     inside = vectors[:, 4:] @ vectors[:, 4:].T @ found.loadings_[0]
@@ -180,7 +180,7 @@ def test_every_start_gives_a_map_that_reconstructs_the_rows(
 def test_conformal_charts_keep_angles(sheet: tuple[np.ndarray, np.ndarray]) -> None:
     X, places = sheet
     found = CoordinatedFactorAnalysis(
-        2, n_charts=6, charts="conformal", init=places, random_state=0
+        2, n_charts=6, conformal=True, init=places, random_state=0
     ).fit(X)
     for loadings in found.loadings_:
         inner = loadings.T @ loadings
@@ -239,8 +239,8 @@ def test_weights_are_repetitions() -> None:
     X = linear_rows(60)
     weights = np.arange(60) % 3 + 1.0
     repeated = np.repeat(np.arange(60), weights.astype(int))
-    found = one_chart(noise="iso").fit(X, sample_weight=weights)
-    other = one_chart(noise="iso").fit(X[repeated])
+    found = one_chart(chart="ppca").fit(X, sample_weight=weights)
+    other = one_chart(chart="ppca").fit(X[repeated])
     np.testing.assert_allclose(found.objective_, other.objective_, rtol=1e-6)
 
 

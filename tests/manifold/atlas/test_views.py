@@ -54,7 +54,7 @@ def test_all_rows_linked_is_one_view_of_all_columns() -> None:
     one, two, t = curves(150)
     one, two = (view / np.sqrt(view.var(axis=0).mean()) for view in (one, two))  # same units
     both = np.hstack([one, two])
-    params: dict[str, Any] = {"n_charts": 5, "init": t[:, None], "random_state": 0, "ridge": 0.0}
+    params: dict[str, Any] = {"n_charts": 5, "init": t[:, None], "random_state": 0, "alpha": 0.0}
     whole = CoordinatedFactorAnalysis(1, **params).fit(both)
     views = CoordinatedViews(1, **params).fit([one, two], correspondences=every(150, 1))
     np.testing.assert_allclose(views.objective_, whole.objective_, rtol=1e-7)

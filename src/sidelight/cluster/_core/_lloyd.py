@@ -435,9 +435,10 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
     _common_attributes: ClassVar[Mapping[str, str]] = {
         "cluster_centers_ : ndarray of shape (n_clusters, n_features)": "Centers, in the element "
         "type of the rows.",
-        "inertia_ : float": "Sum of squared distances of the rows to their centers.",
         **CLUSTERER_ATTRIBUTES,
     }
+    #: Whether the objective has parts beside the distances of the rows to their centers.
+    _has_inertia: ClassVar[bool] = False
     _family_tags = SOFT_TAGS | {"monotone": True, "sparse": True, "out_of_core": True}
 
     n_clusters: Count = 8
@@ -451,7 +452,8 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
         """Set the fitted attributes."""
         self.cluster_centers_ = result.centers
         self.labels_ = result.labels
-        self.inertia_ = result.inertia
+        if self._has_inertia:
+            self.inertia_ = result.inertia
         self.objective_ = result.objective
         self.history_ = result.history
         self.n_iter_ = result.n_iter

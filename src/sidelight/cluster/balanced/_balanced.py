@@ -78,8 +78,6 @@ class BalancedKMeans(_BalancedBase):
         Minimum size ``m`` of all clusters.
     n_sampled_ : int
         Number of rows in the sample.
-    inertia_ : float
-        ``J`` at the end; equals ``objective_``.
     history_ : ndarray
         ``J`` at every iteration on all rows; never rises.
     n_iter_ : int
@@ -115,7 +113,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
     min_size: NonNegative | None = None
     sample_size: Count | None = None
     confidence: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.99
-    geometry: Geometry = "euclidean"
+    metric: Geometry = "euclidean"
     assignment: Literal["flow", "stable"] = "flow"
 
     def __sidelight_tags__(self) -> MethodTags:
@@ -141,7 +139,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
             first = self._lloyd(sample, start, "BalancedKMeans, sample")
             labels = np.full(source.n_rows, -1, dtype=np.int32)
             labels[rows] = first.labels
-            constrained = MinimumSizeRows(source, self.geometry, self.assignment, min_size, labels)
+            constrained = MinimumSizeRows(source, self.metric, self.assignment, min_size, labels)
             return self._lloyd(source, first.centers, "BalancedKMeans", constrained)
 
         again = isinstance(self.init, str) or n_sampled < source.n_rows
@@ -154,7 +152,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
         """Give every cluster its minimum share of the rows, as in the fit."""
         min_size = int(self.min_size_ / len(self.labels_) * source.n_rows + 1e-9)
         nowhere = np.full(source.n_rows, -1, dtype=np.int32)
-        rows = MinimumSizeRows(source, self.geometry, self.assignment, min_size, nowhere)
+        rows = MinimumSizeRows(source, self.metric, self.assignment, min_size, nowhere)
         return rows.relabel(self.cluster_centers_).labels
 
     def _minimum(self, n_rows: int) -> int:

@@ -21,7 +21,7 @@ from sidelight.exceptions import SidelightError, UnknownIds
 
 #: Ways to satisfy must-links and cannot-links: elements that belong together are merged and those
 #: that must be apart are left out of bi-sets, or concepts with other elements are dropped.
-Variant: TypeAlias = Literal["auto", "published"]
+Variant: TypeAlias = Literal["default", "published"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,15 +58,17 @@ class PCKMeans(_CentersBase):
     neighborhoods : {"farthest-first", "largest", "clique"}, default="farthest-first"
         Choice of the must-link components that give centers when there are more than
         ``n_clusters``.
-    variant : {"auto", "published"}, default="auto"
+    variant : {"default", "published"}, default="default"
         Start from neighborhoods. ``"published"`` takes the largest ones, whatever
-        ``neighborhoods`` says, and puts missing centers near the global mean; ``"auto"`` finds
+        ``neighborhoods`` says, and puts missing centers near the global mean; ``"default"`` finds
         missing centers by D² sampling given the others.
 
     Attributes
     ----------
     penalty_ : float
         The penalty that was used.
+    inertia_ : float
+        Sum of squared distances of the rows to their centers.
 
     See Also
     --------
@@ -95,8 +97,10 @@ class PCKMeans(_CentersBase):
     penalty: FiniteNonNegative | Auto = "auto"
     init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto"
     neighborhoods: Literal["farthest-first", "largest", "clique"] = "farthest-first"
-    variant: Literal["auto", "published"] = "auto"
+    variant: Literal["default", "published"] = "default"
     n_init: Count = 10
+
+    _has_inertia = True
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(

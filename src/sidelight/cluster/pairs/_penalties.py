@@ -539,6 +539,8 @@ class _MovingPricesBase(_CentersBase):
     max_iter: Count = 100
     tol: NonNegative = 1e-6
 
+    _has_inertia = True
+
     def _fit_problem(
         self,
         problem: Problem[Any],

@@ -58,17 +58,17 @@ PARAMETERS = {
     "n_charts": "Number of local models ``k`` to begin with; by default one for every "
     "``8 (n_components + 2)`` rows, at most 50. Charts that keep fewer than ``n_components + 2`` "
     "rows are dropped.",
-    "noise": "Noise of a chart: a variance for every column (factor analyzers), or one for all "
+    "chart": "Noise of a chart: a variance for every column (factor analyzers), or one for all "
     "columns of a view (probabilistic principal components).",
-    "charts": "Linear maps of the charts: any, or rotations with a scale (``B = b O`` with "
-    "``OᵀO = I``, one variance of the coordinates, isotropic noise), which is safer with few rows "
-    "per chart.",
+    "conformal": "Whether the linear maps of the charts are rotations with a scale (``B = b O`` "
+    "with ``OᵀO = I``, one variance of the coordinates, isotropic noise), which is safer with few "
+    "rows per chart.",
     "n_neighbors": "Number of neighbors of every row in the graph of the spectral start.",
     "latent_var_init": "Variance of the coordinates of each row in the first phase, as a share of "
     "their variance over all rows. It has to be well below the squared distance of neighbors: "
     "larger values blur the charts.",
     "noise_floor": "Noise variances do not fall below this share of the variance of their column.",
-    "ridge": "Ridge on the loadings: it counts like scatter of this size, in units of the variance "
+    "alpha": "Ridge on the loadings: it counts like scatter of this size, in units of the variance "
     "of the coordinates, which the rows of a chart do not follow.",
     "n_init": "Number of restarts from different rough clusters. Of those that reconstruct the "
     "rows about as well as the best, the one with the highest bound is kept.",
@@ -126,7 +126,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     history_ : ndarray
         ``objective_`` at every iteration of the best restart since the last chart was dropped;
         never rises.
-    reconstruction_error_ : float
+    unexplained_variance_ratio_ : float
         Mean squared difference between the values of the rows and ``E[x | g_n]``, as a share of
         the variance.
     n_iter_ : int
@@ -155,13 +155,13 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     n_components: Count = 2
     _: KW_ONLY
     n_charts: Count | Auto = "auto"
-    noise: Literal["diag", "iso"] = "diag"
-    charts: Literal["free", "conformal"] = "free"
+    chart: Literal["factor", "ppca"] = "factor"
+    conformal: bool = False
     init: Start | ArrayLike = "auto"
     n_neighbors: Count = 10
     latent_var_init: FinitePositive = 1e-4
     noise_floor: FinitePositive = 1e-4
-    ridge: FiniteNonNegative = 1e-6
+    alpha: FiniteNonNegative = 1e-6
     n_init: Count = 3
     max_iter: Count = 200
     tol: FiniteNonNegative = 1e-4
@@ -274,9 +274,9 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
                 "at most as many coordinates as the rows have features."
             )
         narrow = min(len(own) for own in columns)
-        if self.charts == "conformal" and narrow < d:
+        if self.conformal and narrow < d:
             raise SidelightError(
-                f"{setting('charts', 'conformal')} needs at least {d} columns in every view, one "
+                f"{setting('conformal', True)} needs at least {d} columns in every view, one "
                 f"for each coordinate, but a view has {narrow}."
             )
         if n < d + 2:
@@ -299,16 +299,16 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         typical = np.where(variances > 1e-12, variances, 1.0)
         return Rules(
             views=units.views,
-            isotropic=self.noise == "iso",
-            conformal=self.charts == "conformal",
+            isotropic=self.chart == "ppca",
+            conformal=self.conformal,
             floor=self.noise_floor * typical,
-            ridge=self.ridge,
+            ridge=self.alpha,
         )
 
     def _place_units(self, places: Array) -> tuple[Array, Array]:
         """Center and scale of the coordinates; one scale where charts are rotations."""
         variances = places.var(axis=0)
-        if self.charts == "conformal":
+        if self.conformal:
             variances = np.full_like(variances, variances.mean())
         return places.mean(axis=0), np.sqrt(np.where(variances > 0, variances, 1.0))
 
@@ -389,7 +389,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         self.floored_ = noise_floor[:, back]
         self.objective_ = best.objective + per_row
         self.history_ = best.history + per_row
-        self.reconstruction_error_ = best.error
+        self.unexplained_variance_ratio_ = best.error
         self.n_iter_ = best.n_iter
         self.converged_ = best.converged
 

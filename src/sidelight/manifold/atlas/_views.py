@@ -109,14 +109,16 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         Coordinates of the rows of every view.
     n_charts_ : int
         Number of charts that were kept.
-    weights_, offsets_, spreads_, means_, loadings_, noise_variances_, floored_ : ndarray
+    weights_, offsets_, spreads_, means_, loadings_, noise_variances_ : ndarray
         Parameters of the charts, as in :class:`CoordinatedFactorAnalysis`.
+    floored_ : ndarray of bool
+        Noise variances that are at their floor.
     objective_ : float
         ``-Φ`` per row at the end, less the ridge.
     history_ : ndarray
         ``objective_`` at every iteration of the best restart since the last chart was dropped;
         never rises.
-    reconstruction_error_ : float
+    unexplained_variance_ratio_ : float
         Mean squared difference between the values there are and ``E[x | g_n]``, as a share of the
         variance.
     n_iter_ : int

@@ -92,13 +92,14 @@ class GlobalCoordination(Embedding):
         ``κ``: places of the centers of the charts.
     means_ : ndarray of shape (n_charts, n_features)
         ``μ``: centers of the charts among the rows.
-    maps_ : ndarray of shape (n_charts, n_features, n_components)
+    loadings_ : ndarray of shape (n_charts, n_features, n_components)
         ``Λ A⁻¹``: maps from places to rows.
     noise_variances_ : ndarray of shape (n_charts, n_features)
         Noise variances.
-    objective_, history_ : float, ndarray
-        ``-Φ`` per row at the end, and at every iteration; never rises, and is never below the
-        negative log-likelihood per row.
+    objective_ : float
+        ``-Φ`` per row at the end, never below the negative log-likelihood per row.
+    history_ : ndarray
+        ``-Φ`` per row at every iteration; never rises.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -232,7 +233,7 @@ class GlobalCoordination(Embedding):
         self.weights_ = linked.weights
         self.offsets_ = linked.offsets
         self.means_ = linked.means * unit + self._units.center
-        self.maps_ = linked.maps * unit
+        self.loadings_ = linked.maps * unit
         self.noise_variances_ = linked.noise * unit**2
         shrunk = self.n_features_in_ * math.log(unit)  # densities per unit of the rows
         self.history_ = found.history + shrunk

@@ -282,7 +282,8 @@ def _couplings(known: Constraints, strength: float, certainties: bool) -> tuple[
             one, other = known.name_rows(pairs[wrong[0]])
             raise SidelightError(
                 f"The pair of {one} and {other} has the weight {weight[wrong[0]]:g}, which is no "
-                "probability: with certainty=True weights must be above 0 and at most 1."
+                "probability: with weights_are_probabilities=True weights must be above 0 "
+                "and at most 1."
             )
         with np.errstate(divide="ignore"):
             weight = 0.5 * (np.log(weight) - np.log1p(-weight))

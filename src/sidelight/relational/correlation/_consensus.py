@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from sidelight._fit.lowest import relative_gap
 from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
 from sidelight._fit.restarts import best_restart
 from sidelight._kernels.relational.correlation.consensus import pivot_rows
@@ -29,7 +30,7 @@ from sidelight.relational.correlation._consensus_search import (
     start_from,
 )
 from sidelight.relational.correlation._local_search import Search
-from sidelight.relational.correlation._solve import Settings, Solution, relative_gap, solve
+from sidelight.relational.correlation._solve import Settings, Solution, solve
 from sidelight.tags import own_tags
 
 #: Different rows of labels up to which all scores are written out.
@@ -63,7 +64,7 @@ class ConsensusClustering(Clusterer):
     Attributes
     ----------
     distances_ : ndarray of shape (n_partitions,)
-        Mirkin distance of the result to every given partition; ``cost_`` is their sum.
+        Mirkin distance of the result to every given partition; ``objective_`` is their sum.
     input_costs_ : ndarray of shape (n_partitions,)
         Cost that every given partition would have; the best of them is at most twice the optimum.
 
@@ -239,10 +240,10 @@ class ConsensusClustering(Clusterer):
         self.distances_ = np.array(
             [mirkin_distance(self.labels_[known], column[known]) for column, known in _known(codes)]
         )
-        self.cost_ = self.objective_ = solved.cost
+        self.objective_ = solved.cost
         self.agreement_ = profiles.total - solved.cost
         self.lower_bound_ = bound
-        self.gap_ = relative_gap(solved.cost, bound)
+        self.gap_ = relative_gap(solved.cost - bound, solved.cost)
         self.history_ = solved.history
         self.n_iter_ = solved.n_iter
         self.converged_ = solved.converged

@@ -296,8 +296,3 @@ def _exact(graph: SignedGraph, settings: Settings) -> Solution:
         )
     bound, by = solved.bound - graph.constant, "exact" if solved.optimal else "lp"
     return _solution(graph, "exact", solved.labels, bound, by, found)
-
-
-def relative_gap(cost: float, bound: float) -> float:
-    """Share of the cost above the bound."""
-    return max(cost - bound, 0.0) / cost if cost > 0 else 0.0

@@ -55,11 +55,11 @@ RESOLVER_PARAMETERS = {
 
 #: What every fitted resolver has.
 RESOLVER_ATTRIBUTES = {
-    "pairs_ : dict of ndarray": "The pairs that were compared: ``i``, ``j``, ``attribute`` and "
-    "``relational`` similarity, ``similarity`` of both, and whether they are ``joined`` by the "
+    "pairs_ : dict of str to ndarray": "The pairs that were compared: ``i``, ``j``, ``attribute`` "
+    "and ``relational`` similarity, ``similarity`` of both, and whether they are ``joined`` by the "
     "threshold alone.",
-    "merges_ : dict of ndarray": "The pairs that joined two clusters, in their order: ``i``, "
-    "``j``, ``attribute``, ``relational``, ``similarity``.",
+    "merges_ : dict of str to ndarray": "The pairs that joined two clusters, in their order: "
+    "``i``, ``j``, ``attribute``, ``relational``, ``similarity``.",
     "blocking_ : BlockingReport": "Which keys kept how many pairs.",
     "comparisons_ : dict of str to ColumnComparison": "How every compared column was compared.",
 }
