@@ -63,7 +63,7 @@ PROVEN_PLAIN = (
 )
 #: Most methods that are proposed, one more where labels are known. With more candidates the best of
 #: them is better, but thirty statements choose worse among them.
-MOST_CANDIDATES = 4
+MAX_CANDIDATES = 4
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def candidates(
         takes = (tags.sparse or not sparse) and (tags.missing or not missing)
         if uses and takes and n_rows <= proven.most_rows and n_features <= proven.most_features:
             found.append(get(proven.name))
-    return tuple(found[: MOST_CANDIDATES + ("labels" in kinds)])
+    return tuple(found[: MAX_CANDIDATES + ("labels" in kinds)])
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 
 # A tree learns the clusters well enough from a sample of so many rows.
-MOST_ROWS_PER_TREE = 10_000
+MAX_ROWS_PER_TREE = 10_000
 
 
 @estimator
@@ -106,7 +106,7 @@ class NPU(NeighborhoodStrategy):
         labels = self._cluster()
         forest = RandomForestClassifier(
             self.n_estimators,
-            max_samples=min(len(labels), MOST_ROWS_PER_TREE),
+            max_samples=min(len(labels), MAX_ROWS_PER_TREE),
             random_state=self._random.randint(2**31),
         )
         leaves = forest.fit(self._X, labels).apply(self._X)

@@ -36,7 +36,7 @@ NAMES = {
 SETTINGS = {f"ambiguous-{pairing}": {"pairing": pairing} for pairing in ("min", "max", "com")}
 
 # Of very much prior knowledge, so many rows stand for the others when distances are measured.
-MOST_COVERED = 1000
+MAX_COVERED = 1000
 
 
 class Strategy(BaseEstimator, ABC):
@@ -205,8 +205,8 @@ class FarthestFirst:
             self._squared[:] = np.inf
         new = np.flatnonzero(wanted & ~self._covered)
         self._covered |= wanted
-        if len(new) > MOST_COVERED:
-            new = new[np.linspace(0, len(new) - 1, MOST_COVERED).astype(np.int64)]
+        if len(new) > MAX_COVERED:
+            new = new[np.linspace(0, len(new) - 1, MAX_COVERED).astype(np.int64)]
         for start in range(0, len(new), 64):
             points = dense_rows(self._rows, new[start : start + 64])
             np.minimum(self._squared, squared_distances(self._rows, points), out=self._squared)

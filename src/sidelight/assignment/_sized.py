@@ -50,7 +50,7 @@ ROWS_IN_PLAY = 8
 
 #: How much farther prices may move in the next round; after this many rounds anywhere.
 WIDER = 3.0
-MOST_ROUNDS = 30
+MAX_ROUNDS = 30
 
 #: Sizes that differ by less than this share of the total are equal.
 ROUNDING = 1e-12
@@ -192,7 +192,7 @@ def solve_flow(
         return Flow(ground.labels, prices, np.empty(0, np.int64))
     in_play = min(int(ROWS_IN_PLAY * excess / row_size) + 200, n // 2)
     reach = np.full(k, np.partition(ground.margins, in_play)[in_play] / 2)
-    for n_rounds in range(MOST_ROUNDS):
+    for n_rounds in range(MAX_ROUNDS):
         play = ground.play(prices, reach)
         before, prices = prices, prices.copy()
         status = move_to_bounds(
@@ -209,7 +209,7 @@ def solve_flow(
         )
         if status == DONE:
             return play.finish(ground.labels, prices)
-        if n_rounds + 2 >= MOST_ROUNDS:
+        if n_rounds + 2 >= MAX_ROUNDS:
             reach = np.full(k, np.inf)
         else:
             reach = _widen(reach, prices - before, status, float(ground.margins.max()))

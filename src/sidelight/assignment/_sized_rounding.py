@@ -27,7 +27,7 @@ SMALL = 1000
 #: Entries of a mixed integer program otherwise: at first, how many more in the next round, at most.
 FIRST_ENTRIES = 200
 GROWTH = 4
-MOST_ENTRIES = 60_000
+MAX_ENTRIES = 60_000
 
 #: How much more than the least possible cost is good enough where not all entries take part.
 GOOD_ENOUGH = 1e-4
@@ -130,7 +130,7 @@ def _search(
     apart = np.unique(problem.edges)
     k = reduced.shape[1]
     n_entries = reduced.size if reduced.size <= SMALL else FIRST_ENTRIES + len(apart) * k
-    if n_entries > MOST_ENTRIES:
+    if n_entries > MAX_ENTRIES:
         raise SidelightError(
             f"{len(apart):,} rows (or linked groups) with cannot-links in {k} clusters with bounds "
             "on their sizes are too many to be solved: use COPKMeans, which takes cannot-links "
@@ -143,9 +143,9 @@ def _search(
             break
         if proved and everything and known is None:
             raise _impossible(problem)
-        if everything or n_entries >= MOST_ENTRIES or time.monotonic() > deadline:
+        if everything or n_entries >= MAX_ENTRIES or time.monotonic() > deadline:
             break
-        n_entries = min(n_entries * GROWTH, MOST_ENTRIES)
+        n_entries = min(n_entries * GROWTH, MAX_ENTRIES)
     better = [one for one in (known, found) if one is not None]
     if not better:
         raise _not_found(problem)

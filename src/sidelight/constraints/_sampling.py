@@ -31,7 +31,7 @@ Protocol = Literal["random", "level", "disjoint", "balanced", "teachers"]
 # Up to this many possible pairs are shuffled; beyond, pairs are drawn and repetitions dropped.
 _SHUFFLED = 2**20
 # More pairs than this are not written out: 16 bytes each.
-_MOST_PAIRS = 50_000_000
+_MAX_PAIRS = 50_000_000
 
 
 def sample_pairs(
@@ -317,9 +317,9 @@ def _teachers(
     n_teachers, size = _whole(n_teachers, "n_teachers", 1), _whole(size, "size", 2)
     if size > len(known):
         raise _too_many(size, len(known), "rows per teacher")
-    if n_teachers * size * (size - 1) // 2 > _MOST_PAIRS:
+    if n_teachers * size * (size - 1) // 2 > _MAX_PAIRS:
         raise SidelightError(
-            f"{n_teachers} teachers with {size} rows each would state more than {_MOST_PAIRS:,} "
+            f"{n_teachers} teachers with {size} rows each would state more than {_MAX_PAIRS:,} "
             "pairs: use fewer or smaller ones."
         )
     # Every teacher is an urn that holds all rows.

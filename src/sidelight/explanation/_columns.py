@@ -26,7 +26,7 @@ ORDERED = ("number", "date", "time", "ordered")
 #: Kinds whose values are levels.
 LEVELS = ("yes-no", "category", "ordered")
 
-MOST_WORDS = 300
+MAX_WORDS = 300
 FEWEST_TEXTS = 5  # that a compared word occurs in
 _WORD = re.compile(r"[^\W\d_](?:[\w'’-]*\w)?")
 _YEARS = (1500.0, 2200.0)
@@ -153,7 +153,7 @@ class Words:
     words: IntArray
 
 
-def find_words(texts: Any, most: int = MOST_WORDS) -> Words:
+def find_words(texts: Any, most: int = MAX_WORDS) -> Words:
     """Find the words of texts that may tell them apart; clusters have no say in the choice."""
     found = [words_of(text) for text in texts]
     counts: Counter[str] = Counter()

@@ -18,7 +18,7 @@ from sidelight.explanation._comparisons import FEWEST_ROWS, Trait
 from sidelight.explanation._format import percent
 from sidelight.explanation._rows import (
     LARGEST_MARGIN,
-    MOST_DISTANCES,
+    MAX_DISTANCES,
     N_DOUBTFUL,
     Distances,
     Doubt,
@@ -31,7 +31,7 @@ from sidelight.explanation._traits import find_traits, shown
 from sidelight.preparation import TypedColumn
 
 #: Of more clusters only the largest are described.
-MOST_CLUSTERS = 100
+MAX_CLUSTERS = 100
 SHOWN_TRAITS = 5
 BRIEF_TRAITS = 3
 SHOWN_OUTSIDE = 10
@@ -229,7 +229,7 @@ class _Given:
         rows = np.flatnonzero(self.codes >= 0)
         if self.probabilities is not None:
             return rows, *margins_by_probability(self.probabilities[rows], self.codes[rows])
-        most = max(1, MOST_DISTANCES // max(len(self.names), 1))
+        most = max(1, MAX_DISTANCES // max(len(self.names), 1))
         if len(rows) > most:
             rng = np.random.default_rng(self.seed)
             rows = np.sort(rng.choice(rows, most, replace=False))
@@ -309,7 +309,7 @@ def explain_clusters(
     codes = codes.reshape(-1).astype(np.int64) - outside
     clusters = tuple(str(value) for value in values[outside:].tolist())
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
-    described = np.sort(np.argsort(-sizes, kind="stable")[:MOST_CLUSTERS])
+    described = np.sort(np.argsort(-sizes, kind="stable")[:MAX_CLUSTERS])
     compared = _renumbered(codes, described, len(clusters))
     traits = find_traits(columns, compared, len(described), random_state)
     kept = _Given(
@@ -335,7 +335,7 @@ def explain_clusters(
     apart = np.flatnonzero(codes < 0)
     notes: tuple[str, ...] = ()
     if len(described) < len(clusters):
-        notes = (f"The {MOST_CLUSTERS} largest of {len(clusters):,} clusters are described.",)
+        notes = (f"The {MAX_CLUSTERS} largest of {len(clusters):,} clusters are described.",)
     return Explanation(
         profiles, len(given), len(apart), kept.named(apart[:SHOWN_OUTSIDE]), notes, kept
     )

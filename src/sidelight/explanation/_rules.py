@@ -24,9 +24,9 @@ from sidelight.explanation._format import percent
 from sidelight.explanation._tree import leaves, make_features
 from sidelight.preparation import TypedColumn
 
-MOST_ROWS = 5_000
-MOST_CLUSTERS = 30
-MOST_COLUMNS = 60
+MAX_ROWS = 5_000
+MAX_CLUSTERS = 30
+MAX_COLUMNS = 60
 LEAST_COVERAGE = 0.05
 N_FOLDS = 5
 _LITTLE_SKILL = 0.5
@@ -138,9 +138,9 @@ def find_rules(
     reason = _reason_for_none(int(np.count_nonzero(sizes)), len(columns))
     if reason:
         return RuleSet((), math.nan, math.nan, reason)
-    if len(inside) > MOST_ROWS:
+    if len(inside) > MAX_ROWS:
         rng = np.random.default_rng(random_state)
-        inside = np.sort(rng.choice(inside, MOST_ROWS, replace=False))
+        inside = np.sort(rng.choice(inside, MAX_ROWS, replace=False))
     sample = [_taken(column, inside) for column in columns]
     X, features = make_features(sample)
     y = codes[inside]
@@ -161,12 +161,12 @@ def most_telling(
     columns: Sequence[TypedColumn], traits: Sequence[Sequence[Trait]]
 ) -> list[TypedColumn]:
     """Columns that rules may use: all, or those with the largest effects of very many."""
-    if len(columns) <= MOST_COLUMNS:
+    if len(columns) <= MAX_COLUMNS:
         return list(columns)
     effect: dict[str, float] = {}
     for trait in (trait for own in traits for trait in own):
         effect[trait.column] = max(abs(trait.effect), effect.get(trait.column, 0.0))
-    named = sorted(effect, key=lambda name: (-effect[name], name))[:MOST_COLUMNS]
+    named = sorted(effect, key=lambda name: (-effect[name], name))[:MAX_COLUMNS]
     return [column for column in columns if column.name in set(named)]
 
 
@@ -174,7 +174,7 @@ def _reason_for_none(k: int, n_columns: int) -> str:
     """Why there is no need, or no way, to look for rules."""
     if k < 2:
         return f"There {'is one cluster' if k else 'are no clusters'}: nothing is to be told apart."
-    if k > MOST_CLUSTERS:
+    if k > MAX_CLUSTERS:
         return f"There are {k:,} clusters: too many for short rules."
     return "" if n_columns else "There are no columns to describe the clusters by."
 

@@ -36,9 +36,9 @@ from sidelight.preparation import TypedColumn
 
 SMALLEST_EFFECT = 0.15
 SIGNIFICANCE = 0.05
-MOST_LEVELS = 200
+MAX_LEVELS = 200
 CLEARLY = 1.25  # times the effect of the order, to name a level of an ordered category
-MOST_TEXTS = 20_000
+MAX_TEXTS = 20_000
 MANY_ROWS = 50_000  # from here on threads save more than they cost
 
 
@@ -121,7 +121,7 @@ def _compare(
     if column.kind in ORDERED:
         yield ValueComparison(column.name, *ordered_values(column), codes, k)
     if column.kind in LEVELS:
-        levels = column.levels[:MOST_LEVELS]
+        levels = column.levels[:MAX_LEVELS]
         shares = count_levels(column.values, codes, k, len(levels))
         yield ShareComparison(column.name, "level", levels, shares)
     missing = missing_rows(column)
@@ -135,9 +135,9 @@ def _compare(
 def _compare_words(
     column: TypedColumn, rows: IntArray, codes: IntArray, k: int, seed: int | None
 ) -> ShareComparison:
-    if len(rows) > MOST_TEXTS:
+    if len(rows) > MAX_TEXTS:
         rng = np.random.default_rng(seed)
-        rows = np.sort(rng.choice(rows, MOST_TEXTS, replace=False))
+        rows = np.sort(rng.choice(rows, MAX_TEXTS, replace=False))
     words = find_words(column.values[rows])
     owners = np.where(codes[rows] >= 0, codes[rows], k).astype(np.int64)
     n = len(words.vocabulary)

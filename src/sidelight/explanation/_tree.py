@@ -25,8 +25,8 @@ from sidelight.explanation._columns import (
 from sidelight.explanation._conditions import MISSING, Box, Condition, Interval, LevelSet, Mention
 from sidelight.preparation import TypedColumn
 
-MOST_LEVELS = 20
-MOST_WORDS = 50
+MAX_LEVELS = 20
+MAX_WORDS = 50
 
 
 @dataclass(frozen=True)
@@ -122,13 +122,13 @@ def _features_of(column: TypedColumn) -> Iterator[tuple[Feature, Array]]:
         distinct, ranks[known] = np.unique(found[known], return_inverse=True)
         yield Feature(column, units, distinct), ranks
     elif column.kind in LEVELS:
-        levels = list(range(min(len(column.levels), MOST_LEVELS)))
+        levels = list(range(min(len(column.levels), MAX_LEVELS)))
         if missing_rows(column).any():
             levels.append(MISSING)
         for level in levels:
             yield Feature(column, level=level), column.values == level
     else:
-        words = find_words(column.values, MOST_WORDS)
+        words = find_words(column.values, MAX_WORDS)
         for number, word in enumerate(words.vocabulary):
             there = np.zeros(len(column.values), dtype=bool)
             there[words.texts[words.words == number]] = True

@@ -24,9 +24,9 @@ from sidelight.tags import own_tags
 #: Below this variance (of a feature with mean square 1) a feature does not vary.
 LEAST_VARIANCE = 1e-10
 #: Up to so many features all their products are kept.
-MOST_PRODUCTS = 512
+MAX_PRODUCTS = 512
 #: Differences that are taken at a time: pairs times features.
-MOST_DIFFERENCES = 2_000_000
+MAX_DIFFERENCES = 2_000_000
 
 
 @estimator
@@ -169,9 +169,9 @@ class PairMoments:
         if sparse.issparse(rows):
             self._differences = squared_differences(rows, self._pairs)
             self._columns = self._differences.tocsc()
-        elif d <= MOST_PRODUCTS:
+        elif d <= MAX_PRODUCTS:
             self._products = np.zeros((d, d))
-        elif len(weight) * d <= MOST_DIFFERENCES:
+        elif len(weight) * d <= MAX_DIFFERENCES:
             self._differences = squared_differences(rows, self._pairs)
         sums, apart, squares = np.zeros(d), np.zeros(d), np.zeros(d)
         for block, differences in self._blocks():
@@ -205,7 +205,7 @@ class PairMoments:
         if self._differences is not None:
             yield slice(0, len(self._pairs)), self._differences
             return
-        size = max(1, MOST_DIFFERENCES // self._rows.shape[1])
+        size = max(1, MAX_DIFFERENCES // self._rows.shape[1])
         for start in range(0, len(self._pairs), size):
             block = slice(start, start + size)
             yield block, squared_differences(self._rows, self._pairs[block])

@@ -41,7 +41,7 @@ GUARD_VECTORS = 2
 FACTOR_ROWS = 20_000
 
 #: Up to this many rows a factorization stands in for algebraic multigrid where that is missing.
-MOST_FACTOR_ROWS = 400_000
+MAX_FACTOR_ROWS = 400_000
 
 
 def smooth_eigenvectors(
@@ -208,7 +208,7 @@ def _where_lanczos_is_slow(
     n = similar.shape[0]
     matrix = sparse.csr_array(sparse.eye_array(n) - similar)
     multigrid = None if n <= FACTOR_ROWS else _multigrid(matrix, known, k + GUARD_VECTORS, flat)
-    if multigrid is None and n <= MOST_FACTOR_ROWS:
+    if multigrid is None and n <= MAX_FACTOR_ROWS:
         wanted = k + known.shape[1]
         values, vectors = eigsh(
             sparse.csc_array(matrix), wanted, sigma=-1e-4, which="LM", v0=start, tol=tol

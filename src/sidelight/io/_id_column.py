@@ -55,7 +55,7 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 #: Whole numbers beyond this are not all there among floating-point numbers.
 EXACT = 2**53
 #: So many columns of each kind are told of one by one.
-MOST_NOTES = 5
+MAX_NOTES = 5
 #: So many values tell most columns of measurements from ids.
 HEAD = 64
 
@@ -116,14 +116,14 @@ def notes_on_features(raw: Raw, features: Sequence[str], X: Any) -> list[str]:
     named = [name for name in features if raw.has_names and sounds_like_ids(name)]
     told = set(named)
     counting = [name for name in counters if name not in told]
-    notes = [_note_on_name(raw, name) for name in named[:MOST_NOTES]]
-    for name in counting[:MOST_NOTES]:
+    notes = [_note_on_name(raw, name) for name in named[:MAX_NOTES]]
+    for name in counting[:MAX_NOTES]:
         low, high = counters[name]
         notes.append(
             f"The column {name!r} numbers the rows ({low} to {high}) and is used as a feature; "
             f"if it only names them: --id-column {name}, or --drop {name}."
         )
-    others = [*named[MOST_NOTES:], *counting[MOST_NOTES:]]
+    others = [*named[MAX_NOTES:], *counting[MAX_NOTES:]]
     if others:
         notes.append(note_on_others(others))
     return notes
@@ -142,7 +142,7 @@ def notes_on_repeated_ids(raw: Raw, features: Sequence[str]) -> list[str]:
                 f"Column {name!r} looks like ids, but names rows twice: {twice}; rows go by their "
                 "numbers, counted from 0. If they should go by it, make the ids different."
             )
-    return notes[:MOST_NOTES]
+    return notes[:MAX_NOTES]
 
 
 def note_on_others(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from sidelight._typing import Array
 
 #: Largest number of steps of conjugate gradients for one direction.
-MOST_INNER = 200
+MAX_INNER = 200
 
 #: Factor by which the prices grow, and the gap at which they do, as a share of the objective.
 GROWTH = 3.0
@@ -131,7 +131,7 @@ def _direction(gradient: Array, u: Array, curvature: Array) -> Array:
     ahead = rest
     square = float(np.sum(rest * rest))
     enough = square * min(0.1, square**0.25) ** 2
-    for _ in range(MOST_INNER):
+    for _ in range(MAX_INNER):
         if square <= enough:
             break
         bent = np.einsum("nd,nd->n", u @ ahead, u) * curvature

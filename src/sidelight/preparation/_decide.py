@@ -19,7 +19,7 @@ from sidelight.preparation._texts import Coded
 from sidelight.preparation._vocabulary import CODE_NAME, in_order, no_and_yes
 
 #: Levels in less than this share of the rows are joined, and so are those beyond so many.
-RARE, MOST_LEVELS = 0.01, 30
+RARE, MAX_LEVELS = 0.01, 30
 #: Texts of so many words on average, most of them different, are texts, not categories.
 TEXT_WORDS, TEXT_DIFFERENT = 3.0, 0.3
 #: Other texts of which more than this share is different name rows rather than describe them.
@@ -31,7 +31,7 @@ SKEWED = 1.0
 #: So many rows tell the shape of a distribution.
 SAMPLE = 50_000
 #: Codes such as those of shops are categories if there are no more than so many.
-MOST_CODES = 10
+MAX_CODES = 10
 #: A column that counts the rows is recognized from so many rows on.
 COUNTER_ROWS = 20
 
@@ -187,7 +187,7 @@ def _is_code(name: str) -> bool:
 
 def _code_plan(name: str, coded: Coded) -> ColumnPlan:
     """Few codes are categories; many only repeat in finer steps what other columns say."""
-    if len(coded.levels) > MOST_CODES:
+    if len(coded.levels) > MAX_CODES:
         how = f"{len(coded.levels):,} different codes, by its name; {name}=category counts them"
         return ColumnPlan(name, ASIDE, how, coded.n_missing)
     return _category_plan(name, coded, at_least=2, because="codes, by its name")
@@ -283,7 +283,7 @@ def _levels_plan(name: str, coded: Coded) -> ColumnPlan:
         return ColumnPlan(name, "category", levels[0], coded.n_missing, levels=(levels[0],))
     if len(levels) == 2:
         return _two(name, coded)
-    ordered = in_order(levels) if len(levels) <= MOST_LEVELS else None
+    ordered = in_order(levels) if len(levels) <= MAX_LEVELS else None
     if ordered is not None:
         return ColumnPlan(name, "ordered", _order_words(ordered), coded.n_missing, levels=ordered)
     if _is_prose(coded):
@@ -370,7 +370,7 @@ def _category_plan(name: str, coded: Coded, *, at_least: int, because: str = "")
     common = coded.counts >= max(share, 2)
     if np.count_nonzero(common) < at_least:  # of few rows, once may be often enough
         common = coded.counts >= share
-    n_kept = min(int(np.count_nonzero(common)), MOST_LEVELS)
+    n_kept = min(int(np.count_nonzero(common)), MAX_LEVELS)
     n_joined = len(coded.levels) - n_kept
     if n_kept < at_least:
         return ColumnPlan(
@@ -381,7 +381,7 @@ def _category_plan(name: str, coded: Coded, *, at_least: int, because: str = "")
             coded.n_missing,
         )
     if n_joined == 1 or n_kept == 0:  # a single rare level needs no other name
-        n_kept, n_joined = min(len(coded.levels), MOST_LEVELS), 0
+        n_kept, n_joined = min(len(coded.levels), MAX_LEVELS), 0
         n_joined = len(coded.levels) - n_kept
     how = counted(n_kept, "level")
     if n_joined:

@@ -37,7 +37,7 @@ YEAR = 365.2425 * DAY
 #: Dates have a season if they span more than a year and a half, and weekdays after three weeks.
 SEASONS_FROM, WEEKDAYS_FROM = 1.5 * YEAR, 21 * DAY
 #: Texts have at most so many words, of which so many directions are kept.
-MOST_WORDS, DIRECTIONS = 2000, 20
+MAX_WORDS, DIRECTIONS = 2000, 20
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ class TextPart:
             token_pattern=r"(?u)\b[^\W\d_]\w+\b",
             min_df=min(max(2, len(present) // 1000), 10),
             max_df=0.5,
-            max_features=MOST_WORDS,
+            max_features=MAX_WORDS,
             sublinear_tf=True,
         )
         try:

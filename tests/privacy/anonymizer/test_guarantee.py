@@ -164,7 +164,7 @@ def test_a_broken_search_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(_partition.Search, "_grown", wrong)
     monkeypatch.setattr(_partition.Search, "violating", lambda self, labels: np.zeros(1, bool))
-    monkeypatch.setattr(_partition, "MOST_PASSES", 1)
+    monkeypatch.setattr(_partition, "MAX_PASSES", 1)
     with pytest.raises(RuntimeError, match="fewer than k=5"):
         Anonymizer(5, random_state=0).fit(X)
 

@@ -31,7 +31,7 @@ CHUNK = 8_192
 NODES = 200_000
 
 #: Most memory for bi-sets.
-MOST_BYTES = 2 * 1024**3
+MAX_BYTES = 2 * 1024**3
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def find_bi_sets(
     sides = prepare(table, known, variant)
     turned = sides.rows.n_elements < sides.columns.n_elements
     search = _Search(sides, known, variant, min_rows, min_columns, turned)
-    most = max(1, min(max_concepts, MOST_BYTES // search.bytes_each))
+    most = max(1, min(max_concepts, MAX_BYTES // search.bytes_each))
     kept: list[tuple[Array, Array]] = []
     n_kept = 0
     with stage_progress(description, verbose=verbose) as progress:
@@ -363,7 +363,7 @@ def _too_many(kept: list[tuple[Array, Array]], most: int, max_concepts: int) -> 
     limit = (
         setting("max_concepts", f"{max_concepts}")
         if most == max_concepts
-        else f"the {most:,} that fit into {MOST_BYTES // 1024**3} GiB"
+        else f"the {most:,} that fit into {MAX_BYTES // 1024**3} GiB"
     )
     return SidelightError(
         f"The table has more bi-sets than {limit}, and the search was ended. Ask for larger ones: "

@@ -25,7 +25,7 @@ from sidelight.tags import MethodTags
 WORTH_BLOCKS = 1e5
 
 #: Pairs of a row and a candidate that a search may compare for every further cluster: minutes.
-MOST_PAIRS = {"fast": 4e10, "full": 1e9}
+MAX_PAIRS = {"fast": 4e10, "full": 1e9}
 
 
 @estimator
@@ -202,7 +202,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
         else:
             present = points.weights > 0
             candidates = points.rows if present.all() else points.rows[present]
-        if self.n_clusters > 1 and n_rows * len(candidates) > MOST_PAIRS[self.search]:
+        if self.n_clusters > 1 and n_rows * len(candidates) > MAX_PAIRS[self.search]:
             raise SidelightError(
                 f"search={self.search!r} would compare {n_rows:,} rows with {len(candidates):,} "
                 "candidates for every further cluster; use candidates='kd-tree'"

@@ -32,7 +32,7 @@ LEAST_TRIALS = 4
 SPREAD = 0.75
 
 #: Numbers in the rows times trials: where this is passed, time would be felt.
-MOST_WORK = 2e6
+MAX_WORK = 2e6
 
 #: Rounds in which centers move elsewhere, half as many trials in each.
 ROUNDS = 4
@@ -44,7 +44,7 @@ ROUNDING = 1e-9
 def number_of_trials(n_rows: int, n_features: int) -> int:
     """Choose how many trials: one for some rows, as they are cheap; fewer on many rows."""
     wanted = max(n_rows // ROWS_PER_TRIAL, LEAST_TRIALS)
-    affordable = int(MOST_WORK / (n_rows * n_features))
+    affordable = int(MAX_WORK / (n_rows * n_features))
     return min(wanted, affordable) if affordable >= LEAST_TRIALS else 1
 
 

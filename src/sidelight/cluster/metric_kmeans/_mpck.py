@@ -28,7 +28,7 @@ SEED_ROWS = 20_000
 
 #: A full matrix is learned where there are this many rows per feature, and not too many features.
 ROWS_PER_FEATURE = 10
-MOST_FEATURES = 1000
+MAX_FEATURES = 1000
 
 
 class Distances(Protocol):
@@ -194,7 +194,7 @@ class MPCKMeans(_LearnedDistanceBase):
 def full_metric(source: RowSource) -> bool:
     """Whether there are enough rows for a matrix."""
     n, d = source.shape
-    return n > ROWS_PER_FEATURE * d and d <= MOST_FEATURES
+    return n > ROWS_PER_FEATURE * d and d <= MAX_FEATURES
 
 
 # ------------------------------------------------------------------ where restarts begin

@@ -62,7 +62,7 @@ from sidelight.engine._threads import one_thread_blas
 Parameters = TypeVar("Parameters")
 
 #: Rounds of sweeps, block moves and anchors; each round lowers the objective, few are ever needed.
-MOST_ROUNDS = 50
+MAX_ROUNDS = 50
 
 #: Iterations of k-means for a start: a labeling that makes sense, not the best of k-means.
 SHORT = 20
@@ -298,7 +298,7 @@ class Penalties:
         members = self._block, self._members, self._member_starts
         checked: Array | None = None  # the labels that all blocks were last content with
         self._move_anchors(cost, labels)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             conditional_modes(cost, nearest, self._graph, labels, nodes, rng)
             if checked is not None:
                 restless = restless_nodes(*links, checked, labels, n_rows)

@@ -18,7 +18,7 @@ from sidelight.graphs import smooth_eigenvectors
 from sidelight.tags import MethodTags
 
 #: Entailed pairs are written out up to this many.
-MOST_ENTAILED = 50_000
+MAX_ENTAILED = 50_000
 
 
 @estimator
@@ -75,7 +75,7 @@ def entailed_pairs(known: Constraints) -> Pairs:
     """All pairs that follow from stated ones, where they are few and do not contradict."""
     closure = known.closure(on_contradiction="keep")
     n_pairs = closure.n_entailed_must_link + closure.n_entailed_cannot_link
-    if len(closure.contradictions) or n_pairs > MOST_ENTAILED:
+    if len(closure.contradictions) or n_pairs > MAX_ENTAILED:
         return known_pairs(known)
     together, apart = closure.must_link_pairs(), closure.cannot_link_pairs()
     return Pairs(together, np.ones(len(together)), apart, np.ones(len(apart)))

@@ -16,7 +16,7 @@ from sidelight.exceptions import InconsistentConstraints, SidelightError, Unknow
 from sidelight.io._ids import alike_hint
 
 # A pair is sorted as the one number i * n + j, which must fit into 64 bits.
-MOST_ROWS = 3_037_000_499
+MAX_ROWS = 3_037_000_499
 
 
 class StatementKind(NamedTuple):
@@ -360,8 +360,8 @@ def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Any) -> int:
         n = operator.index(n_samples)
     except TypeError as error:
         raise SidelightError(f"n_samples must be a whole number, got {n_samples!r}.") from error
-    if not 0 <= n <= MOST_ROWS:
-        raise SidelightError(f"n_samples must be between 0 and {MOST_ROWS}, got {n}.")
+    if not 0 <= n <= MAX_ROWS:
+        raise SidelightError(f"n_samples must be between 0 and {MAX_ROWS}, got {n}.")
     if index is not None and len(index.ids) != n:
         raise SidelightError(f"There are {len(index.ids)} ids for n_samples={n} rows.")
     return n

@@ -27,7 +27,7 @@ from sidelight.constraints.algebra._canonical import frozen
 from sidelight.exceptions import SidelightError
 
 # More pairs than this are not written out: 16 bytes each.
-MOST_PAIRS = 50_000_000
+MAX_PAIRS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -279,8 +279,8 @@ def _sorted_pairs(pairs: Array) -> IntArray:
 
 
 def _refuse_too_many(number: int, what: str) -> None:
-    if number > MOST_PAIRS:
+    if number > MAX_PAIRS:
         raise SidelightError(
-            f"There are {number:,} {what}, too many to write out (the limit is {MOST_PAIRS:,}); "
+            f"There are {number:,} {what}, too many to write out (the limit is {MAX_PAIRS:,}); "
             "work with components instead."
         )

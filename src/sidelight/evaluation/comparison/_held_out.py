@@ -42,8 +42,8 @@ Split = tuple["Constraints", "Constraints"]
 
 #: Most rows that one fold takes from the held-out labels, from the others, and from one group to
 #: list their pairs; of more, a random sample.
-MOST_LABELS = 300
-MOST_MEMBERS = 30
+MAX_LABELS = 300
+MAX_MEMBERS = 30
 
 #: Variance of the pseudo-statement per kind that keeps a standard error above zero.
 PSEUDO_VARIANCE = 0.5
@@ -193,7 +193,7 @@ def _in_groups(held: Constraints, rng: np.random.RandomState) -> list[tuple[IntA
     members = np.argsort(held.groups, kind="stable")
     sizes = np.bincount(held.groups + 1)  # -1, for no group, comes first
     parts = np.split(members, np.cumsum(sizes)[:-1])[1:]
-    pairs = [_all_pairs(_some(rows, MOST_MEMBERS, rng)) for rows in parts if len(rows) > 1]
+    pairs = [_all_pairs(_some(rows, MAX_MEMBERS, rng)) for rows in parts if len(rows) > 1]
     return [(np.concatenate(pairs), True)] if pairs else []
 
 
@@ -203,9 +203,9 @@ def _by_labels(
     """Pairs of the labels that are held out, with each other and with those that were used."""
     if known.labels is None or held.labels is None:
         return []
-    rows = _some(np.flatnonzero(held.labels >= 0), MOST_LABELS, rng)
+    rows = _some(np.flatnonzero(held.labels >= 0), MAX_LABELS, rng)
     used = rows[:0] if train.labels is None else np.flatnonzero(train.labels >= 0)
-    used = _some(used, MOST_LABELS, rng)
+    used = _some(used, MAX_LABELS, rng)
     across = np.column_stack([np.repeat(rows, len(used)), np.tile(used, len(rows))])
     pairs = np.concatenate([_all_pairs(rows), across])
     same = known.labels[pairs[:, 0]] == known.labels[pairs[:, 1]]

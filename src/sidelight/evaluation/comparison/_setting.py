@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sidelight.constraints import Constraints
 
 #: Of more rows a sample is compared, if all candidates can assign the others afterwards.
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 #: With fewer statements the folds are drawn twice: one draw of so few is a lottery.
 FEW_STATEMENTS = 100
 #: Share of the budget, and most seconds, that are kept for the choice at the end.
@@ -48,7 +48,7 @@ class Setting:
         self.n_rows = known.n_samples
         rows = np.arange(self.n_rows)
         if all(contestant.predicts for contestant in contestants):
-            rows = draw_rows(self.n_rows, MOST_ROWS, known.mentioned, rng)
+            rows = draw_rows(self.n_rows, MAX_ROWS, known.mentioned, rng)
         self.rows: IntArray = rows
         self.is_sample = len(rows) < self.n_rows
         self.compared_X = take_rows(X, rows) if self.is_sample else X

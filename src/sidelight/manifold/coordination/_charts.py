@@ -25,7 +25,7 @@ from sidelight.mixture import GaussianMixture
 
 #: Rows per chart and most charts where their number is "auto".
 ROWS_PER_CHART = 30
-MOST_CHARTS = 50
+MAX_CHARTS = 50
 
 #: Bound below the variances of a chart, in units of the mean variance of the features.
 RELATIVE_REG_COVAR = 1e-6
@@ -118,7 +118,7 @@ def number_of_charts(n_charts: int | str, n_samples: int, n_components: int) -> 
     """Check the number of charts, or choose it by the number of rows."""
     if n_charts == "auto":
         per_chart = max(ROWS_PER_CHART, 5 * (n_components + 2))
-        return max(min(n_samples // per_chart, MOST_CHARTS), 1)
+        return max(min(n_samples // per_chart, MAX_CHARTS), 1)
     if int(n_charts) > n_samples:
         raise SidelightError(
             f"{setting('n_charts', n_charts)} is more than the {counted(n_samples, 'row')}; use "

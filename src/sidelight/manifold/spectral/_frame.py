@@ -34,7 +34,7 @@ DENSE_ROWS = 400
 NO_VARIANCE = 1e-10
 
 #: Rows of a method that keeps a number for every two of them: 8 n² bytes.
-MOST_ROWS = 15_000
+MAX_ROWS = 15_000
 
 #: Mean profile of a matrix, as a share of its size, above which factors fill up: graphs of rows of
 #: two dimensions have 0.02 to 0.05, of five and more above 0.14.
@@ -49,10 +49,10 @@ BLOCK_ROWS = 512
 
 def check_pairs_fit(n: int, method: str, instead: str) -> None:
     """Refuse a matrix with a number for every two rows before memory runs out."""
-    if n > MOST_ROWS:
+    if n > MAX_ROWS:
         raise SidelightError(
             f"{method} keeps a number for every two of {n:,} rows, {8e-9 * n * n:,.1f} GB; at most "
-            f"{MOST_ROWS:,} rows are taken. {instead}"
+            f"{MAX_ROWS:,} rows are taken. {instead}"
         )
 
 

@@ -47,7 +47,7 @@ Start: TypeAlias = Literal["auto", "llc", "charting", "lle", "pca"]
 #: Of more rows than the first number, so many as the second have a spectral start, and a model of
 #: them places the rest. It is faster, and better where there is noise: neighbors in a dense sample
 #: are nearer than the noise, and say little about the manifold.
-MOST_SPECTRAL_ROWS = 5_000
+MAX_SPECTRAL_ROWS = 5_000
 SAMPLE_ROWS = 3_000
 
 #: Noise variances at their floor are told when they are more than this share of all.
@@ -326,7 +326,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         if clamped.all():
             return [FirstPlaces(known)]
         how = self._start(n)
-        if n > MOST_SPECTRAL_ROWS and how != "pca":
+        if n > MAX_SPECTRAL_ROWS and how != "pca":
             first = [with_messages(lambda: self._places_by_sample(table, seen, units, rng))]
         else:
             first = self._spectral_places(how, rows, seen, units, rng)

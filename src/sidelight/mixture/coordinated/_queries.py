@@ -19,7 +19,7 @@ from sidelight.mixture.coordinated._model import Atlas
 from sidelight.mixture.coordinated._posterior import Posterior
 
 #: Covariances of so many rows are given at most: numbers in the array.
-MOST_NUMBERS = 2**28
+MAX_NUMBERS = 2**28
 
 
 class AtlasEmbedding(Embedding):
@@ -255,8 +255,8 @@ class AtlasEmbedding(Embedding):
 
 def check_covariances(n_rows: int, n_columns: int) -> None:
     """Refuse covariances that would fill the memory."""
-    if n_rows * n_columns**2 > MOST_NUMBERS:
-        most = max(MOST_NUMBERS // n_columns**2, 1)
+    if n_rows * n_columns**2 > MAX_NUMBERS:
+        most = max(MAX_NUMBERS // n_columns**2, 1)
         raise SidelightError(
             f"Covariances of {n_columns:,} columns for {n_rows:,} rows take "
             f"{8e-9 * n_rows * n_columns**2:.0f} GB; ask for at most {most:,} rows at a time."

@@ -16,12 +16,12 @@ ROUGH_STEPS = 20
 
 #: Rows per coordinate and chart by default, and the largest default number of charts.
 ROWS_PER_PARAMETER = 8
-MOST_CHARTS = 50
+MAX_CHARTS = 50
 
 
 def default_n_charts(n_rows: int, d: int) -> int:
     """As many charts as leave each enough rows to fit its ``d + 2`` parameters per column."""
-    return int(np.clip(round(n_rows / (ROWS_PER_PARAMETER * (d + 2))), 1, MOST_CHARTS))
+    return int(np.clip(round(n_rows / (ROWS_PER_PARAMETER * (d + 2))), 1, MAX_CHARTS))
 
 
 def principal_places(rows: Array, d: int) -> Array:

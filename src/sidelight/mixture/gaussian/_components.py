@@ -49,7 +49,7 @@ LEAST_VARIANCE = float(np.finfo(np.float64).tiny)
 CANCELLATION = 1e9
 
 #: With more features than this, products of all pairs outgrow the cache.
-MOST_FEATURES = 48
+MAX_FEATURES = 48
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class GaussianComponents(WithMeans, ExponentialFamily):
     @cached_property
     def is_local(self) -> bool:
         """Whether differences to the means are taken, since products would cancel or be many."""
-        if self.kind in ("full", "tied") and self.means.shape[1] > MOST_FEATURES:
+        if self.kind in ("full", "tied") and self.means.shape[1] > MAX_FEATURES:
             return True
         return self.largest_square * float(np.max(self.precisions)) > CANCELLATION
 

@@ -28,7 +28,7 @@ TILE_CELLS = 2**17
 #: Kernels of up to this many rows are kept (200 MB), others are computed anew in every sweep.
 KEPT_ROWS = 5_000
 #: Above this a sweep computes more than 10¹⁰ entries, which takes minutes: refused.
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 
 
 class Kernel(Protocol):
@@ -169,10 +169,10 @@ class Distances:
 
 def check_dense_size(n: int) -> None:
     """Refuse a kernel between so many rows that an iteration would take minutes."""
-    if n > MOST_ROWS:
+    if n > MAX_ROWS:
         raise SidelightError(
             f"The complete kernel between {n:,} rows has {n * n:.2g} entries; it is computed for "
-            f"at most {MOST_ROWS:,} rows. Use kernel='knn', which keeps only those between near "
+            f"at most {MAX_ROWS:,} rows. Use kernel='knn', which keeps only those between near "
             "neighbors."
         )
 

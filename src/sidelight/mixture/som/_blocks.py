@@ -23,7 +23,7 @@ from sidelight.mixture.som._parts import (
 Blocks: TypeAlias = Sequence[tuple[str, Any]]
 
 #: Columns of at most so many different whole numbers are categorical by default.
-MOST_CATEGORIES = 10
+MAX_CATEGORIES = 10
 
 
 def parts_of(
@@ -49,7 +49,7 @@ def default_blocks(rows: Array) -> list[tuple[str, Array]]:
 
 def _has_few_whole_numbers(column: Array) -> bool:
     values = np.unique(column[~np.isnan(column)])
-    return bool(0 < len(values) <= MOST_CATEGORIES and np.all(values == np.round(values)))
+    return bool(0 < len(values) <= MAX_CATEGORIES and np.all(values == np.round(values)))
 
 
 def _part(

@@ -27,7 +27,7 @@ from sidelight.exceptions import SidelightError
 
 Topology: TypeAlias = Literal["rectangular", "hexagonal"]
 
-MOST_AXES = 3
+MAX_AXES = 3
 
 #: The first neighborhood: ``λ`` times the largest squared distance between nodes. Nearly uniform
 #: ones lose the layout of the start, after which grids of two axes may fold.
@@ -210,9 +210,9 @@ def squared_distances(points: Array, others: Array, periods: Array | None) -> Ar
 def make_grid(shape: Sequence[int], topology: Topology, periodic: bool) -> Grid:
     """Make a grid, or say why there is none of this shape."""
     shape = tuple(int(n) for n in shape)
-    if len(shape) > MOST_AXES:
+    if len(shape) > MAX_AXES:
         raise SidelightError(
-            f"{setting('grid')} has {len(shape)} axes, but grids have at most {MOST_AXES}; give "
+            f"{setting('grid')} has {len(shape)} axes, but grids have at most {MAX_AXES}; give "
             "the numbers of nodes along one, two or three axes."
         )
     if topology == "hexagonal" and len(shape) != 2:

@@ -47,7 +47,7 @@ Family: TypeAlias = Literal[
 FAMILIES = ("spherical", "diag", "full", "ppca", "bernoulli", "categorical", "multinomial")
 
 #: Principal axes along which the squares of rows are taken for the start of subspaces.
-MOST_ENERGIES = 20
+MAX_ENERGIES = 20
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class NumericPart:
         """
         numbers = filled_by_means(table)
         if self.kind == "ppca" and not self.settings.centered:
-            axes = np.linalg.eigh(numbers.T @ numbers)[1][:, -MOST_ENERGIES:]
+            axes = np.linalg.eigh(numbers.T @ numbers)[1][:, -MAX_ENERGIES:]
             return np.asarray((numbers @ axes) ** 2)
         if self.kind in ("diag", "full"):
             spread = numbers.std(axis=0)

@@ -17,7 +17,7 @@ from sidelight.mixture.som._grid import Grid
 StartName: TypeAlias = Literal["pca", "random"]
 
 #: Up to so many columns the matrix of all pairs of columns is decomposed.
-MOST_COLUMNS = 1000
+MAX_COLUMNS = 1000
 
 
 def principal_plane(numbers: Any, weights: Array, n_axes: int) -> tuple[Array, Array, Array]:
@@ -30,7 +30,7 @@ def principal_plane(numbers: Any, weights: Array, n_axes: int) -> tuple[Array, A
     total = float(weights.sum())
     mean = np.asarray(numbers.T @ weights, dtype=np.float64).ravel() / total
     n_found = min(n_axes, n, d)
-    if d <= MOST_COLUMNS:
+    if d <= MAX_COLUMNS:
         values, vectors = linalg.eigh(moments(as_rows(numbers), weights, full=True).covariance)
         values, axes = values[::-1][:n_found], vectors.T[::-1][:n_found]
     else:

@@ -31,7 +31,7 @@ LEAST_NEAR, NEAR_PER_ROW = 30, 4
 #: Classes between which rows move in one pass.
 PASS_CLASSES = 100
 #: Most passes of refinement; they end when one lowers the loss by less than this share.
-MOST_PASSES, LEAST_SHARE = 12, 0.004
+MAX_PASSES, LEAST_SHARE = 12, 0.004
 #: Classes of more rows than this, and of more than so many times ``k``, stay as they are.
 LARGE_CLASS, LARGE_TIMES = 400, 4
 #: Rule of diversity that every class satisfies.
@@ -117,7 +117,7 @@ class Search:
         else:
             labels[rows] = self._split(rows, n_clusters)[0]
         found = Partition(labels, [self.loss(labels)])
-        with fit_progress("Anonymizer", MOST_PASSES, verbose=verbose) as progress:
+        with fit_progress("Anonymizer", MAX_PASSES, verbose=verbose) as progress:
             progress.step(found.history[-1])
             found.converged = self._refine(found, rng, progress)
         if progress.interrupted:
@@ -349,7 +349,7 @@ class Search:
 
     def _refine(self, found: Partition, rng: np.random.RandomState, progress: Any) -> bool:
         """Passes of moves and exchanges; whether they came to an end."""
-        for number in range(1, MOST_PASSES):
+        for number in range(1, MAX_PASSES):
             weights = rng.uniform(0.5, 1.5, self.n_columns) if number > 1 else self.equal_weights
             found.labels = self._pass(found.labels, weights)
             found.history.append(self.loss(found.labels))

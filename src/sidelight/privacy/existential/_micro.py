@@ -31,7 +31,7 @@ ANCHOR_RADII = 4.0
 #: Room for so many features at first.
 FIRST_ROOM = 1024
 #: So many numbers may shares take.
-MOST_SHARES = 200_000_000
+MAX_SHARES = 200_000_000
 
 
 class Features:
@@ -205,7 +205,7 @@ def make_micro_clusters(
     for (start, stop), went_to in zip(source.blocks, features.went_to, strict=True):
         number[start:stop] = went_to[local[start:stop]]
     n, k = len(features.sizes), requirements.n_clusters
-    if n * k > MOST_SHARES:
+    if n * k > MAX_SHARES:
         raise SidelightError(
             f"micro_radius={radius:g} makes {n:,} micro-clusters, too many to be shared by {k} "
             "clusters: choose a larger radius."

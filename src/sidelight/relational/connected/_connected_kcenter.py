@@ -20,7 +20,7 @@ from sidelight.relational.connected._restart import Restart
 from sidelight.tags import own_tags
 
 #: Clusters up to this size try all members as centers.
-MOST_TRIED = 1_000
+MAX_TRIED = 1_000
 
 
 @estimator
@@ -142,7 +142,7 @@ class _Radius:
         nodes = self.nodes
         starts = np.append(0, np.cumsum(np.bincount(labels, minlength=len(seeds))))
         centers = seeds.copy()
-        recenter(nodes.rows, members_by_code(labels, starts), starts, MOST_TRIED, centers)
+        recenter(nodes.rows, members_by_code(labels, starts), starts, MAX_TRIED, centers)
         squares = nodes.squares(labels, nodes.at(centers))
         radius = float(nodes.lengths(squares.max()))
         return Clusters(labels, nodes.at(centers), centers, squares, radius)

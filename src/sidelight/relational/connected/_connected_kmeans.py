@@ -29,7 +29,7 @@ PATIENCE = 20_000
 
 #: Agglomeration goes through so many list entries per end of an edge before it is given up; maps
 #: take 4, random graphs of 15,000 nodes 12.
-MOST_WORK = 16
+MAX_WORK = 16
 
 
 @estimator
@@ -216,7 +216,7 @@ def agglomerated(nodes: Nodes, n_clusters: int) -> Array | None:
     graph = nodes.graph
     assert graph is not None
     roots = np.empty(nodes.n, np.int64)
-    work = MOST_WORK * (len(graph.indices) + 1_000)
+    work = MAX_WORK * (len(graph.indices) + 1_000)
     left = contract(
         graph.indptr, graph.indices, nodes.rows, nodes.directions, n_clusters, work, roots
     )

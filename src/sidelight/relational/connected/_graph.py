@@ -16,7 +16,7 @@ from sidelight.constraints import Relations, as_relations
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 #: Pairs of members of hyper-edges that are made edges; 16 bytes each.
-MOST_PAIRS = 20_000_000
+MAX_PAIRS = 20_000_000
 
 #: So many components of a graph are described in a message.
 SHOWN_COMPONENTS = 5
@@ -144,11 +144,11 @@ def _pairs_of_members(given: Relations) -> IntArray:
     incidence = given.incidence.astype(np.int64)
     sizes = np.asarray(incidence.sum(axis=0)).ravel()
     pairs = sizes * (sizes - 1) // 2
-    if pairs.sum() > MOST_PAIRS:
+    if pairs.sum() > MAX_PAIRS:
         largest = int(np.argmax(pairs))
         raise SidelightError(
             f"The members of the hyper-edges make {pairs.sum():,} pairs of neighbors, more than "
-            f"{MOST_PAIRS:,}; the largest, {given.hyperedge_names[largest]}, has "
+            f"{MAX_PAIRS:,}; the largest, {given.hyperedge_names[largest]}, has "
             f"{sizes[largest]:,} members. Pass edges instead, for example from each member to the "
             "next, or leave such large sets out."
         )

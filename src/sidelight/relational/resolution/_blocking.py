@@ -22,7 +22,7 @@ from sidelight.relational.resolution._similarities import Scorer
 ALL_PAIRS = 1_500
 
 #: Pairs are refused beyond this number: each takes 32 bytes, and 8 more for every column.
-MOST_PAIRS = 50_000_000
+MAX_PAIRS = 50_000_000
 
 #: So many of the largest blocks of a key are reported.
 SHOWN_BLOCKS = 5
@@ -129,7 +129,7 @@ def candidate_pairs(
     total = 0
     for blocks in found:
         total += int(blocks.pairs.sum())
-    if total > MOST_PAIRS:
+    if total > MAX_PAIRS:
         _refuse(max(found, key=lambda blocks: int(blocks.pairs.sum())))
     keys = [
         window_pairs(blocks.rows, blocks.starts, blocks.stop, n, int(blocks.pairs.sum()))
@@ -174,9 +174,9 @@ def suggested_keys(scorer: Scorer, least: float) -> tuple[str, ...]:
 
 def _all_pairs(n: int) -> tuple[IntArray, BlockingReport]:
     total = n * (n - 1) // 2
-    if total > MOST_PAIRS:
+    if total > MAX_PAIRS:
         raise SidelightError(
-            f"{n:,} references have {_many(total)} pairs, more than the {_many(MOST_PAIRS)} that "
+            f"{n:,} references have {_many(total)} pairs, more than the {_many(MAX_PAIRS)} that "
             'are compared at most; give keys, as in blocking=("name:last",), of which a pair has '
             "to share one."
         )
@@ -226,7 +226,7 @@ def _refuse(blocks: Blocks) -> None:
     raise SidelightError(
         f"The key '{blocks.key}={blocks.title(worst)}' has {counted(size, 'row')}, "
         f"{_many(int(counts[worst]))} pairs, of {_many(int(counts.sum()))} pairs of the key "
-        f"{blocks.key!r}; at most {_many(MOST_PAIRS)} are compared. Add another key that has to "
+        f"{blocks.key!r}; at most {_many(MAX_PAIRS)} are compared. Add another key that has to "
         f"agree, as in {both}, or take a longer prefix or a smaller window."
     )
 

@@ -48,7 +48,7 @@ LINKAGES = {"single": SINGLE, "average": AVERAGE, "complete": COMPLETE}
 MUST_LINK, BOOTSTRAP, GREEDY = "must-link", "bootstrap", "similar"
 
 #: Pairs of references that occur together, beyond which they do not fit into memory.
-MOST_NEIGHBORS = 100_000_000
+MAX_NEIGHBORS = 100_000_000
 
 #: Merges between two looks at progress and Ctrl-C.
 MERGES_AT_ONCE = 20_000
@@ -112,11 +112,11 @@ class Evidence:
         columns = self.incidence.tocsc()
         sizes = np.diff(columns.indptr).astype(np.int64)
         n_pairs = int((sizes * (sizes - 1) // 2).sum())
-        if n_pairs > MOST_NEIGHBORS:
+        if n_pairs > MAX_NEIGHBORS:
             largest = int(sizes.argmax())
             raise SidelightError(
                 f"The hyper-edges hold {n_pairs:,} pairs of references that occur together, and "
-                f"at most {MOST_NEIGHBORS:,} fit; the largest is hyper-edge {largest} with "
+                f"at most {MAX_NEIGHBORS:,} fit; the largest is hyper-edge {largest} with "
                 f"{sizes[largest]:,} references. Leave out hyper-edges that are too large to "
                 "identify anyone."
             )

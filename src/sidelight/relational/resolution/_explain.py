@@ -29,7 +29,7 @@ from sidelight.relational.resolution._references import References
 SHOWN = 3
 
 #: Pairs of neighbors that are looked through for one that would decide about a doubtful pair.
-MOST_PAIRS = 100_000
+MAX_PAIRS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,7 +325,7 @@ def _undecided_neighbors(outcome: Outcome, place: int, final: IntArray) -> IntAr
     sides = [np.flatnonzero(final == node) for node in outcome.left[place]]
     one, other = (outcome.around(members, final) for members in sides)
     one, other = np.setdiff1d(one, other), np.setdiff1d(other, one)
-    if len(one) * len(other) > MOST_PAIRS:
+    if len(one) * len(other) > MAX_PAIRS:
         return None
     n = len(outcome.root)
     pairs = np.sort(np.stack(np.meshgrid(one, other), axis=-1).reshape(-1, 2), axis=1)

@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 
 from sidelight._typing import Array, IntArray
 from sidelight.exceptions import SidelightError
-from sidelight.graphs._build import MOST_ROWS
+from sidelight.graphs._build import MAX_ROWS
 from sidelight.semi_supervised._core._kernel import Kernel, check_precomputed
 
 #: Pivots below this share of the largest are rounding.
@@ -89,10 +89,10 @@ def kernel_spread(matrix: Array) -> float:
 def kernel_matrix(kernel: Kernel, rows: Any, name: str, instead: str) -> Array:
     """Kernel between all rows of a fit; more rows than memory is meant for are refused."""
     n = rows.shape[0]
-    if n > MOST_ROWS:
+    if n > MAX_ROWS:
         raise SidelightError(
             f"{name} with this kernel needs a matrix of {n:,} by {n:,} numbers, "
-            f"{8e-9 * n * n:,.0f} GB; more than {MOST_ROWS:,} rows are refused. {instead}"
+            f"{8e-9 * n * n:,.0f} GB; more than {MAX_ROWS:,} rows are refused. {instead}"
         )
     if kernel.is_precomputed:
         dense = rows.toarray() if sparse.issparse(rows) else rows

@@ -16,7 +16,7 @@ from sidelight._kernels.semi_supervised.margin import descend_hinge
 from sidelight._typing import Array
 
 #: Up to this many variables between the bounds their linear system is solved.
-MOST_FREE = 400
+MAX_FREE = 400
 
 #: Most such systems in a row, and passes of descent before the next.
 FACE_STEPS = 200
@@ -185,7 +185,7 @@ class _Descent:
         """
         for _ in range(FACE_STEPS):
             free = np.flatnonzero(self._free())
-            if not 0 < len(free) <= MOST_FREE:
+            if not 0 < len(free) <= MAX_FREE:
                 return
             direction, bias = self._face_direction(free)
             old = self.beta[free]

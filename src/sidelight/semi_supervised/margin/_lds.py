@@ -28,7 +28,7 @@ from sidelight.constraints import Constraints
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs import distance_graph, join_parts
-from sidelight.graphs._build import MOST_ROWS
+from sidelight.graphs._build import MAX_ROWS
 from sidelight.semi_supervised._core._base_learners import (
     LEARNER_PARAMETERS,
     BaseLearner,
@@ -167,10 +167,10 @@ class LowDensitySeparation(Classifier):
 
     def _learn(self, rows: Any, labels: IntArray, known: Constraints) -> None:
         n = rows.shape[0]
-        if n > MOST_ROWS:
+        if n > MAX_ROWS:
             raise SidelightError(
                 f"LowDensitySeparation needs the distances between all {n:,} rows, "
-                f"{8e-9 * n * n:,.0f} GB; more than {MOST_ROWS:,} are refused. Fit it to a sample "
+                f"{8e-9 * n * n:,.0f} GB; more than {MAX_ROWS:,} are refused. Fit it to a sample "
                 "of the rows, which classifies all others, or take LapSVM or TSVM."
             )
         self.estimator_ = make_learner(self.estimator, self.random_state)

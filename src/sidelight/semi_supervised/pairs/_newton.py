@@ -19,7 +19,7 @@ from sidelight._typing import FloatArray
 from sidelight.semi_supervised.pairs._space import LEAST_CURVATURE, Space
 
 #: A step is halved at most so many times.
-MOST_HALVINGS = 40
+MAX_HALVINGS = 40
 
 #: Share of the decrease that the slope promises which a step has to give.
 SUFFICIENT = 1e-4
@@ -158,7 +158,7 @@ def newton_step(
     promised = max(-(float(slope @ along) + 2 * regularization * squares[1]), 0.0)
     before, length = value_at(0.0), 1.0
     rounding = 8 * np.finfo(np.float64).eps * before
-    for _ in range(MOST_HALVINGS):
+    for _ in range(MAX_HALVINGS):
         value = value_at(length)
         if value <= before - SUFFICIENT * length * promised + rounding:
             return coef + length * step, min(value, before), promised

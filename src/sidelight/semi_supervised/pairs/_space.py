@@ -17,7 +17,7 @@ from sidelight._typing import Array, FloatArray
 from sidelight.exceptions import SidelightError
 
 #: Up to so many features the Hessian is a dense matrix; beyond, conjugate gradients.
-MOST_DENSE = 3000
+MAX_DENSE = 3000
 
 #: Least curvature of a term, as a share of its weight. It bounds the steps of terms that are far
 #: from 0 and changes no optimum.
@@ -121,7 +121,7 @@ class FeatureSpace:
         bend = sparse.diags_array(curvature)
         if self._design is not None:
             bend = self._design.T @ bend @ self._design
-        if len(coef) > MOST_DENSE:
+        if len(coef) > MAX_DENSE:
             return self._conjugate_gradients(bend.tocsr(), residual, regularization)
         hessian = self._features.T @ (bend @ self._features)
         dense = hessian.toarray() if sparse.issparse(hessian) else hessian
