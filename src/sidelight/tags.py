@@ -200,7 +200,7 @@ class MethodTags:
         Whether rows may live on disk (:func:`sidelight.engine.open_rows`).
     missing : bool
         Whether NaN stands for a missing value, which the method models.
-    as_they_are : bool
+    raw_columns : bool
         Whether columns have to come as they are, since the method reads counts, codes, directions
         or variances that scaled and encoded columns no longer show.
     weights : tuple of str
@@ -218,7 +218,7 @@ class MethodTags:
     sparse: bool = False
     out_of_core: bool = False
     missing: bool = False
-    as_they_are: bool = False
+    raw_columns: bool = False
     weights: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:

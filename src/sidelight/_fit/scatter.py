@@ -213,10 +213,10 @@ def leading_root(A: Array, n_components: int | None) -> Array:
         return root(A)
     values, vectors = np.linalg.eigh((A + A.T) / 2)
     leading = np.argsort(-values, kind="stable")[:n_components]
-    return steady_signs((vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0.0))).T)
+    return fix_signs((vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0.0))).T)
 
 
-def steady_signs(components: Array) -> Array:
+def fix_signs(components: Array) -> Array:
     """Turn directions so that their largest entry is positive: the same result everywhere."""
     largest = np.argmax(np.abs(components), axis=1)
     signs = np.sign(components[np.arange(len(components)), largest])

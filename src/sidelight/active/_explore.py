@@ -31,7 +31,7 @@ class _Exploring(NeighborhoodStrategy):
 
     def _begin(self, X: Any, rows: RowSource, random_state: np.random.RandomState) -> None:
         super()._begin(X, rows, random_state)
-        self._lonely = _lonely_rows(X, self.trim) if self.trim else np.zeros(rows.n_rows, bool)
+        self._isolated = _isolated_rows(X, self.trim) if self.trim else np.zeros(rows.n_rows, bool)
 
     @property
     def _explores(self) -> bool:
@@ -41,7 +41,7 @@ class _Exploring(NeighborhoodStrategy):
 
     def _choose(self, free: BoolArray) -> int:
         if self._explores:
-            usual = free & ~self._lonely
+            usual = free & ~self._isolated
             return self._farthest(usual if usual.any() else free)
         return self._consolidate(free)
 
@@ -132,7 +132,7 @@ class MinMax(_Exploring):
         return np.array([-self._distances(point, rows).min() for rows in members])
 
 
-def _lonely_rows(X: Any, share: float) -> BoolArray:
+def _isolated_rows(X: Any, share: float) -> BoolArray:
     """Rows whose distance to their tenth neighbor is among the largest."""
     from sklearn.neighbors import NearestNeighbors
 

@@ -44,7 +44,7 @@ class AnswerLog:
             if self._lines:
                 self._check_header(header)
             elif not START.startswith(content[: len(START)]):  # not even a torn first line of ours
-                self._refuse()
+                self._raise_not_recorded()
             self._cut_off_torn_line()
             if not self._lines:
                 self.append({"format": FORMAT, **header})
@@ -75,7 +75,7 @@ class AnswerLog:
     def _check_header(self, header: dict[str, Any]) -> None:
         found = self._parse(1)
         if found.get("format") != FORMAT:
-            self._refuse()
+            self._raise_not_recorded()
         named = found.get("named_by_ids")
         if named != header["named_by_ids"]:
             ways = {True: "ids", False: "positions"}
@@ -94,7 +94,7 @@ class AnswerLog:
                 line=1,
             )
 
-    def _refuse(self) -> NoReturn:
+    def _raise_not_recorded(self) -> NoReturn:
         raise ConstraintFileError(
             f"{self.path} is not a file of answers that this version of Sidelight has written; "
             "name another file.",

@@ -62,7 +62,7 @@ class NeighborhoodStrategy(Strategy):
             partner = self._partner(self._point)
             if partner is not None:
                 return self._point, partner
-            self._settle(self._point)
+            self._record_point(self._point)
             self._point = None
         return None
 
@@ -110,7 +110,7 @@ class NeighborhoodStrategy(Strategy):
         """Squared distances of a row to some others."""
         return block_distances(self._rows.take(others), dense_rows(self._rows, [point]))[0]
 
-    def _settle(self, point: int) -> None:
+    def _record_point(self, point: int) -> None:
         """Note what became of a row: in a neighborhood, the first of a new one, or neither."""
         known = [self._answers.entailed(point, anchor) for anchor in self._anchors]
         if all(answer is False for answer in known):

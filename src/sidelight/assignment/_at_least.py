@@ -237,7 +237,7 @@ def share_at_least(
 
 
 @dataclass(frozen=True)
-class _Kinds:
+class _KindBounds:
     """Which items are of which kind, and how many of them clusters need."""
 
     members: npt.NDArray[np.bool_]
@@ -478,7 +478,9 @@ def _check_cost(cost: npt.ArrayLike) -> Any:
     return costs
 
 
-def _check_members(members: npt.ArrayLike, least: npt.ArrayLike, shape: tuple[int, int]) -> _Kinds:
+def _check_members(
+    members: npt.ArrayLike, least: npt.ArrayLike, shape: tuple[int, int]
+) -> _KindBounds:
     which, numbers = np.asarray(members, dtype=bool), np.asarray(least)
     if which.ndim != 2 or len(which) != shape[0]:
         raise SidelightError(f"members must have a row for each of the {shape[0]} rows.")
@@ -487,7 +489,7 @@ def _check_members(members: npt.ArrayLike, least: npt.ArrayLike, shape: tuple[in
             f"least must hold {which.shape[1]} x {shape[1]} numbers, one for every kind and "
             "cluster, none of them negative."
         )
-    return _Kinds(which, numbers.astype(np.int64))
+    return _KindBounds(which, numbers.astype(np.int64))
 
 
 def _impossible() -> SidelightError:

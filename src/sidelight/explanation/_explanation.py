@@ -26,7 +26,7 @@ from sidelight.explanation._rows import (
     plain_features,
     smallest_by_cluster,
 )
-from sidelight.explanation._rules import RuleSet, find_rules, most_telling
+from sidelight.explanation._rules import RuleSet, find_rules, most_distinctive
 from sidelight.explanation._traits import find_traits, shown
 from sidelight.preparation import TypedColumn
 
@@ -145,7 +145,7 @@ class Explanation:
     def rules(self) -> RuleSet:
         """Short rules that describe the clusters, with their fidelity."""
         given = self._given
-        columns = most_telling(given.columns, [profile.traits for profile in self.clusters])
+        columns = most_distinctive(given.columns, [profile.traits for profile in self.clusters])
         return find_rules(columns, given.codes, given.names, given.seed)
 
     def sentences(self) -> list[str]:

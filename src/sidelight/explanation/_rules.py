@@ -157,7 +157,7 @@ def find_rules(
     return RuleSet(rules, fidelity, baseline, _sentence(rules, names, fidelity, baseline, sizes))
 
 
-def most_telling(
+def most_distinctive(
     columns: Sequence[TypedColumn], traits: Sequence[Sequence[Trait]]
 ) -> list[TypedColumn]:
     """Columns that rules may use: all, or those with the largest effects of very many."""

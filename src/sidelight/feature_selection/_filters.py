@@ -38,7 +38,7 @@ class _Filter(_ScoreSelector):
     _larger_is_better = False
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         taken = y if "labels" in self.__sidelight_tags__().knowledge else None
         rows, known = self._validate_fit_in_memory(X, taken, constraints)
         scores = self._scores(rows, known)
@@ -80,7 +80,7 @@ class VarianceScore(_Filter):
         enforcement="none",
         source="Hamad, part 3",
         complexity="O(n d) time, O(d) memory",
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
@@ -339,7 +339,7 @@ class GiniScore(_Filter):
         knowledge=("labels",),
         source="Book 2009, section 7.2.2",
         complexity="O(nnz) time and memory",
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def __sklearn_tags__(self) -> Tags:

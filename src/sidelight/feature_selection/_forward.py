@@ -101,7 +101,7 @@ class ForwardConstraintSelector(_ScoreSelector):
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         pairs = known_pairs(known)
-        self._refuse_one_kind(known, pairs)
+        self._check_both_kinds(known, pairs)
         d = rows.shape[1]
         most = d if self.n_features_to_select is None else self._n_kept(d)
         moments = PairMoments(rows, pairs)
@@ -136,7 +136,7 @@ class ForwardConstraintSelector(_ScoreSelector):
         order[: len(found.chosen)] = found.chosen
         self._set_ranking(order, scores, len(found.chosen))
 
-    def _refuse_one_kind(self, known: Constraints, pairs: Pairs) -> None:
+    def _check_both_kinds(self, known: Constraints, pairs: Pairs) -> None:
         if pairs.n_together and pairs.n_apart:
             return
         nothing = missing_y() * known.is_empty

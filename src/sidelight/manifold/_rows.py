@@ -118,7 +118,7 @@ class Anchors:
     rows: Array
     places: Array
 
-    def among(self, kept: Array) -> Anchors:
+    def restricted_to(self, kept: Array) -> Anchors:
         """The anchors among some of the rows, which have other positions then."""
         found = np.isin(self.rows, kept)
         return Anchors(np.searchsorted(kept, self.rows[found]), self.places[found])

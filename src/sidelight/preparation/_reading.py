@@ -144,7 +144,7 @@ class RawColumn:
         read = read_numbers(column, convention=convention or None) if is_text(column) else None
         if read is None:
             return None
-        how = self._told(read.bad, read.note)
+        how = self._reading_note(read.bad, read.note)
         return Numbered(read.values, read.convention, how, read.bad)
 
     def dates(self, written: str) -> Dated | None:
@@ -155,7 +155,7 @@ class RawColumn:
         read = read_dates(column, format=written or None)
         if read is None:
             return None
-        how = self._told(read.bad, read.note)
+        how = self._reading_note(read.bad, read.note)
         return Dated(read.seconds, read.kind, read.format, how, read.bad)
 
     @property
@@ -210,7 +210,7 @@ class RawColumn:
                 "it, or leave it empty."
             )
 
-    def _told(self, bad: Any, note: str) -> str:
+    def _reading_note(self, bad: Any, note: str) -> str:
         """What there is to tell about a reading, unreadable values first."""
         parts = [note] if note else []
         if len(bad):
@@ -242,23 +242,23 @@ def read_typed(plan: ColumnPlan, raw: RawColumn, *, gaps: str = "") -> TypedColu
         if numbered is None and not raw.is_empty:
             raise raw.unreadable("number", plan.written)
         numbered = numbered or Numbered(raw.nothing)
-        _tell_of_gaps(plan, raw, np.isnan(numbered.values), numbered.bad, gaps=gaps)
+        _warn_of_gaps(plan, raw, np.isnan(numbered.values), numbered.bad, gaps=gaps)
         return TypedColumn(plan.name, plan.kind, numbered.values)
     if plan.kind in ("date", "time"):
         dated = raw.dates(plan.written) if plan.written else raw.dated
         if (dated is None or dated.kind != plan.kind) and not raw.is_empty:
             raise raw.unreadable(plan.kind, plan.written)
         dated = dated or Dated(raw.nothing, plan.kind)
-        _tell_of_gaps(plan, raw, np.isnan(dated.seconds), dated.bad, gaps=gaps)
+        _warn_of_gaps(plan, raw, np.isnan(dated.seconds), dated.bad, gaps=gaps)
         return TypedColumn(plan.name, plan.kind, dated.seconds)
     if plan.kind == "text":
         texts = np.array([*raw.coded.levels, ""], dtype=object)
         return TypedColumn(plan.name, plan.kind, texts[raw.coded.codes])
-    _tell_of_gaps(plan, raw, raw.coded.codes < 0, NONE, gaps=gaps)
+    _warn_of_gaps(plan, raw, raw.coded.codes < 0, NONE, gaps=gaps)
     return _read_levels(plan, raw.coded, raw.source)
 
 
-def _tell_of_gaps(
+def _warn_of_gaps(
     plan: ColumnPlan,
     raw: RawColumn,
     missing: npt.NDArray[np.bool_],
@@ -271,17 +271,21 @@ def _tell_of_gaps(
         return
     if len(bad) and not plan.n_unreadable:
         values = quoted([str(raw.values[int(place)].as_py()) for place in bad[:3]])
-        told = f"{counted(len(bad), 'value')} ({values}, first in {raw.source.row(int(bad[0]))}) "
-        told += "cannot be read, and such rows count as missing there."
+        message = (
+            f"{counted(len(bad), 'value')} ({values}, first in {raw.source.row(int(bad[0]))}) "
+        )
+        message += "cannot be read, and such rows count as missing there."
     elif gaps == "fill" and missing.any() and not plan.n_missing:
         first = raw.source.row(int(np.flatnonzero(missing)[0]))
-        told = f"{counted(int(missing.sum()), 'gap')}, the first in {first}, where there was none "
-        told += "when the preparation was fitted; "
+        message = (
+            f"{counted(int(missing.sum()), 'gap')}, the first in {first}, where there was none "
+        )
+        message += "when the preparation was fitted; "
         levels = plan.kind in ("category", "yes-no")
-        told += "such rows have none of its levels." if levels else "filled, but not marked."
+        message += "such rows have none of its levels." if levels else "filled, but not marked."
     else:
         return
-    warnings.warn(f"Column {plan.name!r}: {told}", PreparationWarning, stacklevel=3)
+    warnings.warn(f"Column {plan.name!r}: {message}", PreparationWarning, stacklevel=3)
 
 
 def _one_of_each_shape(texts: Sequence[str]) -> Iterator[int]:

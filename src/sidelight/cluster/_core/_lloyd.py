@@ -53,7 +53,7 @@ Project = Callable[[Array, Array], Array]
 Parameters = TypeVar("Parameters")
 
 #: Bounds pay once few rows change their label, and when there is enough to skip.
-CALM = 0.01
+MAX_CHANGED_SHARE = 0.01
 WORTH_BOUNDS = 2e7
 
 
@@ -373,7 +373,7 @@ class _Step:
         return (
             not self.source.is_sparse
             and n_rows * centers.size > WORTH_BOUNDS
-            and before.n_changed < CALM * n_rows
+            and before.n_changed < MAX_CHANGED_SHARE * n_rows
         )
 
     def update(self, now: Labeling[Array]) -> Array:
@@ -560,7 +560,7 @@ class _WeightedRowsMixin(Clusterer):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         uses_labels = "labels" in self.__sidelight_tags__().knowledge
         source, known = self._validate_fit(X, y if uses_labels else None, constraints)
         return self._fit_weighted(source, known, check_weights(sample_weight, source, X))

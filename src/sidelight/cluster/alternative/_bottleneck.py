@@ -85,7 +85,7 @@ class InformationBottleneck(BottleneckBase):
             complexity="O(nnz k) per iteration, O(n k + k d) memory",
             sparse=True,
             monotone=self.method == "sequential",
-            as_they_are=self.features != "gaussian",
+            raw_columns=self.features != "gaussian",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

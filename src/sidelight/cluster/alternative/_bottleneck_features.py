@@ -121,7 +121,7 @@ def prepare_items(
     """Bring the rows of a fit to the form of their model, in float64."""
     n = rows.shape[0]
     if features == "gaussian":
-        _refuse_lengths(features, item_weight)
+        _check_lengths(features, item_weight)
         center = np.zeros(rows.shape[1])
         values = rows.astype(np.float64)
         if not sparse.issparse(rows):  # sparse ones have most of their values at 0 already
@@ -136,14 +136,14 @@ def prepare_items(
         if item_weight == "length":
             masses = lengths / lengths.sum()
     else:
-        _refuse_lengths(features, item_weight)
+        _check_lengths(features, item_weight)
         values = rows.astype(np.float64)
     overall = np.asarray(values.T @ masses)
     family = Counts(np.maximum(FLOOR * overall, NEVER)[:, None])
     return Items(values, masses, family, np.zeros(rows.shape[1]))
 
 
-def _refuse_lengths(features: str, item_weight: str) -> None:
+def _check_lengths(features: str, item_weight: str) -> None:
     if item_weight == "length":
         raise SidelightError(
             f"{setting('item_weight', 'length')} weighs rows of counts by their sums, and "

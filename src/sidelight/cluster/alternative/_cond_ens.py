@@ -132,7 +132,7 @@ class CondEns(Clusterer):
             complexity="that of the base clusterer on every class, and O(n k R) for R classes",
             kind="alternative",
             sparse=self.base is None or takes_sparse(self.base),
-            as_they_are=bool(own is not None and own().as_they_are),
+            raw_columns=bool(own is not None and own().raw_columns),
         )
 
     def fit(

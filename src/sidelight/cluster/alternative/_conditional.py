@@ -153,7 +153,7 @@ class ConditionalInformationBottleneck(BottleneckBase):
             kind="alternative",
             sparse=True,
             monotone=self.method == "sequential",
-            as_they_are=self.features != "gaussian",
+            raw_columns=self.features != "gaussian",
         )
 
     def fit(

@@ -149,11 +149,11 @@ class FrequencySensitiveKMeans(_BalancedBase):
             source="Banerjee, Ghosh 2004; Constrained Clustering 8.3",
             complexity="O(nnz k) per pass, O(n + k d) memory; a stream needs O(k d)",
             monotone=False,
-            as_they_are=True,
+            raw_columns=True,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         source, known = self._validate_fit(X, None, constraints)
         streaming = self.mode == "streaming"
         rule = self._rule(self.memory if streaming else source.n_rows)

@@ -164,7 +164,7 @@ class TextCategories(Clusterer):
         complexity="O(nnz s) per pass for s seeds that share a word, O(nnz + n) memory",
         kind="categorizer",
         sparse=True,
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def __sklearn_tags__(self) -> Tags:
@@ -217,7 +217,7 @@ class TextCategories(Clusterer):
     def _validate_knowledge(
         self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
     ) -> Constraints:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         check_target(y, X, n_samples)
         return super()._validate_knowledge(constraints, y, n_samples, X)
 

@@ -24,8 +24,8 @@ from sidelight.cluster.coclustering._numbering import clusters_along, renumbered
 from sidelight.cluster.coclustering._placement import likeness, place_trimmed
 from sidelight.cluster.coclustering._statements import Statements, Variant, gather
 from sidelight.cluster.coclustering._uncovered import (
+    check_all_covered,
     explain_uncovered,
-    refuse_unsolved,
     split_by_side,
     warning_of,
 )
@@ -180,7 +180,7 @@ class CDKMeans(Clusterer):
             "b can be exponential",
             kind="coclusterer",
             sparse=True,
-            as_they_are=True,
+            raw_columns=True,
         )
 
     def fit(
@@ -248,7 +248,7 @@ class CDKMeans(Clusterer):
         self.row_weights_, self.column_weights_ = (part.T.astype(rows.dtype) for part in means)
         self.row_memberships_ = self._memberships(self.row_weights_, self.labels_)
         self.column_memberships_ = self._memberships(self.column_weights_, self.column_labels_)
-        self._tell_of_uncovered(found, covers, table, known)
+        self._warn_of_uncovered(found, covers, table, known)
         self._compare_with(about_rows)
         self.n_column_violations_ = known.columns.violations(self.column_labels_).n
         return self
@@ -361,13 +361,13 @@ class CDKMeans(Clusterer):
             return labels[:, None] == np.arange(len(weights))
         return np.asarray((weights > 0) & (weights >= self.overlap * weights.max(axis=0))).T
 
-    def _tell_of_uncovered(
+    def _warn_of_uncovered(
         self, found: Found, covers: Array, table: Array, known: Statements
     ) -> None:
         """Set, and tell of, rows and columns in no cluster; with a cannot-link it is an error."""
         covered = np.concatenate([self.labels_, self.column_labels_]) >= 0
         reasons = explain_uncovered(covered, covers, found.removed, table, known)
-        refuse_unsolved(reasons, known)
+        check_all_covered(reasons, known)
         self.uncovered_rows_, self.uncovered_columns_ = split_by_side(reasons, len(table))
         text = warning_of(reasons, known)
         if text:

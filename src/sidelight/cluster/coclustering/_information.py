@@ -102,7 +102,7 @@ class InformationCoclustering(Clusterer):
             kind="coclusterer",
             monotone=True,
             sparse=True,
-            as_they_are=True,
+            raw_columns=True,
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -69,7 +69,7 @@ def _responsible(element: int, removed: Array, known: Statements) -> str:
         (admission.COLUMN_ORDER, "columns", known.column_order),
     ):
         if removed[kind] and order is not None:
-            found.append(f"the order of the {side} ({order.says})")
+            found.append(f"the order of the {side} ({order.bounds_text})")
     if not found:
         return f"no bi-set has {setting('min_rows')} rows and {setting('min_columns')} columns"
     return f"{listed(found)} removed every bi-set that covers it"
@@ -90,7 +90,7 @@ def _apart(element: int, known: Statements) -> str:
     return f"the cannot-link with {', '.join(names)}{more}"
 
 
-def refuse_unsolved(reasons: dict[int, str], known: Statements) -> None:
+def check_all_covered(reasons: dict[int, str], known: Statements) -> None:
     """Raise if an element with a cannot-link is in no cluster: it need not be apart from it."""
     lost = [
         element

@@ -182,7 +182,7 @@ class FeedbackClustering(Clusterer):
             complexity="O(nnz k) per iteration, O(nnz + (n + V) k) memory",
             monotone=self.variant == "weighted",
             sparse=True,
-            as_they_are=True,
+            raw_columns=True,
         )
 
     def __sklearn_tags__(self) -> Tags:
@@ -209,7 +209,7 @@ class FeedbackClustering(Clusterer):
         """
         if constraints is None and (ids := own_ids(X)) is not None:
             constraints = Constraints(ids=ids)
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         source, known = self._validate_fit(X, None, constraints)
         rows = source.to_memory()
         check_counts(rows, known)

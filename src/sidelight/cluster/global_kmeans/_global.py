@@ -13,7 +13,12 @@ from sidelight._fit.parameters import ArrayLike, Auto, Count, NonNegative, estim
 from sidelight._progress import FitProgress
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult, _CentersBase, _WeightedRowsMixin, lloyd
-from sidelight.cluster.global_kmeans._insertion import Points, candidate_gains, settle, trial_errors
+from sidelight.cluster.global_kmeans._insertion import (
+    Points,
+    candidate_gains,
+    run_lloyd,
+    trial_errors,
+)
 from sidelight.cluster.global_kmeans._kd_partition import kd_means
 from sidelight.cluster.global_kmeans._trial_runs import Trials, number_of_trials
 from sidelight.constraints import Constraints
@@ -141,7 +146,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
 
     def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:
         self._check_options()
-        _refuse_apart(known)
+        _check_no_cannot_links(known)
         rows = source.to_memory()
         component, scatter = np.arange(len(rows)), 0.0
         if known.closure().n_components < len(rows):
@@ -261,7 +266,9 @@ class _Solutions:
         while start is not None:
             k = len(start)
             if k < n_clusters and self.points.rows.size * k < WORTH_BLOCKS:
-                self._add(*settle(self.points, start, self.model.max_iter, self.largest_move)[:2])
+                self._add(
+                    *run_lloyd(self.points, start, self.model.max_iter, self.largest_move)[:2]
+                )
             else:
                 result = self._run(start)
                 self._add(result.centers, result.inertia)
@@ -336,7 +343,7 @@ def _array_of(items: list[Array]) -> Array:
     return entries
 
 
-def _refuse_apart(known: Constraints) -> None:
+def _check_no_cannot_links(known: Constraints) -> None:
     """Raise if any two rows have to be apart."""
     if len(known.closure().conflicts) == 0:
         return

@@ -145,9 +145,9 @@ def trial_errors(
 
     def work(piece: slice) -> None:
         for c in range(piece.start, piece.stop):
-            errors[c] = settle(points, np.vstack([centers, candidates[c]]), max_iter, largest_move)[
-                1
-            ]
+            errors[c] = run_lloyd(
+                points, np.vstack([centers, candidates[c]]), max_iter, largest_move
+            )[1]
 
     work_each = points.rows.size * (len(centers) + 1) * 10
     done = _in_threads(work, len(candidates), work_each, description, verbose)
@@ -194,7 +194,7 @@ def trial_ends(
     return (ends.astype(points.rows.dtype), errors) if done else None
 
 
-def settle(
+def run_lloyd(
     points: Points, start: Array, max_iter: int, largest_move: float
 ) -> tuple[Array, float, int]:
     """Run Lloyd's algorithm on few points; return the centers, their error and the iterations."""

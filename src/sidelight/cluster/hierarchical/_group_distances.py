@@ -34,7 +34,7 @@ BLOCK_CELLS = 4_000_000
 #: Part of the available memory that distances may fill.
 SHARE = 0.8
 #: Bytes of distances of which the user is told.
-WORTH_TELLING = 2 * 10**9
+LARGE_MEMORY = 2 * 10**9
 
 
 def group_distances(
@@ -101,7 +101,7 @@ def check_memory(n_groups: int) -> None:
             f"{most:,} rows (or must-link components) fit. Cluster a sample, or the centers of "
             "KMeans with many clusters."
         )
-    if needed > WORTH_TELLING:
+    if needed > LARGE_MEMORY:
         warnings.warn(
             f"Agglomeration keeps all distances between its {n_groups:,} starting clusters: "
             f"{needed / 2**30:.1f} GiB of the {available / 2**30:.1f} GiB that may be used.",
@@ -138,9 +138,9 @@ def check_distances(distances: Array, known: Constraints) -> None:
     for start in range(0, n, height):
         block = distances[start : start + height]
         mirrored = distances[:, start : start + height].T
-        _refuse(block < 0, start, "is negative", block, known)
+        _raise_bad_distance(block < 0, start, "is negative", block, known)
         skewed = np.abs(block - mirrored) > 1e-8 * scale
-        _refuse(skewed, start, "differs from the way back", block, known)
+        _raise_bad_distance(skewed, start, "differs from the way back", block, known)
     own = np.flatnonzero(np.diagonal(distances) != 0)
     if len(own):
         (name,) = known.name_rows(own[:1])
@@ -149,7 +149,9 @@ def check_distances(distances: Array, known: Constraints) -> None:
         )
 
 
-def _refuse(bad: Array, start: int, trouble: str, block: Array, known: Constraints) -> None:
+def _raise_bad_distance(
+    bad: Array, start: int, trouble: str, block: Array, known: Constraints
+) -> None:
     if not bad.any():
         return
     row, column = np.argwhere(bad)[0]

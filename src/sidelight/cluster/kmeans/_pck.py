@@ -180,13 +180,13 @@ class SoftConstrainedRows(PricedRows):
         labels = self._penalties.start(nearest, len(centers))
         contested = self._penalties.contested(labels)
         if contested.any():
-            labels = self._settle(centers, labels, contested)
+            labels = self._icm_from(centers, labels, contested)
         self._labels, own = labels, labels[: len(self.rows)]
         left = np.flatnonzero(own != nearest)
         corrections = self._points.moved(centers, left, nearest[left], own[left])
         return own, self._penalties.value(labels), corrections
 
-    def _settle(self, centers: Array, start: Array, contested: Array) -> Array:
+    def _icm_from(self, centers: Array, start: Array, contested: Array) -> Array:
         """Return labels of a local optimum; only contested nodes may leave where they start."""
         nodes = np.flatnonzero(contested[: len(self.rows)])
         cost, nearest = self._costs(centers, nodes)

@@ -184,8 +184,8 @@ def flexible_vectors(
         moved = moved - np.outer(across, across @ x) / along
         return np.asarray(moved - np.outer(flat, flat @ moved))
 
-    lonely = sparse.diags_array((degree <= 0).astype(np.float64))
-    regular = laplacian(W) + lonely + RIDGE * sparse.eye_array(n)
+    isolated = sparse.diags_array((degree <= 0).astype(np.float64))
+    regular = laplacian(W) + isolated + RIDGE * sparse.eye_array(n)
     with one_thread_blas:
         if n <= max(DENSE_ROWS, wanted + 2):
             matrix = condition(np.eye(n))

@@ -85,7 +85,7 @@ class GroupedSpectralClustering(_ConstrainedSpectral):
         grouping = Grouping(W, closure.component, smooth=self.smooth)
         values, vectors = grouping.embed(k, rng)
         extension = Extension.normalized(grouping.extensible(vectors), 1.0 - values, degrees(W))
-        return Embedding(values, grouping.with_lonely_rows(vectors), extension)
+        return Embedding(values, grouping.with_isolated_rows(vectors), extension)
 
 
 class Grouping:
@@ -176,7 +176,7 @@ class Grouping:
             return vectors
         return np.asarray(vectors - self._plain @ self._multipliers(self._similar @ vectors))
 
-    def with_lonely_rows(self, vectors: Array) -> Array:
+    def with_isolated_rows(self, vectors: Array) -> Array:
         """Rows without an edge get the place of a row that they must be with."""
         alone = np.flatnonzero(self._degree <= 0)
         if not len(alone):

@@ -164,7 +164,7 @@ class SpectralClustering(_SpectralBase):
         return self.objective not in UNNORMALIZED
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         rows, known = self._validate_fit_in_memory(X, None, constraints)
         rng = check_random_state(self.random_state)
         self.search_: dict[str, Array] = {}

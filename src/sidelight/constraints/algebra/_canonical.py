@@ -167,7 +167,7 @@ def as_positions(pairs: Any, what: str, index: RowIndex | None, n_samples: int) 
         return np.empty((0, 2), np.int64)
     if index is not None:
         positions = index.positions(_like_ids(values, index.ids))
-        _refuse_unknown(values, positions, what, index.ids)
+        _check_known_ids(values, positions, what, index.ids)
         return positions
     positions = whole_numbers(values, f"{what} must hold row positions (or pass ids=)")
     outside = (positions < 0) | (positions >= n_samples)
@@ -303,7 +303,7 @@ def _like_ids(values: Array, ids: Array) -> Array:
     return values
 
 
-def _refuse_unknown(values: Array, positions: IntArray, what: str, ids: Array) -> None:
+def _check_known_ids(values: Array, positions: IntArray, what: str, ids: Array) -> None:
     unknown = positions < 0
     if not unknown.any():
         return

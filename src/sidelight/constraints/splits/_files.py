@@ -96,7 +96,7 @@ def columns_by_id(
         raise trouble(None, f"there is no split besides the ids in {id_column!r}.")
     if index is None:
         own = RowIndex(frozen(np.array(_own_ids(named, spelled=spelled))))
-        _refuse_repeated(own.positions(own.ids), named, trouble)
+        _check_not_repeated(own.positions(own.ids), named, trouble)
         return len(named), own, _splits(others, numbers, spelled=spelled)
     places = find_ids(named, index)
     unknown = np.flatnonzero(places < 0)
@@ -108,7 +108,7 @@ def columns_by_id(
             f"correct or remove it.{alike_hint(bad, index.ids.tolist())}",
             ids=named[unknown].tolist(),
         )
-    _refuse_repeated(places, named, trouble)
+    _check_not_repeated(places, named, trouble)
     placed = {name: _placed(values, places, len(index.ids)) for name, values in others.items()}
     return len(index.ids), index, _splits(placed, numbers, spelled=spelled)
 
@@ -121,7 +121,7 @@ def _own_ids(named: Array, *, spelled: bool) -> Array:
     return as_ids(named) if numbers is None else numbers
 
 
-def _refuse_repeated(places: Array, named: Array, trouble: Trouble) -> None:
+def _check_not_repeated(places: Array, named: Array, trouble: Trouble) -> None:
     first = np.unique(places, return_index=True)[1]
     if len(first) == len(places):
         return

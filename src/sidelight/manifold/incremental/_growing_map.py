@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.constraints._pairs import Pairs
@@ -238,7 +238,7 @@ class GrowingMap:
             left, _, right = np.linalg.svd((new - new.mean(axis=0)).T @ (old - old.mean(axis=0)))
             self.turn = left @ right
         else:
-            signed = steady_signs(places.T).T
+            signed = fix_signs(places.T).T
             self.turn = np.diag(np.where(np.sum(signed * places, axis=0) < 0, -1.0, 1.0))
         self.shown = places @ self.turn
         if inside is not None:

@@ -36,7 +36,7 @@ from sidelight.manifold.incremental._neighborhood import Neighborhood
 from sidelight.manifold.incremental._placing import place_rows
 from sidelight.manifold.incremental._updates import MapUpdate
 from sidelight.manifold.spectral._base import PARAMETERS, all_the_same, check_several
-from sidelight.manifold.spectral._frame import check_pairs_fit, tell_of_missing
+from sidelight.manifold.spectral._frame import check_pairs_fit, warn_of_missing_dimensions
 from sidelight.tags import SOFT_TAGS, own_tags
 
 #: A call that brings more than this share of the rows finds the coordinates anew.
@@ -183,7 +183,7 @@ class IncrementalIsomap(Embedding):
                 stacklevel=2,
             )
         self._grow(values, known_pairs(known))
-        tell_of_missing(self._map.coordinates.values, self.n_components)
+        warn_of_missing_dimensions(self._map.coordinates.values, self.n_components)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
@@ -256,7 +256,7 @@ class IncrementalIsomap(Embedding):
         for serial in serials.tolist():
             self._map.remove(int(self._map.graph.near.slots_of(np.array([serial]))[0]), update)
         self._map.improve(self.n_ritz, update)
-        self._tell(update)
+        self._warn_of_graph(update)
         self._publish(update)
         return self
 
@@ -370,14 +370,14 @@ class IncrementalIsomap(Embedding):
                 self._map.add(row, update)
                 progress.step()
         if pairs.n_together or pairs.n_apart:
-            self._know(pairs, first, update)
+            self._add_pairs(pairs, first, update)
             self._map.solve(update)
         elif len(values) - begin > MANY_ROWS * self._map.n:
             self._map.solve(update)
         elif len(values) > begin:
             self._map.improve(self.n_ritz, update)
-        self._refuse_parts(came)
-        self._tell(update)
+        self._check_connected(came)
+        self._warn_of_graph(update)
         self._publish(update)
         self._show_last(came, values)
 
@@ -386,7 +386,7 @@ class IncrementalIsomap(Embedding):
         n = len(values)
         if self.window is not None and n > self.window:
             kept = n - self.window
-            inside = _among(pairs, np.arange(n) >= kept, -kept)
+            inside = _pairs_within(pairs, np.arange(n) >= kept, -kept)
             self._map.start(values[kept:], kept, inside, update)
             return n
         if self.max_points is not None and n > self.max_points:
@@ -395,14 +395,14 @@ class IncrementalIsomap(Embedding):
         self._map.start(values, 0, pairs, update)
         return n
 
-    def _know(self, pairs: Pairs, first: int, update: MapUpdate) -> None:
+    def _add_pairs(self, pairs: Pairs, first: int, update: MapUpdate) -> None:
         """Take pairs of rows that are in the map, given by positions from ``first`` on."""
         there = np.zeros(self._map.n_seen, dtype=bool)
         there[self._map.graph.serials] = True
-        kept = _among(pairs, there[first:], 0)
-        self._map.graph.know(kept, np.arange(first, self._map.n_seen), update)
+        kept = _pairs_within(pairs, there[first:], 0)
+        self._map.graph.add_pairs(kept, np.arange(first, self._map.n_seen), update)
 
-    def _refuse_parts(self, came: int) -> None:
+    def _check_connected(self, came: int) -> None:
         """With ``disconnected="raise"``, take new rows back that leave the graph in parts."""
         rules = self._map.graph.rules
         if self.disconnected != "raise" or rules.n_parts == 1 or rules.part is None:
@@ -427,12 +427,12 @@ class IncrementalIsomap(Embedding):
         self._publish(update)
         raise SidelightError(f"{message} The new rows were not taken.")
 
-    def _tell(self, update: MapUpdate) -> None:
+    def _warn_of_graph(self, update: MapUpdate) -> None:
         """Warn about parts of the graph and about suspected short-cuts."""
         rules = self._map.graph.rules
-        for message in rules.said:
+        for message in rules.pending_messages:
             warnings.warn(message, EmbeddingWarning, stacklevel=4)
-        rules.said.clear()
+        rules.pending_messages.clear()
         if update.share_shortened > SUSPECTED_SHARE and self._map.n >= SUSPECTED_ROWS:
             warnings.warn(
                 f"A short-cut is suspected: one row made {update.share_shortened:.0%} of all "
@@ -484,7 +484,7 @@ class IncrementalIsomap(Embedding):
         return self._units(place_rows(self._map, self._values(rows))).astype(rows.dtype, copy=False)
 
 
-def _among(pairs: Pairs, there: Array, shift: int) -> Pairs:
+def _pairs_within(pairs: Pairs, there: Array, shift: int) -> Pairs:
     """Pairs of which both rows are there, at shifted positions."""
     kept = there[pairs.together].all(axis=1), there[pairs.apart].all(axis=1)
     return Pairs(

@@ -53,7 +53,7 @@ class MapGraph:
         with _clock(update, "neighbor_seconds"):
             self.near.start(rows, first_serial)
         with _clock(update, "geodesic_seconds"):
-            self.rules.know(pairs, self.serials)
+            self.rules.add_pairs(pairs, self.serials)
             graph = self.rules.graph(self.near)
             if landmarks is None:
                 self.paths = DynamicShortestPaths(graph)
@@ -111,11 +111,11 @@ class MapGraph:
             update.n_contracted += 1
         self._fill_up(slot, update)
 
-    def know(self, pairs: Pairs, serials: Array, update: MapUpdate) -> None:
+    def add_pairs(self, pairs: Pairs, serials: Array, update: MapUpdate) -> None:
         """Take what is known about pairs of rows, given by their serial numbers."""
         if pairs.n_together or pairs.n_apart:
             with _clock(update, "geodesic_seconds"):
-                self.rules.know(pairs, serials)
+                self.rules.add_pairs(pairs, serials)
                 self._rebuild(update)
                 update.n_parts = self.rules.n_parts
 

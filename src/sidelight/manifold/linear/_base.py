@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from sidelight._fit.parameters import Count, estimator
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._typing import Array
 from sidelight._words import counted, setting, worded
 from sidelight.base import LinearTransformer
@@ -79,5 +79,5 @@ class _LinearProjection(LinearTransformer):
     ) -> None:
         """Set eigenvalues and map; of each direction (a column) the largest entry is positive."""
         self.eigenvalues_ = values.astype(dtype)
-        components = steady_signs(directions.T @ centered.basis)
+        components = fix_signs(directions.T @ centered.basis)
         self._set_map(components, dtype, mean=centered.mean)

@@ -171,7 +171,7 @@ class _NeighborhoodEmbedding(Embedding):
         if len(kept) < n:
             values = values[kept][:, kept] if self._is_precomputed else values[kept]
             known = known[kept]
-            anchors = None if anchors is None else _still_enough(anchors.among(kept), self)
+            anchors = None if anchors is None else _still_enough(anchors.restricted_to(kept), self)
         return Neighborhood(values, graph, kept, known, anchors)
 
     def _distances(self, values: Any) -> sparse.csr_array:
@@ -216,10 +216,10 @@ class _NeighborhoodEmbedding(Embedding):
     def _all_neighbors_of(self, rows: Any) -> sparse.csr_array:
         n = len(self._kept)
         if self._is_precomputed:
-            among = rows[:, self._kept]
-            if sparse.issparse(among):
-                return _stored_neighbors(among)
-            return _nearest_columns(among, self.n_neighbors, self.radius)
+            mapped = rows[:, self._kept]
+            if sparse.issparse(mapped):
+                return _stored_neighbors(mapped)
+            return _nearest_columns(mapped, self.n_neighbors, self.radius)
         values = rows if self._columns is None else self._columns.of(rows)
         search = RowSearch(self._rows)
         if self.radius is None:

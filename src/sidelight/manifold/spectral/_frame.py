@@ -17,7 +17,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._kernels.manifold.squares import squared_product
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
@@ -176,7 +176,7 @@ def _centered(
             lambda vector: _without_mean(product(_without_mean(vector))), n, asked
         )
     order = np.argsort(-values, kind="stable")
-    values, vectors = values[order], steady_signs(vectors[:, order].T).T
+    values, vectors = values[order], fix_signs(vectors[:, order].T).T
     # Rounding of a matrix without any variance would pass for eigenvalues of it.
     least = NO_VARIANCE * max(values[0], float(np.abs(means).max()) * NO_VARIANCE, 1e-300)
     positive = values > least
@@ -214,7 +214,7 @@ def start_vector(n: int) -> Array:
     return np.random.RandomState(0).standard_normal(n)
 
 
-def tell_of_missing(values: Array, n_components: int) -> None:
+def warn_of_missing_dimensions(values: Array, n_components: int) -> None:
     """Warn where the matrix shows fewer dimensions than were asked for."""
     shown = int(np.count_nonzero(values > 0))
     if shown < n_components:
@@ -279,7 +279,7 @@ def trailing(
             inverted, vectors = _lanczos(inverse, n, k)
             order = np.argsort(-inverted, kind="stable")
             values, vectors = 1.0 / inverted[order], vectors[:, order]
-    return np.maximum(values, 0.0), steady_signs(vectors.T).T
+    return np.maximum(values, 0.0), fix_signs(vectors.T).T
 
 
 def _would_fill(matrix: sparse.csr_array) -> bool:

@@ -20,7 +20,7 @@ from sidelight.manifold.spectral._frame import (
     check_pairs_fit,
     half_squares,
     squared_distance_frame,
-    tell_of_missing,
+    warn_of_missing_dimensions,
 )
 from sidelight.tags import own_tags
 
@@ -155,7 +155,7 @@ class Isomap(_GeodesicEmbedding):
         self.graph_ = self._lengths(near)
         self.geodesics_ = geodesics(self.graph_)
         self._frame = squared_distance_frame(self.geodesics_, self.n_components)
-        tell_of_missing(self._frame.values, self.n_components)
+        warn_of_missing_dimensions(self._frame.values, self.n_components)
         self.eigenvalues_ = self._frame.values
         return self._moved(self._frame.coordinates, near)
 

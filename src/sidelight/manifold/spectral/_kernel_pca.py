@@ -20,7 +20,11 @@ from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.graphs._nearest import ASYMMETRY
 from sidelight.manifold.spectral._base import check_several
-from sidelight.manifold.spectral._frame import centered_frame, check_pairs_fit, tell_of_missing
+from sidelight.manifold.spectral._frame import (
+    centered_frame,
+    check_pairs_fit,
+    warn_of_missing_dimensions,
+)
 from sidelight.tags import own_tags
 
 
@@ -102,7 +106,7 @@ class KernelPCA(Embedding):
         if self._is_precomputed:
             _check_symmetric(matrix)
         self._frame = centered_frame(matrix, self.n_components)
-        tell_of_missing(self._frame.values, self.n_components)
+        warn_of_missing_dimensions(self._frame.values, self.n_components)
         self.eigenvalues_ = self._frame.values
         self.embedding_ = self._frame.coordinates.astype(rows.dtype)
 

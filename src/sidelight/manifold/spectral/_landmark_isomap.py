@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from sidelight._fit.parameters import Count, Seed, estimator
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._typing import Array
 from sidelight._words import counted, setting
 from sidelight.engine._threads import one_thread_blas
@@ -23,7 +23,7 @@ from sidelight.manifold.spectral._frame import (
     half_squares,
     power_of_two,
     squared_distance_frame,
-    tell_of_missing,
+    warn_of_missing_dimensions,
 )
 from sidelight.manifold.spectral._isomap import _GeodesicEmbedding
 from sidelight.tags import own_tags
@@ -111,7 +111,7 @@ class LandmarkIsomap(_GeodesicEmbedding):
             self._frame = squared_distance_frame(between, self.n_components)
         else:
             self._frame = _published_frame(self.landmark_geodesics_, self.n_components)
-        tell_of_missing(self._frame.values, self.n_components)
+        warn_of_missing_dimensions(self._frame.values, self.n_components)
         self.eigenvalues_ = self._frame.values
         return self._moved(self._extend(self._paths()), near)
 
@@ -135,7 +135,7 @@ def _published_frame(lengths: Array, n_components: int) -> CenteredFrame:
     with one_thread_blas:
         left, singular, _ = linalg.svd(matrix, full_matrices=False, overwrite_a=True)
     kept = min(n_components, len(singular))
-    values, vectors = singular[:kept], steady_signs(left[:, :kept].T).T
+    values, vectors = singular[:kept], fix_signs(left[:, :kept].T).T
     values = np.where(values > NO_VARIANCE * singular[0], values, 0.0)
     missing = n_components - kept
     return CenteredFrame(

@@ -22,7 +22,7 @@ from sidelight._fit.parameters import (
     estimator,
 )
 from sidelight._fit.restarts import fit_progress
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._typing import Array, FloatArray
 from sidelight._words import setting
 from sidelight.base import Embedding
@@ -143,7 +143,7 @@ class AutoassociativeNetwork(Embedding):
         spread = float(np.mean(centered.coordinates**2)) * len(centered.basis)
         scale = float(np.sqrt(spread / rows.shape[1]))
         source = as_rows((np.asarray(rows, dtype=np.float64) - centered.mean) / scale)
-        components = steady_signs(centered.basis)
+        components = fix_signs(centered.basis)
         along_first = float(np.std(centered.coordinates[:, 0])) / scale
 
         def run(number: int, rng: np.random.RandomState) -> _Training:

@@ -22,7 +22,7 @@ from sidelight._fit.parameters import (
     Verbosity,
     estimator,
 )
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._typing import Array, FloatArray
 from sidelight._words import setting, worded
 from sidelight.base import Embedding
@@ -210,7 +210,7 @@ def _unit(values: FloatArray, precomputed: bool) -> float:
 def _components(rows: FloatArray, n_components: int) -> FloatArray:
     """Principal components, 0 where the rows vary in fewer directions."""
     centered = Centered(rows)
-    signs = np.sum(steady_signs(centered.basis) * centered.basis, axis=1)
+    signs = np.sum(fix_signs(centered.basis) * centered.basis, axis=1)
     return _padded(centered.coordinates * np.sign(signs), n_components)
 
 
@@ -228,7 +228,7 @@ def _classical_scaling(distances: FloatArray, n_components: int) -> FloatArray:
         values, vectors = eigsh(products, k=wanted, which="LA", v0=start)
     order = np.argsort(-values)
     scores = vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0))
-    return _padded(steady_signs(scores.T).T, n_components)
+    return _padded(fix_signs(scores.T).T, n_components)
 
 
 def _padded(scores: FloatArray, n_components: int) -> FloatArray:

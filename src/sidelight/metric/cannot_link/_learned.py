@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from sidelight._fit.scatter import leading_root, root, steady_signs
+from sidelight._fit.scatter import fix_signs, leading_root, root
 from sidelight._typing import Array
 from sidelight._words import setting, worded
 from sidelight.exceptions import SidelightError
@@ -190,7 +190,7 @@ class WeightedPairs:
         )
         values, vectors = eigsh(operator, k=n_components, v0=seed)
         order = np.argsort(-values, kind="stable")
-        return steady_signs((vectors * np.sqrt(np.maximum(values, 0.0))).T[order])
+        return fix_signs((vectors * np.sqrt(np.maximum(values, 0.0))).T[order])
 
     def row_map(self, n_components: int | None) -> Array:
         """``R`` with ``‖R (K(S, x) - K(S, z))‖`` the distance; ``n_components`` leading directions.
@@ -205,7 +205,7 @@ class WeightedPairs:
         inner = whole @ gram @ whole.T
         values, turn = np.linalg.eigh((inner + inner.T) / 2)
         leading = np.argsort(-values, kind="stable")[:n_components]
-        return steady_signs(turn[:, leading].T @ whole)
+        return fix_signs(turn[:, leading].T @ whole)
 
 
 def joined(before: WeightedPairs | None, rows: Any, graph: Graph) -> tuple[Any, Graph, Array]:

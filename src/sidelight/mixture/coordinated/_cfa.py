@@ -257,7 +257,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         self.embedding_ = self._places(table, seen)
         for message in first[best.start].messages:
             warnings.warn(message, stacklevel=3)
-        self._tell(best)
+        self._warn_of_fit(best)
         return self
 
     def _check_size(self, n: int, columns: tuple[Array, ...]) -> None:
@@ -389,7 +389,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         self.n_iter_ = best.n_iter
         self.converged_ = best.converged
 
-    def _tell(self, best: Search) -> None:
+    def _warn_of_fit(self, best: Search) -> None:
         """Warn of charts that were dropped, of noise at its floor and of an early end."""
         if best.n_dropped and self.n_charts != "auto":
             warnings.warn(

@@ -220,7 +220,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         self.embeddings_ = tuple(self.embedding_[own] for own in objects)
         if not isinstance(self.init, str) or self._start(len(rows)) == "pca":
             # Otherwise the spectral start has told.
-            self._tell_of_far_rows(seen)
+            self._warn_of_far_rows(seen)
         return self
 
     def _stacked(
@@ -279,9 +279,9 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         self.view_counts_ = best.last.view_counts
         self.supported_ = self.view_counts_ >= self.n_components + 2
 
-    def _tell(self, best: Search) -> None:
+    def _warn_of_fit(self, best: Search) -> None:
         """Warn of charts that do not know a view, too."""
-        super()._tell(best)
+        super()._warn_of_fit(best)
         starved = np.argwhere(~self.supported_)
         if len(starved) == 0:
             return
@@ -295,7 +295,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
             stacklevel=4,
         )
 
-    def _tell_of_far_rows(self, seen: Array) -> None:
+    def _warn_of_far_rows(self, seen: Array) -> None:
         """Warn of coordinates far beyond those of the rows that have several views."""
         linked = seen.sum(axis=1) > 1
         if seen.shape[1] == 1 or not linked.any() or linked.all():

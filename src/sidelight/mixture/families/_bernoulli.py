@@ -130,7 +130,7 @@ class BernoulliMixture(FamilyMixture):
         complexity="O(n k d) per iteration, O(n d) memory",
         sparse=True,
         missing=True,
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:

@@ -55,7 +55,7 @@ class MultinomialMixture(FamilyMixture):
         complexity="O(nnz k) per iteration, O(n + k d) memory",
         sparse=True,
         out_of_core=True,
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def __sklearn_tags__(self) -> Tags:

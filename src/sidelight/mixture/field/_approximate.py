@@ -105,12 +105,12 @@ class _Approximation:
         strongest = min(np.abs(self._region.coupling).max(initial=0.0), _HARD)
         limit = 1.0
         while limit < strongest:
-            self._settle(logphi, q, limit, 2)
+            self._mean_field(logphi, q, limit, 2)
             limit *= 2.0
-        self._settle(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
+        self._mean_field(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
         return q
 
-    def _settle(self, logphi: FloatArray, q: FloatArray, limit: float, sweeps: int) -> None:
+    def _mean_field(self, logphi: FloatArray, q: FloatArray, limit: float, sweeps: int) -> None:
         from sidelight._kernels.mixture.field_sweeps import mean_field_sweeps
 
         mean_field_sweeps(
@@ -267,7 +267,7 @@ class MeanField(_Approximation):
         if self._q is None or self._q.shape != logphi.shape:
             return None
         q = np.where(np.isneginf(logphi), 0.0, self._q)
-        self._settle(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
+        self._mean_field(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
         return q, self._bound(logphi, q)
 
     def _better(

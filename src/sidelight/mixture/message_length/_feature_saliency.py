@@ -28,7 +28,7 @@ CONSTANT = 1e-12
 
 #: While no component is removed: at most so many sweeps, until no saliency moves by more than this.
 HELD_SWEEPS = 30
-SETTLED = 1e-3
+SALIENCY_TOL = 1e-3
 
 
 @estimator
@@ -252,6 +252,6 @@ def settle_saliencies(
     for _ in range(HELD_SWEEPS):
         before = fit.components.saliencies
         fit.sweep(len(fit.weights))
-        if np.abs(fit.components.saliencies - before).max() < SETTLED:
+        if np.abs(fit.components.saliencies - before).max() < SALIENCY_TOL:
             break
     return fit.components, fit.weights

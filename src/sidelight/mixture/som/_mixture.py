@@ -51,7 +51,7 @@ AnyFamily: TypeAlias = Literal[
 ]
 
 #: Families that read counts, codes or answers, which scaling would spoil.
-AS_THEY_ARE = ("bernoulli", "categorical", "multinomial", "mixed")
+RAW_COLUMNS = ("bernoulli", "categorical", "multinomial", "mixed")
 
 
 @estimator
@@ -185,7 +185,7 @@ class SelfOrganizingMixture(MapBase):
             complexity="O(n k d) per iteration, O(n d + k²) memory",
             sparse=self.component in ("bernoulli", "multinomial"),
             missing=self.component != "multinomial",
-            as_they_are=self.component in AS_THEY_ARE,
+            raw_columns=self.component in RAW_COLUMNS,
         )
 
     def fit(

@@ -32,9 +32,9 @@ from sidelight.exceptions import SidelightError
 from sidelight.io._columns import quoted
 from sidelight.privacy.anonymizer._columns import (
     Column,
+    check_no_identifiers,
     columns_of_array,
     read_columns,
-    refuse_identifiers,
 )
 from sidelight.privacy.anonymizer._conditions import (
     Conditions,
@@ -53,7 +53,12 @@ from sidelight.privacy.anonymizer._publish import (
     classes_of,
     published_alike,
 )
-from sidelight.privacy.anonymizer._recount import alike, check_published, closeness, counts_of
+from sidelight.privacy.anonymizer._recount import (
+    check_published,
+    closeness,
+    counts_of,
+    equivalence_classes,
+)
 from sidelight.privacy.anonymizer._texts import different_texts
 from sidelight.tags import own_tags
 
@@ -193,7 +198,7 @@ class Anonymizer(Clusterer):
         knowledge=("conditions",),
         enforcement="hard",
         missing=True,
-        as_they_are=True,
+        raw_columns=True,
         monotone=True,
     )
 
@@ -231,12 +236,12 @@ class Anonymizer(Clusterer):
             The fitted estimator.
         """
         check_parameters(self)
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         columns = self._read(X, reset=True)
         n_rows = len(columns[0].codes)
         known = self._validate_knowledge(constraints, y, n_rows, X)
         self.hierarchies_ = read_hierarchies(hierarchies, columns)
-        refuse_identifiers(columns, self.hierarchies_, n_rows)
+        check_no_identifiers(columns, self.hierarchies_, n_rows)
         conditions = Conditions(
             self.k, self.diversity, self.l, self.c, read_sensitive(sensitive, n_rows, X)
         )
@@ -334,7 +339,7 @@ class Anonymizer(Clusterer):
         columns = search.encoded.columns
         published = [column[labels[rows]] for column in texts]
         # From here on, nothing but the published texts says which rows are alike.
-        classes = alike(published)
+        classes = equivalence_classes(published)
         sizes = np.bincount(classes)
         sensitive = [column.take(rows) for column in conditions.columns]
         counts = [counts_of(column, classes) for column in sensitive]

@@ -191,7 +191,7 @@ def _date_column(name: str, values: Any) -> Column:
     return Column(name, "date", column.codes, days, zone)
 
 
-def refuse_identifiers(columns: list[Column], covered: Any, n_rows: int) -> None:
+def check_no_identifiers(columns: list[Column], covered: Any, n_rows: int) -> None:
     """Raise if a column of texts names single rows: it does not belong among quasi-identifiers."""
     if n_rows < FEWEST_NAMES:
         return

@@ -15,7 +15,7 @@ from sidelight.privacy.anonymizer._conditions import Conditions
 ROUNDING = 1e-12
 
 
-def alike(columns: list[Any]) -> IntArray:
+def equivalence_classes(columns: list[Any]) -> IntArray:
     """Number the rows by what is published: equal numbers for rows that are alike.
 
     Parameters

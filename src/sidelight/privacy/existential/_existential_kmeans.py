@@ -159,7 +159,7 @@ class ExistentialKMeans(KMeans):
         InfeasibleConstraints
             If no partition into so many clusters meets the conditions.
         """
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         source, known = self._validate_fit(X, None, constraints)
         weights = check_weights(sample_weight, source, X)
         wanted = _check_conditions(conditions, source.n_rows, X)

@@ -31,14 +31,14 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class Joined:
+class ConcatenatedBlocks:
     """Arrays of blocks that are put one behind the other; see :mod:`sidelight.engine`."""
 
     pieces: list[Array]
 
-    def join(self, later: Joined) -> Joined:
+    def join(self, later: ConcatenatedBlocks) -> ConcatenatedBlocks:
         """Return the arrays of both."""
-        return Joined([*self.pieces, *later.pieces])
+        return ConcatenatedBlocks([*self.pieces, *later.pieces])
 
     def result(self) -> Array:
         """Return one array."""
@@ -80,7 +80,9 @@ class WeightedRows:
         """
         costs = _Costs(centers, self.source)
 
-        def measure(block: Any, weights: Array, chosen: Array) -> tuple[tuple[Joined], tuple[()]]:
+        def measure(
+            block: Any, weights: Array, chosen: Array
+        ) -> tuple[tuple[ConcatenatedBlocks], tuple[()]]:
             out = np.empty((int(chosen.sum()), len(centers)), dtype=self.source.dtype)
             place = 0
             for tile in tiles(len(chosen)):
@@ -89,7 +91,7 @@ class WeightedRows:
                 filled = slice(place, place + rows.shape[0])
                 out[filled] = costs.of(rows, full) * weights[tile][here][:, None]
                 place = filled.stop
-            return (Joined([out]),), ()
+            return (ConcatenatedBlocks([out]),), ()
 
         return self.source.map_reduce(measure, aligned=(self._weights, chosen))[0][0]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sidelight._fit.alternation import Alternation
-from sidelight._kernels.privacy.existential.features import absorb
+from sidelight._kernels.privacy.existential.features import merge_or_append
 from sidelight._kernels.privacy.existential.pivots import fill_shares
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.assignment import share_at_least
@@ -77,12 +77,14 @@ class Features:
         """Sum of the squared offsets of every feature."""
         return self._scatters[: self._n_found[0]]
 
-    def absorb(self, sizes: FloatArray, means: FloatArray, scatters: FloatArray) -> IntArray:
+    def merge_or_append(
+        self, sizes: FloatArray, means: FloatArray, scatters: FloatArray
+    ) -> IntArray:
         """Take in features, and return the number of the one that each went to."""
         number = np.empty(len(sizes), dtype=np.int64)
         done = 0
         while True:
-            done = absorb(
+            done = merge_or_append(
                 sizes,
                 means,
                 scatters,
@@ -106,7 +108,7 @@ class Features:
         """Return the features of both; those of the earlier block grow."""
         if not self.went_to:
             self.went_to = [np.arange(len(self.sizes))]
-        self.went_to.append(self.absorb(later.sizes, later.means, later.scatters))
+        self.went_to.append(self.merge_or_append(later.sizes, later.means, later.scatters))
         return self
 
     def result(self) -> Features:
@@ -196,7 +198,7 @@ def make_micro_clusters(
     def features_of(block: Array) -> tuple[tuple[Features], tuple[Array]]:
         found = Features(radius, source.n_features)
         rows = np.ascontiguousarray(block, dtype=np.float64)
-        number = found.absorb(np.ones(len(rows)), rows, np.zeros(len(rows)))
+        number = found.merge_or_append(np.ones(len(rows)), rows, np.zeros(len(rows)))
         return (found,), (number.astype(np.int32),)
 
     (found,), (local,) = source.map_reduce(features_of)

@@ -115,7 +115,7 @@ class ConsensusClustering(Clusterer):
         enforcement="hard",
         kind="consensus",
         missing=True,
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def __sklearn_tags__(self) -> Tags:

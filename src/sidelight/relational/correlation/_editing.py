@@ -117,7 +117,7 @@ class ClusterEditing(ScoredPairsClusterer):
         relations, known, codes = self._validate_graph(X, y, constraints, sources)
         if self.edits == "remove":
             relations = _edges_only(relations)
-            _refuse_missing_links(relations, known)
+            _check_links_scored(relations, known)
             graph = _clique_graph(relations, known, codes)
         else:
             graph = signed_graph(relations, known, sources=codes, absent=1.0)
@@ -173,7 +173,7 @@ def _edges_only(relations: Relations) -> Relations:
     )
 
 
-def _refuse_missing_links(relations: Relations, known: Constraints) -> None:
+def _check_links_scored(relations: Relations, known: Constraints) -> None:
     """Raise where what must join is no clique, since no edge can be added."""
     node = known.components()
     sizes = np.bincount(node)

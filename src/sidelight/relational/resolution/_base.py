@@ -33,10 +33,10 @@ from sidelight.relational.resolution._problem import (
 )
 from sidelight.relational.resolution._references import (
     References,
+    check_several_columns,
     has_texts,
     read_numbers,
     read_table,
-    refuse_single_column,
 )
 from sidelight.relational.resolution._similarities import Scorer, read_comparisons
 
@@ -70,7 +70,7 @@ RESOLVER_TAGS: dict[str, Any] = {
     "knowledge": ("must-link", "cannot-link", "labels", "groups", "relations", "sources"),
     "enforcement": "hard",
     "missing": True,
-    "as_they_are": True,
+    "raw_columns": True,
 }
 
 
@@ -174,7 +174,7 @@ class _Resolver(Clusterer):
 
     def _read(self, X: Any) -> References:
         """Read the references; tables of numbers as all estimators do, others column by column."""
-        refuse_single_column(X)
+        check_several_columns(X)
         if not has_texts(X):
             rows: Any = self._check_rows(X, reset=True)
             return read_numbers(rows, getattr(self, "feature_names_in_", None), X)

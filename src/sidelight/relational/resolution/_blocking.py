@@ -130,7 +130,7 @@ def candidate_pairs(
     for blocks in found:
         total += int(blocks.pairs.sum())
     if total > MAX_PAIRS:
-        _refuse(max(found, key=lambda blocks: int(blocks.pairs.sum())))
+        _check_pair_count(max(found, key=lambda blocks: int(blocks.pairs.sum())))
     keys = [
         window_pairs(blocks.rows, blocks.starts, blocks.stop, n, int(blocks.pairs.sum()))
         for blocks in found
@@ -217,7 +217,7 @@ def _n_without(n: int, blocks: Blocks) -> int:
     return n - int(placed.sum())
 
 
-def _refuse(blocks: Blocks) -> None:
+def _check_pair_count(blocks: Blocks) -> None:
     """Raise for keys with too many pairs, and name the block that has the most."""
     counts = blocks.pairs
     worst = int(counts.argmax())

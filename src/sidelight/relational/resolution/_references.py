@@ -110,7 +110,7 @@ def has_texts(X: Any) -> bool:
     return values.dtype.kind == "O" and any(isinstance(value, str) for value in values.flat)
 
 
-def refuse_single_column(X: Any) -> None:
+def check_several_columns(X: Any) -> None:
     """Raise for texts that are no table: one column without a name, or a path."""
     if isinstance(X, str):
         raise SidelightError(f"The references are a table, not a text: {X[:60]!r}.")
@@ -180,7 +180,7 @@ def _column(name: str, values: Any) -> Column:
         return _text_column(name, pc.if_else(array, "True", "False"))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         numbers = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        _refuse_infinite(name, numbers)
+        _check_finite(name, numbers)
         return _number_column(name, numbers)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _date_column(name, array)
@@ -282,7 +282,7 @@ def days_of_texts(column: Column) -> Column:
     return _number_column(column.name, np.append(days, np.nan)[column.codes], "date")
 
 
-def _refuse_infinite(name: str, numbers: Array) -> None:
+def _check_finite(name: str, numbers: Array) -> None:
     bad = np.flatnonzero(np.isinf(numbers))
     if len(bad):
         raise SidelightError(

@@ -155,7 +155,7 @@ class Scorer:
         self._codes: list[IntArray] = []
         self._similarities: list[_Similarity] = []
         for name, comparison in comparisons.items():
-            column, comparison = _settled(references.columns[name], comparison)
+            column, comparison = _matched_column(references.columns[name], comparison)
             self.comparisons[name] = comparison
             self._codes.append(column.codes)
             self._similarities.append(_similarity_of(column, comparison))
@@ -213,7 +213,9 @@ def _of_different(similarity: _Similarity, a: IntArray, b: IntArray) -> FloatArr
     return found[place]
 
 
-def _settled(column: Column, comparison: ColumnComparison) -> tuple[Column, ColumnComparison]:
+def _matched_column(
+    column: Column, comparison: ColumnComparison
+) -> tuple[Column, ColumnComparison]:
     """The column as the comparison reads it, and the comparison with its scale."""
     kind = comparison.kind
     if kind == "date":

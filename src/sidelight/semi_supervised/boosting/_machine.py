@@ -23,7 +23,7 @@ from sidelight.semi_supervised.boosting._objective import (
     confidences,
     disagreement,
 )
-from sidelight.semi_supervised.boosting._similarity import Joined
+from sidelight.semi_supervised.boosting._similarity import SimilarityPairs
 
 #: Why boosting ended.
 ALL_ROUNDS = "n_estimators rounds are done"
@@ -58,7 +58,7 @@ class Problem:
         1 for rows of the positive class, -1 for the other.
     a, b : ndarray of shape (n_unlabeled,)
         Similarities to the labeled rows of the positive and of the negative class.
-    joined : Joined
+    joined : SimilarityPairs
         Similarities between unlabeled rows.
     C : float
         Weight of these.
@@ -71,7 +71,7 @@ class Problem:
     signs: Array
     a: Array
     b: Array
-    joined: Joined
+    joined: SimilarityPairs
     C: float
     label_mass: float
 

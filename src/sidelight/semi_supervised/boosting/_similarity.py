@@ -38,7 +38,7 @@ SIZE_FOR_THREADS = 1_000_000
 ASYMMETRY = 1e-6
 
 
-class Joined(Protocol):
+class SimilarityPairs(Protocol):
     """Similarities between unlabeled rows."""
 
     def products(self, vectors: Array) -> Array:
@@ -56,14 +56,14 @@ class Similarities:
     ----------
     votes : ndarray of shape (n_unlabeled, n_classes)
         Sum of the similarities to the labeled rows of each class.
-    joined : Joined
+    joined : SimilarityPairs
         Similarities between unlabeled rows.
     sigma : float or None
         Width ``σ`` of ``exp(-d²/σ²)``, where there is one.
     """
 
     votes: Array
-    joined: Joined
+    joined: SimilarityPairs
     sigma: float | None = None
 
 

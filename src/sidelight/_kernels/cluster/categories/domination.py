@@ -36,7 +36,7 @@ def restricted_cosine(
 
 
 @kernel
-def telling_words(
+def explaining_words(
     words: Array, weights: Array, others: Array, document: Array, found: Array
 ) -> None:
     """Words of a seed, without those of another, that add most to its product with a document."""
@@ -168,6 +168,8 @@ def rank_categories(
                     reasons[i, rank] = BY_COSINE
                 else:
                     reasons[i, rank] = BY_OTHERS
-            telling_words(row_words[mine], row_weights[mine], without, document, telling[i, rank])
+            explaining_words(
+                row_words[mine], row_weights[mine], without, document, telling[i, rank]
+            )
         for place in range(len(words)):
             document[words[place]] = 0.0

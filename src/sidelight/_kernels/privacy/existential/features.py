@@ -18,7 +18,7 @@ def squared_offset(x: Array, y: Array) -> float:
 
 
 @kernel
-def absorb(
+def merge_or_append(
     new_sizes: Array,
     new_means: Array,
     new_scatters: Array,
