@@ -211,7 +211,7 @@ def _solve(
 
 
 @dataclass(frozen=True)
-class _Round:
+class _ReductionRound:
     """Nodes that left in one round of the reduction (see ``reduce_problem``)."""
 
     n_nodes: int
@@ -229,7 +229,7 @@ class _Reduction:
     nodes: IntArray
     cost: FloatArray
     graph: Graph
-    rounds: list[_Round]
+    rounds: list[_ReductionRound]
 
     def expand(self, labels: IntArray) -> IntArray:
         """Labels of all nodes from those of the remaining ones."""
@@ -248,7 +248,7 @@ def _reduce(cost: FloatArray, graph: Graph) -> _Reduction:
     from sidelight._kernels.assignment.augmenting import reduce_problem
 
     nodes = np.arange(graph.n_nodes)
-    rounds: list[_Round] = []
+    rounds: list[_ReductionRound] = []
     while graph.n_nodes:
         cost = cost.copy()
         left, parent, first, second, dead_end = reduce_problem(
@@ -259,7 +259,7 @@ def _reduce(cost: FloatArray, graph: Graph) -> _Reduction:
         stays = np.ones(graph.n_nodes, dtype=bool)
         stays[left] = False
         remaining = np.flatnonzero(stays)
-        rounds.append(_Round(graph.n_nodes, remaining, left, parent, first, second))
+        rounds.append(_ReductionRound(graph.n_nodes, remaining, left, parent, first, second))
         nodes, cost, n_edges = nodes[remaining], cost[remaining], len(graph.edges)
         graph = _drop_idle_edges(subgraph(graph, remaining), cost)
         if len(left) == 0 and len(graph.edges) == n_edges:

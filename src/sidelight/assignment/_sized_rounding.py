@@ -34,7 +34,7 @@ GOOD_ENOUGH = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _RoundingProblem:
     cost: FloatArray
     sizes: FloatArray
     lower: FloatArray
@@ -73,7 +73,7 @@ def solve_whole_rows(
 ) -> SizedAssignment:
     """Solve the problem for rows that must stay whole; see :func:`assign_sized`."""
     deadline = time.monotonic() + time_limit
-    problem = _Problem(cost.astype(np.float64), sizes, lower, upper, edges)
+    problem = _RoundingProblem(cost.astype(np.float64), sizes, lower, upper, edges)
     given = None if start is None else start.labels.astype(np.int64)
     if len(edges) and np.all(lower <= 0) and np.all(upper >= sizes.sum()):
         found = assign(problem.cost, edges, start=given, time_limit=time_limit)
@@ -90,14 +90,14 @@ def solve_whole_rows(
 
 
 def _result(
-    problem: _Problem, labels: IntArray, prices: FloatArray, bound: float, optimal: bool
+    problem: _RoundingProblem, labels: IntArray, prices: FloatArray, bound: float, optimal: bool
 ) -> SizedAssignment:
     total = problem.total(labels)
     return SizedAssignment(labels.astype(np.int32), total, prices, min(bound, total), optimal)
 
 
 def _divide(
-    problem: _Problem, start: FloatArray | None
+    problem: _RoundingProblem, start: FloatArray | None
 ) -> tuple[IntArray, FloatArray, float, bool]:
     """Solve the problem for rows that may be divided, without the conflicts.
 
@@ -119,7 +119,7 @@ def _divide(
 
 
 def _search(
-    problem: _Problem,
+    problem: _RoundingProblem,
     labels: IntArray,
     reduced: FloatArray,
     bound: float,
@@ -172,7 +172,7 @@ def _cheapest_entries(
 
 
 def _solve_over(
-    problem: _Problem, labels: IntArray, entries: IntArray, exactly: bool, deadline: float
+    problem: _RoundingProblem, labels: IntArray, entries: IntArray, exactly: bool, deadline: float
 ) -> tuple[IntArray | None, bool]:
     """Solve for the rows of these entries, all others as they are; None where nothing was found.
 
@@ -230,7 +230,7 @@ def _apart(edges: IntArray, row: IntArray, cluster: IntArray, k: int) -> sparse.
     )
 
 
-def _impossible(problem: _Problem) -> InfeasibleConstraints:
+def _impossible(problem: _RoundingProblem) -> InfeasibleConstraints:
     k = problem.cost.shape[1]
     reason = "rows that count differently" if len(problem.edges) == 0 else "the cannot-links"
     return InfeasibleConstraints(
@@ -241,7 +241,7 @@ def _impossible(problem: _Problem) -> InfeasibleConstraints:
     )
 
 
-def _not_found(problem: _Problem) -> SidelightError:
+def _not_found(problem: _RoundingProblem) -> SidelightError:
     reason = "rows that count differently" if len(problem.edges) == 0 else "the cannot-links"
     return SidelightError(
         f"No assignment of {len(problem.cost):,} rows (or linked groups) was found that meets the "

@@ -39,7 +39,7 @@ class _Elementwise:
         return np.asarray(self.values)
 
 
-class Minimum(_Elementwise):
+class BlockMinimum(_Elementwise):
     """Elementwise minimum over the blocks; the result is an array."""
 
     _choose = np.minimum

@@ -137,7 +137,7 @@ def words_of(text: str) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Words:
+class TextWords:
     """Words of some texts.
 
     Attributes
@@ -153,7 +153,7 @@ class Words:
     words: IntArray
 
 
-def find_words(texts: Any, most: int = MAX_WORDS) -> Words:
+def find_words(texts: Any, most: int = MAX_WORDS) -> TextWords:
     """Find the words of texts that may tell them apart; clusters have no say in the choice."""
     found = [words_of(text) for text in texts]
     counts: Counter[str] = Counter()
@@ -169,4 +169,4 @@ def find_words(texts: Any, most: int = MAX_WORDS) -> Words:
         if word in position
     ]
     occurrences = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return Words(tuple(vocabulary), occurrences[:, 0], occurrences[:, 1])
+    return TextWords(tuple(vocabulary), occurrences[:, 0], occurrences[:, 1])

@@ -89,7 +89,7 @@ class Trait:
         return f"{said}{self.inside_text} against {self.rest_text}{lift}"
 
 
-class Comparison:
+class ColumnDifferences:
     """Differences of a column by cluster and level, arrays of shape (k, n_levels).
 
     Attributes
@@ -111,7 +111,7 @@ class Comparison:
         raise NotImplementedError
 
 
-class ValueComparison(Comparison):
+class ValueComparison(ColumnDifferences):
     """Values with an order, compared by their ranks; one "level" that is the whole column.
 
     Parameters
@@ -180,7 +180,7 @@ class ValueComparison(Comparison):
         )
 
 
-class ShareComparison(Comparison):
+class ShareComparison(ColumnDifferences):
     """Levels, words or missing values, compared by their shares.
 
     Parameters

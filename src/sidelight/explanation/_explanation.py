@@ -20,8 +20,8 @@ from sidelight.explanation._rows import (
     LARGEST_MARGIN,
     MAX_DISTANCES,
     N_DOUBTFUL,
-    Distances,
     Doubt,
+    MeanDistances,
     margins_by_probability,
     plain_features,
     smallest_by_cluster,
@@ -112,7 +112,7 @@ class Explanation:
     n_outside: int
     outside: tuple[Any, ...]
     notes: tuple[str, ...]
-    _given: _Given = field(repr=False)
+    _given: _ExplanationSource = field(repr=False)
 
     @cached_property
     def typical(self) -> dict[str, tuple[Any, ...]]:
@@ -207,7 +207,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
+class _ExplanationSource:
     """What an explanation is made from, kept for what is computed later."""
 
     columns: tuple[TypedColumn, ...]
@@ -220,9 +220,9 @@ class _Given:
     seed: int | None
 
     @cached_property
-    def distances(self) -> Distances:
+    def distances(self) -> MeanDistances:
         X = plain_features(self.columns) if self.X is None else self.X
-        return Distances(X, self.codes, len(self.names))
+        return MeanDistances(X, self.codes, len(self.names))
 
     def margins(self) -> tuple[IntArray, Array, IntArray]:
         """Rows in clusters (a sample of very many), their margins, and their other clusters."""
@@ -312,7 +312,7 @@ def explain_clusters(
     described = np.sort(np.argsort(-sizes, kind="stable")[:MAX_CLUSTERS])
     compared = _renumbered(codes, described, len(clusters))
     traits = find_traits(columns, compared, len(described), random_state)
-    kept = _Given(
+    kept = _ExplanationSource(
         columns=tuple(columns),
         codes=codes,
         names=clusters,

@@ -48,7 +48,7 @@ class Doubt:
     margin: float
 
 
-class Distances:
+class MeanDistances:
     """Distances of rows to the means of clusters.
 
     Parameters

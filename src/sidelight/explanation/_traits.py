@@ -25,7 +25,7 @@ from sidelight.explanation._columns import (
     ordered_values,
 )
 from sidelight.explanation._comparisons import (
-    Comparison,
+    ColumnDifferences,
     ShareComparison,
     Trait,
     ValueComparison,
@@ -103,8 +103,8 @@ def _alike(first: Trait, second: Trait) -> bool:
 
 def _compare_all(
     columns: Sequence[TypedColumn], codes: IntArray, k: int, seed: int | None
-) -> list[Comparison]:
-    def compare(column: TypedColumn) -> list[Comparison]:
+) -> list[ColumnDifferences]:
+    def compare(column: TypedColumn) -> list[ColumnDifferences]:
         return list(_compare(column, codes, k, seed))
 
     if len(codes) < MANY_ROWS:
@@ -116,7 +116,7 @@ def _compare_all(
 
 def _compare(
     column: TypedColumn, codes: IntArray, k: int, seed: int | None
-) -> Iterator[Comparison]:
+) -> Iterator[ColumnDifferences]:
     """All the ways in which a column is compared."""
     if column.kind in ORDERED:
         yield ValueComparison(column.name, *ordered_values(column), codes, k)
@@ -154,7 +154,7 @@ def _large(effect: FloatArray) -> Array:
     return large
 
 
-def _chances(compared: Sequence[Comparison], tested: Sequence[Array]) -> FloatArray:
+def _chances(compared: Sequence[ColumnDifferences], tested: Sequence[Array]) -> FloatArray:
     """Probability under chance of all tested differences, in their order."""
     values = [
         (one, test)

@@ -22,7 +22,14 @@ from sidelight.explanation._columns import (
     missing_rows,
     ordered_values,
 )
-from sidelight.explanation._conditions import MISSING, Box, Condition, Interval, LevelSet, Mention
+from sidelight.explanation._conditions import (
+    MISSING,
+    Box,
+    Condition,
+    LevelSet,
+    Mention,
+    ValueInterval,
+)
 from sidelight.preparation import TypedColumn
 
 MAX_LEVELS = 20
@@ -62,7 +69,7 @@ class Feature:
         """The condition that every row fulfils."""
         name = self.column.name
         if self.units is not None:
-            return Interval(name, self.units)
+            return ValueInterval(name, self.units)
         return LevelSet(name, self.column.levels)
 
     def split(self, before: Condition | None, ranks: Array, at: float) -> tuple[Condition, ...]:
@@ -85,7 +92,7 @@ class Feature:
         condition = self.start() if before is None else before
         if isinstance(condition, LevelSet):
             return condition.without(self.level), condition.only(self.level)
-        assert isinstance(condition, Interval)
+        assert isinstance(condition, ValueInterval)
         assert self.units is not None
         assert self.distinct is not None
         low, high = int(ranks[ranks <= at].max()), int(ranks[ranks > at].min())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Columns(Protocol):
+class ColumnTable(Protocol):
     """Named columns of equal length."""
 
     @property
@@ -28,7 +28,7 @@ class Columns(Protocol):
     def column(self, name: str) -> pa.ChunkedArray:
         """One column."""
 
-    def select(self, names: Sequence[str]) -> Columns:
+    def select(self, names: Sequence[str]) -> ColumnTable:
         """Some of the columns, in this order."""
 
     def blocks(self, n_rows: int) -> Iterator[ArrowColumns]:

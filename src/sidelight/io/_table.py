@@ -28,7 +28,7 @@ from sidelight.io._id_column import (
     notes_on_features,
     notes_on_repeated_ids,
 )
-from sidelight.io._raw_columns import ArrowColumns, Columns, ParquetColumns
+from sidelight.io._raw_columns import ArrowColumns, ColumnTable, ParquetColumns
 from sidelight.io.formats._formats import read_raw, table_format
 
 
@@ -57,7 +57,7 @@ class Table:
         What was decided while reading, as sentences for the user.
     zero_based : bool or None
         For a libsvm file, whether its first feature has the number 0.
-    columns : Columns or None
+    columns : ColumnTable or None
         The features as the file has them, of any type (``as_columns=True``).
     """
 
@@ -72,7 +72,7 @@ class Table:
     truth_column: str | None = None
     notes: tuple[str, ...] = ()
     zero_based: bool | None = None
-    columns: Columns | None = None
+    columns: ColumnTable | None = None
 
     @property
     def n_rows(self) -> int:
@@ -199,7 +199,7 @@ def read_table(
 
 
 def table_of_columns(
-    columns: Columns,
+    columns: ColumnTable,
     path: Path,
     *,
     ids: npt.NDArray[Any] | None = None,
@@ -310,7 +310,7 @@ def _assign_roles(
     )
 
 
-def _columns(raw: Any, features: list[str]) -> Columns:
+def _columns(raw: Any, features: list[str]) -> ColumnTable:
     """The features as they are."""
     columns = ArrowColumns(raw.table) if hasattr(raw, "table") else raw
     return columns.select(features)

@@ -88,7 +88,7 @@ class Scale:
         return low + float(standard.mean_[0]) * reach, float(standard.scale_[0]) * reach
 
 
-class Part(Protocol):
+class ColumnFeatures(Protocol):
     """Features of one column."""
 
     plan: ColumnPlan
@@ -101,7 +101,7 @@ class Part(Protocol):
         """The same features in units of the table: not scaled, levels as 0 and 1."""
 
 
-def make_part(plan: ColumnPlan, column: TypedColumn, scale: Scale) -> Part:
+def make_part(plan: ColumnPlan, column: TypedColumn, scale: Scale) -> ColumnFeatures:
     """Fit the features of a column."""
     if plan.kind in ("number", "ordered"):
         return NumberPart(plan, column.values, scale)

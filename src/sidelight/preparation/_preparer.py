@@ -19,7 +19,7 @@ from sidelight.engine._threads import get_threads
 from sidelight.exceptions import InvalidParameter, PreparationWarning, SidelightError
 from sidelight.io._columns import close_names, quoted
 from sidelight.preparation._decide import ASKED, Asked, decide
-from sidelight.preparation._parts import NoWords, Part, Scale, make_part
+from sidelight.preparation._parts import ColumnFeatures, NoWords, Scale, make_part
 from sidelight.preparation._plan import ASIDE, ColumnPlan, plan_table
 from sidelight.preparation._reading import RawColumn, read_typed
 from sidelight.preparation._source import Source, as_source
@@ -245,7 +245,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         asked = self._asked(names)
         scale = Scale(self.scale, self.missing == "keep")
         self.plan_: list[ColumnPlan] = []
-        self._parts: list[Part] = []
+        self._parts: list[ColumnFeatures] = []
         for name in names:
             raw = RawColumn(name, source.columns.column(name), source)
             plan = decide(raw, asked[name])

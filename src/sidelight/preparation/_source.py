@@ -14,7 +14,7 @@ from sidelight.constraints.algebra._alignment import own_ids
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table, read_table
 from sidelight.io._columns import row_name
-from sidelight.io._raw_columns import ArrowColumns, Columns
+from sidelight.io._raw_columns import ArrowColumns, ColumnTable
 from sidelight.io.formats._arrow import with_plain_types
 
 
@@ -24,7 +24,7 @@ class Source:
 
     Attributes
     ----------
-    columns : Columns
+    columns : ColumnTable
         The columns.
     ids : ndarray or None
         The user's names of the rows; None where they have none.
@@ -32,7 +32,7 @@ class Source:
         Whether the columns have names of their own; those of an array are ``x0``, ``x1``, ...
     """
 
-    columns: Columns
+    columns: ColumnTable
     ids: npt.NDArray[Any] | None
     named: bool
 

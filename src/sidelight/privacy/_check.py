@@ -208,7 +208,7 @@ def check_anonymity(
         problems.append(f"Only {counted(int(sizes.min()), 'row')} with {words}: k = {k} asked for.")
     found, not_diverse = {}, {}
     for name in names:
-        counts = _Counts(columns[name], codes, len(sizes))
+        counts = _ValueCounts(columns[name], codes, len(sizes))
         found[name] = counts.summary(name, c)
         short = counts.short_of(l, diversity, c)
         not_diverse[name] = int(short.sum())
@@ -280,7 +280,7 @@ def _class_words(
     )
 
 
-class _Counts:
+class _ValueCounts:
     """How often every value occurs in every class: pairs that occur, ordered by class."""
 
     def __init__(self, values: Sequence[Cell], codes: IntArray, n_classes: int) -> None:

@@ -21,7 +21,7 @@ from sidelight._progress import FitProgress
 from sidelight.cluster import GlobalKMeans, KMeans
 from sidelight.cluster.global_kmeans import _global as _global_kmeans
 from sidelight.cluster.global_kmeans._insertion import (
-    Clusters,
+    NearestRows,
     Points,
     candidate_gains,
     run_lloyd,
@@ -209,10 +209,10 @@ def test_no_single_row_would_be_cheaper_elsewhere_after_trials(dtype: Any) -> No
         start = X[np.random.default_rng(seed).choice(60, 7, replace=False)]
         lloyd, least, _ = run_lloyd(points, start[:-1], 300, 0.0)
         ends_of_lloyd.append(_is_content(X, weights, lloyd, least))
-        clusters = Clusters.around(points, lloyd)
+        clusters = NearestRows.around(points, lloyd)
         exchange(X, weights, clusters.means, clusters.sizes, clusters.labels, np.full(6, True), 99)
         for leaving in (-1, seed):
-            exchanged = Clusters.around(points, clusters.means.astype(dtype))
+            exchanged = NearestRows.around(points, clusters.means.astype(dtype))
             found = trial_ends(
                 points,
                 exchanged,

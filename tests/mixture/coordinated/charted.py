@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 from sidelight.engine import as_rows
 from sidelight.mixture.coordinated._bound import Coordination, Estimates, State
 from sidelight.mixture.coordinated._charts import Charts
-from sidelight.mixture.coordinated._steps import Rules
+from sidelight.mixture.coordinated._steps import ChartRules
 
 
 class Case(NamedTuple):
@@ -45,7 +45,7 @@ def make_case(
         seen = rng.uniform(size=seen.shape) < 0.7
         seen[~seen.any(axis=1), 0] = True
     weights = rng.uniform(0.5, 2.0, n)
-    rules = Rules(views, isotropic, conformal, np.full(ends[-1], floor), ridge)
+    rules = ChartRules(views, isotropic, conformal, np.full(ends[-1], floor), ridge)
     steps = Coordination(as_rows(rows), seen, weights, np.zeros(n, dtype=bool), rules)
     estimates = Estimates(g + 0.1 * rng.normal(size=g.shape), spd(rng, n, d, 0.05))
     start = steps.of_clusters(rng.integers(0, k, n), k, estimates)

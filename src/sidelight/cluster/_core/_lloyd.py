@@ -225,7 +225,7 @@ def lloyd(
     verbose : int, default=0
         Whether to show a progress bar.
     """
-    step = _Step(source, sample_weight, constrained, project, unit)
+    step = _LloydStep(source, sample_weight, constrained, project, unit)
     centers = np.ascontiguousarray(centers, dtype=source.dtype)
     largest_move = 0.0
     if tol > 0:
@@ -290,7 +290,7 @@ def _squared_move(old: Array, new: Array) -> float:
 
 
 @dataclass(frozen=True)
-class _Sums:
+class _PassSums:
     """Sums of offsets ``x - μ`` and of weights by cluster; labels and bounds of the pass."""
 
     offsets: Array
@@ -299,7 +299,7 @@ class _Sums:
     bounds: Array | None
 
 
-class _Step:
+class _LloydStep:
     """The two halves of an iteration: label the rows and add up, then move the centers."""
 
     def __init__(
@@ -348,7 +348,7 @@ class _Step:
             inertia=float(squares[0]),
             penalty=float(penalty),
             n_changed=n_changed,
-            statistics=_Sums(offsets, sizes, nearest, bounds[0] if bounds else None),
+            statistics=_PassSums(offsets, sizes, nearest, bounds[0] if bounds else None),
             unit=self.unit,
         )
 
@@ -378,7 +378,7 @@ class _Step:
 
     def update(self, now: Labeling[Array]) -> Array:
         """Move every center to the mean of its rows; give empty clusters a row of their own."""
-        sums: _Sums = now.statistics
+        sums: _PassSums = now.statistics
         filled = sums.sizes > 0
         moved = now.parameters.astype(np.float64)
         moved[filled] += sums.offsets[filled] / sums.sizes[filled, None]

@@ -58,7 +58,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class Counts:
+class CountEntropy:
     """Cross entropy of counts, ``Σ_f μ_f - t_f log μ_f``.
 
     Attributes
@@ -85,7 +85,7 @@ class Counts:
         return value
 
 
-Family: TypeAlias = Gaussian | Counts
+Family: TypeAlias = Gaussian | CountEntropy
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Items:
         Centered rows, rows that sum to 1, or counts.
     masses : ndarray of shape (n_samples,)
         ``p(x)``; they sum to 1.
-    family : Gaussian or Counts
+    family : Gaussian or CountEntropy
         Cost of a row in a cluster.
     center : ndarray of shape (n_features,)
         What was subtracted from the rows.
@@ -139,7 +139,7 @@ def prepare_items(
         _check_lengths(features, item_weight)
         values = rows.astype(np.float64)
     overall = np.asarray(values.T @ masses)
-    family = Counts(np.maximum(FLOOR * overall, NEVER)[:, None])
+    family = CountEntropy(np.maximum(FLOOR * overall, NEVER)[:, None])
     return Items(values, masses, family, np.zeros(rows.shape[1]))
 
 

@@ -27,7 +27,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Part:
+class KnownClass:
     """The rows of one known class.
 
     Attributes
@@ -79,7 +79,9 @@ class LocalModel:
         return np.where(self.classes[places] == given, self.codes[places], -1)
 
 
-def split_rows(rows: Any, cells: IntArray, splits: KnownSplits, numbers: IntArray) -> list[Part]:
+def split_rows(
+    rows: Any, cells: IntArray, splits: KnownSplits, numbers: IntArray
+) -> list[KnownClass]:
     """Cut the rows into the classes of the known splits; small ones look for fewer clusters."""
     sizes = np.bincount(cells, minlength=len(numbers))
     order = np.split(np.argsort(cells, kind="stable"), np.cumsum(sizes)[:-1])
@@ -98,7 +100,7 @@ def split_rows(rows: Any, cells: IntArray, splits: KnownSplits, numbers: IntArra
             stacklevel=4,
         )
     return [
-        Part(
+        KnownClass(
             names[cell], rows if len(sizes) == 1 else rows[members], min(int(number), len(members))
         )
         for cell, (members, number) in enumerate(zip(order, numbers.tolist(), strict=True))
@@ -119,7 +121,7 @@ def cell_names(splits: KnownSplits, cells: IntArray) -> list[str]:
     return [" and ".join(names) for names in zip(*columns, strict=True)]
 
 
-def fit_local(base: Any, part: Part, seed: int) -> Any:
+def fit_local(base: Any, part: KnownClass, seed: int) -> Any:
     """Fit the base clusterer to the rows of a class."""
     return configured(base, part.n_clusters, seed).fit(part.rows)
 

@@ -12,7 +12,7 @@ import numpy as np
 from sidelight._fit.restarts import fit_progress
 from sidelight._kernels.cluster.alternative.insertion import reinsert_rows
 from sidelight._typing import Array, FloatArray
-from sidelight.cluster.alternative._annealing import Finished, one_hot
+from sidelight.cluster.alternative._annealing import AnnealedRestart, one_hot
 from sidelight.cluster.alternative._bottleneck_cells import CellModel
 
 #: Sums, totals, masses and numbers of rows of groups.
@@ -33,7 +33,7 @@ def reinsert(
     max_iter: int,
     description: str,
     verbose: int,
-) -> Finished:
+) -> AnnealedRestart:
     """Pass over the rows in random order until a pass moves none."""
     n = len(model.masses)
     labels = labels.astype(np.int64)
@@ -60,7 +60,7 @@ def reinsert(
             n_iter += 1
             history.append(_energy(model, labels, n_clusters))
             progress.step(history[-1])
-    return Finished(
+    return AnnealedRestart(
         labels=labels,
         objective=history[-1],
         history=history,

@@ -35,7 +35,7 @@ from sidelight.cluster.categories._documents import (
     unit,
     weigh,
 )
-from sidelight.cluster.categories._passes import Pass, Passes, Seeds, spread
+from sidelight.cluster.categories._passes import CategoryPass, Passes, Seeds, spread
 from sidelight.cluster.categories._ranking import CategoryRanking, rank_documents
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
@@ -229,10 +229,10 @@ class TextCategories(Clusterer):
             )
         return as_documents(rows)
 
-    def _run(self, passes: Passes, seeds: Seeds) -> tuple[list[Pass], bool]:
+    def _run(self, passes: Passes, seeds: Seeds) -> tuple[list[CategoryPass], bool]:
         """All passes, and whether they came to their end."""
         words = self.n_words
-        done: list[Pass] = []
+        done: list[CategoryPass] = []
         converged = False
         with fit_progress(type(self).__name__, self._n_passes(), verbose=self.verbose) as progress:
             for _ in range(self.max_iter):
@@ -268,12 +268,12 @@ class TextCategories(Clusterer):
             return words
         return max(min(round(words * self.shrink), words - 1), self.n_words_final)
 
-    def _is_last(self, done: list[Pass]) -> bool:
+    def _is_last(self, done: list[CategoryPass]) -> bool:
         if self.shrink < 1:
             return done[-1].n_words <= self.n_words_final
         return len(done) > 1 and np.array_equal(done[-2].labels, done[-1].labels)
 
-    def _check_left(self, one: Pass, n_before: int) -> None:
+    def _check_left(self, one: CategoryPass, n_before: int) -> None:
         """Refuse to go on without documents or without categories."""
         if one.n_outliers == len(one.labels):
             raise SidelightError(
@@ -300,7 +300,11 @@ class TextCategories(Clusterer):
         self.category_names_ = np.array(names, dtype=str)
 
     def _set_labels(
-        self, documents: sparse.csr_array, codes: IntArray, known: Constraints, done: list[Pass]
+        self,
+        documents: sparse.csr_array,
+        codes: IntArray,
+        known: Constraints,
+        done: list[CategoryPass],
     ) -> None:
         """The last assignment, and what follows from it."""
         labels, cosines = self._assign(documents)

@@ -18,11 +18,11 @@ from sidelight._typing import Array, IntArray
 from sidelight._words import counted, setting
 from sidelight.base import Clusterer
 from sidelight.cluster.coclustering._binary import Binarize, as_binary, thresholds_of
-from sidelight.cluster.coclustering._grouping import Grouping, Restart, first_largest
+from sidelight.cluster.coclustering._grouping import BiSets, GroupingRestart, first_largest
 from sidelight.cluster.coclustering._mining import Found, find_bi_sets
 from sidelight.cluster.coclustering._numbering import clusters_along, renumbered
 from sidelight.cluster.coclustering._placement import likeness, place_trimmed
-from sidelight.cluster.coclustering._statements import Statements, Variant, gather
+from sidelight.cluster.coclustering._statements import TableStatements, Variant, gather
 from sidelight.cluster.coclustering._uncovered import (
     check_all_covered,
     explain_uncovered,
@@ -241,7 +241,7 @@ class CDKMeans(Clusterer):
             description=f"{type(self).__name__}, bi-sets",
             verbose=self.verbose,
         )
-        grouping = Grouping(found.concepts, known, self.n_clusters, self.variant)
+        grouping = BiSets(found.concepts, known, self.n_clusters, self.variant)
         restarts = self._restarts(grouping)
         covers = found.covers()
         means = self._read_off(best_of(restarts), restarts, grouping, table, covers, known)
@@ -276,7 +276,7 @@ class CDKMeans(Clusterer):
     def _n_clusters_found(self) -> int:
         return len(self.row_weights_)
 
-    def _restarts(self, grouping: Grouping) -> list[Restart]:
+    def _restarts(self, grouping: BiSets) -> list[GroupingRestart]:
         """Run the restarts, and return those that may be kept.
 
         They leave the fewest elements with cannot-links without a cluster and, if blocked bi-sets
@@ -313,12 +313,12 @@ class CDKMeans(Clusterer):
 
     def _read_off(
         self,
-        best: Restart,
-        restarts: list[Restart],
-        grouping: Grouping,
+        best: GroupingRestart,
+        restarts: list[GroupingRestart],
+        grouping: BiSets,
         table: Array,
         covers: Array,
-        known: Statements,
+        known: TableStatements,
     ) -> tuple[Array, Array]:
         """Set the clusters of both sides, and return the weights that they come from."""
         means = grouping.means(best.best)
@@ -348,7 +348,7 @@ class CDKMeans(Clusterer):
 
     @staticmethod
     def _agreement(
-        restart: Restart, grouping: Grouping, rows: IntArray, columns: IntArray
+        restart: GroupingRestart, grouping: BiSets, rows: IntArray, columns: IntArray
     ) -> tuple[float, float]:
         means = grouping.means(restart.best)
         return (
@@ -362,7 +362,7 @@ class CDKMeans(Clusterer):
         return np.asarray((weights > 0) & (weights >= self.overlap * weights.max(axis=0))).T
 
     def _warn_of_uncovered(
-        self, found: Found, covers: Array, table: Array, known: Statements
+        self, found: Found, covers: Array, table: Array, known: TableStatements
     ) -> None:
         """Set, and tell of, rows and columns in no cluster; with a cannot-link it is an error."""
         covered = np.concatenate([self.labels_, self.column_labels_]) >= 0
@@ -374,7 +374,7 @@ class CDKMeans(Clusterer):
             warnings.warn(text, ConstraintWarning, stacklevel=3)
 
 
-def _blocked(restarts: list[Restart]) -> SidelightError:
+def _blocked(restarts: list[GroupingRestart]) -> SidelightError:
     """Say that no restart had a cluster for every bi-set."""
     fewest = min(restart.n_skipped for restart in restarts)
     return SidelightError(

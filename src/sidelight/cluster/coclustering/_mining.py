@@ -20,7 +20,7 @@ from sidelight._words import counted, setting
 from sidelight.cluster.coclustering._binary import as_binary
 from sidelight.cluster.coclustering._concepts import Concepts
 from sidelight.cluster.coclustering._sides import TwoSides, prepare
-from sidelight.cluster.coclustering._statements import Statements, Variant, gather
+from sidelight.cluster.coclustering._statements import TableStatements, Variant, gather
 from sidelight.constraints import Constraints, CrossLinks, Ordering
 from sidelight.exceptions import SidelightError
 
@@ -150,7 +150,7 @@ def mine_concepts(
 
 def find_bi_sets(
     table: Array,
-    known: Statements,
+    known: TableStatements,
     *,
     variant: Variant,
     min_rows: int,
@@ -166,7 +166,7 @@ def find_bi_sets(
     """
     sides = prepare(table, known, variant)
     turned = sides.rows.n_elements < sides.columns.n_elements
-    search = _Search(sides, known, variant, min_rows, min_columns, turned)
+    search = _BiSetSearch(sides, known, variant, min_rows, min_columns, turned)
     most = max(1, min(max_concepts, MAX_BYTES // search.bytes_each))
     kept: list[tuple[Array, Array]] = []
     n_kept = 0
@@ -183,13 +183,13 @@ def find_bi_sets(
     return Found(Concepts(words[0], words[1], *table.shape), search.removed())
 
 
-class _Search:
+class _BiSetSearch:
     """Search for bi-sets over the elements of two sides, by the side with fewer of them."""
 
     def __init__(
         self,
         sides: TwoSides,
-        known: Statements,
+        known: TableStatements,
         variant: Variant,
         min_rows: int,
         min_columns: int,

@@ -26,7 +26,7 @@ Variant: TypeAlias = Literal["auto", "published"]
 
 
 @dataclass(frozen=True, eq=False)
-class Statements:
+class TableStatements:
     """Everything that is known about a table.
 
     Attributes
@@ -131,7 +131,7 @@ def gather(
     cross: CrossLinks | None,
     row_order: Ordering | None,
     column_order: Ordering | None,
-) -> Statements:
+) -> TableStatements:
     """Check what is known about a table, and put it in the order of its rows and columns.
 
     Parameters
@@ -150,7 +150,7 @@ def gather(
     about_columns = _about_columns(columns, n_columns, names)
     ids = rows.ids if rows.ids is not None else own_ids(X)
     must, cannot = _by_position(cross, rows.n_samples, ids, about_columns)
-    return Statements(
+    return TableStatements(
         rows,
         about_columns,
         must,

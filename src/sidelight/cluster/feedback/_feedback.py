@@ -43,7 +43,7 @@ ALMOST_ALL = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class _State:
+class _FeedbackState:
     """Feedback so far and the clustering it led to; states are never changed, only replaced."""
 
     known: Constraints
@@ -220,7 +220,7 @@ class FeedbackClustering(Clusterer):
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self._warn_of_twins(known, known.cannot_link)
         plain = self._cluster(np.ones(self._documents.n_terms), self._random_starts(0))
-        self._states = [_State(known, (), (), plain, 1)]
+        self._states = [_FeedbackState(known, (), (), plain, 1)]
         self._clusterings = [plain.labels]
         return self.refit() if known.n_pairs else self._set_fitted_attributes()
 
@@ -375,7 +375,7 @@ class FeedbackClustering(Clusterer):
         return starts
 
     def _cluster(
-        self, term_weights: Array, starts: list[Parameters], state: _State | None = None
+        self, term_weights: Array, starts: list[Parameters], state: _FeedbackState | None = None
     ) -> Clustering:
         """Run EM from all starts and keep the likeliest, less the price of violated pairs."""
         price = 0.0 if state is None else PRICE_OF_PAIR * self._margin(state.clustering)
@@ -406,7 +406,7 @@ class FeedbackClustering(Clusterer):
         second, best = np.partition(joint, -2, axis=1)[:, -2:].T
         return float(np.median(best - second))
 
-    def _learn(self, state: _State) -> Array:
+    def _learn(self, state: _FeedbackState) -> Array:
         """Weights of the terms from the feedback."""
         known, labels = state.known, state.clustering.labels
         together, apart = known.must_link, known.cannot_link

@@ -43,7 +43,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Clusters:
+class NearestRows:
     """Centers with the rows nearest to them: labels, squared distances, means and weights."""
 
     centers: Array
@@ -53,7 +53,7 @@ class Clusters:
     sizes: Array
 
     @classmethod
-    def around(cls, points: Points, centers: Array) -> Clusters:
+    def around(cls, points: Points, centers: Array) -> NearestRows:
         """Give every row to its nearest center."""
         labels, closest = nearest(points, centers)
         means, sizes = centers.astype(np.float64), np.empty(len(centers))
@@ -63,7 +63,7 @@ class Clusters:
 
 def candidate_gains(
     points: Points,
-    centers: Array | Clusters,
+    centers: Array | NearestRows,
     candidates: Array,
     *,
     settled: bool = False,
@@ -77,8 +77,8 @@ def candidate_gains(
     after all centers have moved to their means once (they must be there before). ``None`` after an
     interruption that keeps the best so far.
     """
-    if not isinstance(centers, Clusters):
-        centers = Clusters.around(points, centers)
+    if not isinstance(centers, NearestRows):
+        centers = NearestRows.around(points, centers)
     clusters, centers = centers, centers.centers
     labels, closest = clusters.labels, clusters.closest
     order = np.lexsort((-closest, labels))
@@ -156,7 +156,7 @@ def trial_errors(
 
 def trial_ends(
     points: Points,
-    clusters: Clusters,
+    clusters: NearestRows,
     leaving: Array,
     places: Array,
     *,

@@ -103,7 +103,7 @@ class LCVQE(_MovingPricesBase):
 
 
 @dataclass(frozen=True)
-class _Statistics:
+class _CenterStatistics:
     """What the next centers need."""
 
     nodes: Array  # labels of the constrained rows and of the anchors
@@ -155,7 +155,7 @@ class LCVQEProblem:
             inertia=inertia,
             penalty=objective - inertia,
             n_changed=int(n_changed),
-            statistics=_Statistics(nodes, offsets, sizes, pulls),
+            statistics=_CenterStatistics(nodes, offsets, sizes, pulls),
         )
 
     def _priced(self, squared: Array, away: Array) -> Penalties:
@@ -193,7 +193,7 @@ class LCVQEProblem:
     def update(self, now: Labeling[Array]) -> Array:
         """Put centers at the means of their rows and of the rows that pull them."""
         source, centers = self._source, now.parameters.astype(np.float64)
-        sums: _Statistics = now.statistics
+        sums: _CenterStatistics = now.statistics
         pulled = np.asarray(sums.pulls.sum(axis=1)).ravel()
         images = sums.pulls @ self._points
         images = images.toarray() if sparse.issparse(images) else images

@@ -37,7 +37,7 @@ class WeightedCenters:
 
 
 @dataclass(frozen=True)
-class _Statistics:
+class _DivergenceStatistics:
     """What the update needs."""
 
     nodes: Array  # labels of the constrained rows and of the anchors
@@ -130,7 +130,7 @@ class DivergenceProblem:
             inertia=float(total),
             penalty=priced.value(nodes) + (self.step.prior(weights) if self._learn else 0.0),
             n_changed=int(n_changed),
-            statistics=_Statistics(nodes, sums, sizes),
+            statistics=_DivergenceStatistics(nodes, sums, sizes),
         )
 
     def _pass(

@@ -20,7 +20,7 @@ from sidelight.cluster.metric_kmeans._divergences import (
 )
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem
 from sidelight.cluster.metric_kmeans._metrics import MetricDistances
-from sidelight.cluster.metric_kmeans._mpck import Distances, _LearnedDistanceBase, full_metric
+from sidelight.cluster.metric_kmeans._mpck import CenterDistances, _LearnedDistanceBase, full_metric
 from sidelight.cluster.pairs._penalties import SHORT, alternate_labels
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -183,7 +183,7 @@ class HMRFKMeans(_LearnedDistanceBase):
         source, divergence = super()._validate_rows(X, reset=reset), self._divergence()
         return source if reset or divergence is None else divergence.prepare(source, None)
 
-    def _distances(self) -> Distances:
+    def _distances(self) -> CenterDistances:
         divergence = self._divergence()
         if divergence is None:
             return MetricDistances.fitted(self.cluster_centers_, self.metrics_, np.zeros(1))

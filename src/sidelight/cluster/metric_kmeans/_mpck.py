@@ -31,7 +31,7 @@ ROWS_PER_FEATURE = 10
 MAX_FEATURES = 1000
 
 
-class Distances(Protocol):
+class CenterDistances(Protocol):
     """How far new rows are from fitted centers."""
 
     def labels(self, source: RowSource) -> Array:
@@ -47,7 +47,7 @@ class Distances(Protocol):
 class _LearnedDistanceBase(_MovingPricesBase):
     """k-means whose distance is learned; ``_distances`` is the fitted one."""
 
-    def _distances(self) -> Distances:
+    def _distances(self) -> CenterDistances:
         raise NotImplementedError
 
     def _fit_metric(

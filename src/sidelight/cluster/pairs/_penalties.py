@@ -429,7 +429,7 @@ class ClusterPenalties(Penalties):
 # ------------------------------------------------------------------ k-means with such costs
 
 
-class Problem(Protocol[Parameters]):
+class PenaltyProblem(Protocol[Parameters]):
     """The two halves of an iteration; neither may raise the objective, and nothing is changed."""
 
     def start(self, centers: Array) -> Parameters:
@@ -462,13 +462,13 @@ class CenterBeginnings:
 
     Parameters
     ----------
-    problem : Problem
+    problem : PenaltyProblem
         The problem.
     starts : Starts
         The initial centers.
     """
 
-    def __init__(self, problem: Problem[Any], starts: Starts) -> None:
+    def __init__(self, problem: PenaltyProblem[Any], starts: Starts) -> None:
         self.n_starts = starts.n_starts
         self._problem, self._starts = problem, starts
 
@@ -478,7 +478,7 @@ class CenterBeginnings:
 
 
 def alternate_labels(
-    problem: Problem[Parameters],
+    problem: PenaltyProblem[Parameters],
     parameters: Parameters,
     random_state: np.random.RandomState,
     *,
@@ -541,7 +541,7 @@ class _MovingPricesBase(_CentersBase):
 
     def _fit_problem(
         self,
-        problem: Problem[Any],
+        problem: PenaltyProblem[Any],
         source: RowSource,
         constraints: Constraints,
         *,

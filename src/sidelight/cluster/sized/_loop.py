@@ -18,7 +18,7 @@ from sidelight._typing import Array
 from sidelight.assignment import SizedAssignment, assign_sized
 from sidelight.assignment._prices import better_prices
 from sidelight.cluster._core._lloyd import LloydResult
-from sidelight.cluster.sized._geometry import Geometry, Statistics, reseed_empty
+from sidelight.cluster.sized._geometry import SizedGeometry, Statistics, reseed_empty
 from sidelight.constraints import Closure
 
 
@@ -148,7 +148,7 @@ class SizedResult(LloydResult):
 
 
 def sized_lloyd(
-    geometry: Geometry,
+    geometry: SizedGeometry,
     centers: Array,
     items: SizedItems,
     *,

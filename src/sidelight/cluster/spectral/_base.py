@@ -45,7 +45,7 @@ SPECTRAL_PARAMETERS = {
 
 
 @dataclass(frozen=True)
-class Embedding:
+class SpectralCoordinates:
     """Rows placed by eigenvectors.
 
     Attributes
@@ -79,7 +79,7 @@ class Embedding:
         lengths = np.linalg.norm(self.vectors, axis=1)
         return np.flatnonzero(lengths > NO_PLACE * lengths.max(initial=0.0))
 
-    def roundings(self, which: str) -> list[Embedding]:
+    def roundings(self, which: str) -> list[SpectralCoordinates]:
         """The places brought to length 1, and those of the relaxed cut as they are.
 
         These are ``D^{-1/2} u`` for eigenvectors ``u`` of the normalized Laplacian.
@@ -174,7 +174,9 @@ class _SpectralBase(Clusterer):
                 stacklevel=3,
             )
 
-    def _label(self, found: Embedding, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+    def _label(
+        self, found: SpectralCoordinates, k: int, rng: np.random.RandomState
+    ) -> tuple[Array, Array]:
         """Labels of embedded rows, -1 for rows without a place, and the centers."""
         labels = np.full(len(found.vectors), -1, dtype=np.int32)
         placed = found.placed
@@ -190,7 +192,9 @@ class _SpectralBase(Clusterer):
         labels[placed] = model.labels_
         return labels, model.cluster_centers_
 
-    def _label_by_cut(self, found: Embedding, k: int, rng: np.random.RandomState) -> Array:
+    def _label_by_cut(
+        self, found: SpectralCoordinates, k: int, rng: np.random.RandomState
+    ) -> Array:
         """Labels of least cost in the graph of both roundings, refined; what ``predict`` needs."""
         graph = found.graph
         assert graph is not None

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from sidelight._fit.parameters import Interval, estimator
 from sidelight._typing import Array
-from sidelight.cluster.spectral._base import Embedding, nearest
+from sidelight.cluster.spectral._base import SpectralCoordinates, nearest
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph
 from sidelight.cluster.spectral._nystroem import Extension
@@ -76,7 +76,7 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
-    ) -> Embedding:
+    ) -> SpectralCoordinates:
         Q = constraint_graph(known_pairs(known), W.shape[0])
         satisfied = satisfaction_matrix(W, Q)
         most = 0.0
@@ -99,10 +99,10 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
         # At a row without constraints: v_i - Σ_j s_ij v_j = -λ level v_i.
         basis = Extension.normalized(scaled, 1.0 + values * level, degrees(W)).basis
         places = np.asarray(inverse_root(degrees(W))[:, None] * scaled)
-        return Embedding(values, places, Extension(basis, walk=True), unit=False)
+        return SpectralCoordinates(values, places, Extension(basis, walk=True), unit=False)
 
     def _label_constrained(
-        self, found: Embedding, k: int, known: Constraints, rng: np.random.RandomState
+        self, found: SpectralCoordinates, k: int, known: Constraints, rng: np.random.RandomState
     ) -> tuple[Array, Array]:
         """Labels and centers; the one vector of two clusters also by its sign."""
         if found.unit:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.parameters import estimator
-from sidelight.cluster.spectral._base import EIGEN_TOL, Embedding
+from sidelight.cluster.spectral._base import EIGEN_TOL, SpectralCoordinates
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph
 from sidelight.cluster.spectral._nystroem import Extension
@@ -60,7 +60,7 @@ class SpectralLearning(_ConstrainedSpectral):
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
-    ) -> Embedding:
+    ) -> SpectralCoordinates:
         edited = edit(W, entailed_pairs(known))
         if self.normalization == "divisive":
             return plain_embedding(edited, k, rng)
@@ -68,7 +68,7 @@ class SpectralLearning(_ConstrainedSpectral):
         values, vectors = smooth_eigenvectors(
             edited, k, random_state=rng, tol=EIGEN_TOL, normalized=False
         )
-        return Embedding(values, vectors, Extension(vectors, values))
+        return SpectralCoordinates(values, vectors, Extension(vectors, values))
 
 
 def entailed_pairs(known: Constraints) -> Pairs:

@@ -11,7 +11,7 @@ from scipy import sparse
 from sidelight._fit.parameters import Interval, estimator
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
-from sidelight.cluster.spectral._base import Embedding
+from sidelight.cluster.spectral._base import SpectralCoordinates
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph
 from sidelight.constraints import Constraints, Pairs, known_pairs
@@ -67,7 +67,7 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
-    ) -> Embedding:
+    ) -> SpectralCoordinates:
         rescale = self.variant == "rescaled"
         spread = propagate(W, known_pairs(known), float(self.alpha), rescale=rescale)
         return plain_embedding(spread, k, rng)

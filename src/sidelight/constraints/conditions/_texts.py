@@ -69,7 +69,7 @@ def read_expressions(
     columns: Mapping[str, Any], texts: list[str], n_rows: int, ids: Array | None
 ) -> Read:
     """Read expressions on the columns of a table."""
-    reader = _Reader(columns, n_rows, ids)
+    reader = _ExpressionReader(columns, n_rows, ids)
     found = [reader.read(text) for text in texts]
     return Read([one for one in found if one is not None], tuple(reader.notes))
 
@@ -87,7 +87,7 @@ def columns_in(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-class _Reader:
+class _ExpressionReader:
     """Expressions on one table."""
 
     def __init__(self, columns: Mapping[str, Any], n_rows: int, ids: Array | None) -> None:

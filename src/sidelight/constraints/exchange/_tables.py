@@ -93,7 +93,7 @@ def from_columns(blank: Any, columns: Mapping[str, Array], trouble: Trouble) -> 
     ignored = [name for name in columns if name.strip().lower() not in (*NEEDED, "weight")]
     notes = tuple(f"The column {name!r} was ignored." for name in ignored)
     kind = _kinds(given["kind"], trouble)
-    reader = _Reader(blank, given["i"], given["j"], trouble)
+    reader = _IdResolver(blank, given["i"], given["j"], trouble)
     weight = _weights(given.get("weight"), kind, trouble)
     stated: dict[str, Any] = {}
     for one in PAIR_KINDS:
@@ -113,7 +113,7 @@ def named_rows(columns: Mapping[str, Array]) -> set[str]:
     return {*given["i"].tolist(), *given["j"][pairs].tolist()}
 
 
-class _Reader:
+class _IdResolver:
     """Resolves the two columns that name rows and classes."""
 
     def __init__(self, blank: Any, i: Array, j: Array, trouble: Trouble) -> None:

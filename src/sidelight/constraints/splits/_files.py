@@ -17,7 +17,7 @@ from sidelight.constraints.algebra._canonical import RowIndex, as_ids, frozen
 from sidelight.constraints.algebra._plain import plain, text_of
 from sidelight.constraints.exchange import _files as files
 from sidelight.constraints.exchange._tables import Trouble, find_ids
-from sidelight.constraints.splits._columns import Column, Given, given_columns, read_columns
+from sidelight.constraints.splits._columns import CodedSplit, RawSplit, given_columns, read_columns
 from sidelight.exceptions import ConstraintFileError, SidelightError
 from sidelight.io._atomic import atomic_write
 from sidelight.io._ids import alike_hint
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ID = "id"
 
 #: What makes known splits: the number of rows, the ids, the splits.
-Read = tuple[int, RowIndex | None, list[Column]]
+Read = tuple[int, RowIndex | None, list[CodedSplit]]
 
 
 def read_file(
@@ -141,8 +141,8 @@ def _placed(values: Array, places: Array, n_samples: int) -> Array:
     return plain(full)
 
 
-def _splits(columns: Mapping[str, Array], numbers: Any, *, spelled: bool) -> list[Column]:
-    given: list[Given] = given_columns(columns, numbers)[0]
+def _splits(columns: Mapping[str, Array], numbers: Any, *, spelled: bool) -> list[CodedSplit]:
+    given: list[RawSplit] = given_columns(columns, numbers)[0]
     return read_columns(given, spelled=spelled)
 
 

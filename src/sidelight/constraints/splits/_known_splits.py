@@ -16,7 +16,7 @@ from sidelight.constraints.algebra._canonical import RowIndex
 from sidelight.constraints.algebra._operations import as_rows
 from sidelight.constraints.exchange._values import check_same_rows, hashable, same
 from sidelight.constraints.splits import _design, _shown
-from sidelight.constraints.splits._columns import Column, given_columns, read_columns
+from sidelight.constraints.splits._columns import CodedSplit, given_columns, read_columns
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class KnownSplits:
         n = canonical.number_of_rows(n_samples, index, *(column.values for column in columns))
         self._set(n, index, columns)
 
-    def _set(self, n_samples: int, index: RowIndex | None, columns: Sequence[Column]) -> None:
+    def _set(self, n_samples: int, index: RowIndex | None, columns: Sequence[CodedSplit]) -> None:
         for column in columns:
             if len(column.values) != n_samples:
                 raise SidelightError(
@@ -151,7 +151,7 @@ class KnownSplits:
 
     @classmethod
     def _make(
-        cls, n_samples: int, index: RowIndex | None, columns: Sequence[Column]
+        cls, n_samples: int, index: RowIndex | None, columns: Sequence[CodedSplit]
     ) -> KnownSplits:
         """Make an object from columns that were read already."""
         new = object.__new__(cls)
@@ -364,17 +364,17 @@ class KnownSplits:
         object.__setattr__(new, "notes", self.notes)
         return new
 
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[CodedSplit]:
         """The splits, in the order given, with their codes or numbers."""
         codes, values = iter(self.codes.T), iter(self.numbers.T)
         classes = iter(zip(self.class_names, self._missing, strict=True))
-        columns: list[Column] = []
+        columns: list[CodedSplit] = []
         for name, categorical in zip(self.names, self.categorical, strict=True):
             if categorical:
                 names, missing = next(classes)
-                columns.append(Column(name, next(codes), names, missing))
+                columns.append(CodedSplit(name, next(codes), names, missing))
             else:
-                columns.append(Column(name, next(values), None, False))
+                columns.append(CodedSplit(name, next(values), None, False))
         return columns
 
     def restrict(self, rows: Any) -> KnownSplits:
@@ -472,7 +472,7 @@ def _index(ids: Any) -> RowIndex | None:
     return index
 
 
-def _side_by_side(columns: Sequence[Column], n_samples: int, dtype: Any) -> Array:
+def _side_by_side(columns: Sequence[CodedSplit], n_samples: int, dtype: Any) -> Array:
     table = np.empty((n_samples, len(columns)), dtype=dtype)
     for place, column in enumerate(columns):
         table[:, place] = column.values
@@ -483,7 +483,7 @@ def _rebuild(
     kind: type[KnownSplits],
     n_samples: int,
     ids: Array | None,
-    columns: list[Column],
+    columns: list[CodedSplit],
     notes: tuple[str, ...],
 ) -> KnownSplits:
     """Unpickle; arrays come back writable and are frozen again."""

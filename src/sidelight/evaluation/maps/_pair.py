@@ -27,7 +27,7 @@ ASYMMETRY = 1e-8
 
 
 @dataclass(frozen=True)
-class Points:
+class MapPoints:
     """Points by their coordinates, or by all distances between them.
 
     Attributes
@@ -76,7 +76,7 @@ class MapPair:
 
     Attributes
     ----------
-    data, embedding : Points
+    data, embedding : MapPoints
         The rows, or the distances between them, and their coordinates.
     rows : ndarray of int64
         Positions of the rows among all that were given.
@@ -84,8 +84,8 @@ class MapPair:
         Number of rows that were given.
     """
 
-    data: Points
-    embedding: Points
+    data: MapPoints
+    embedding: MapPoints
     rows: IntArray
     n_given: int
 
@@ -119,8 +119,8 @@ def map_pair(X: Any, Z: Any, metric: Metric = "euclidean", name: str = "X") -> M
     if metric == "precomputed":
         _check_distances(data, name, rows)
     return MapPair(
-        Points(np.ascontiguousarray(data), metric == "precomputed"),
-        Points(np.ascontiguousarray(embedding)),
+        MapPoints(np.ascontiguousarray(data), metric == "precomputed"),
+        MapPoints(np.ascontiguousarray(embedding)),
         rows,
         len(Z),
     )

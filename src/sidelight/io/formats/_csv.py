@@ -74,14 +74,14 @@ def read_csv(path: Path, *, text_columns: Sequence[str] = (), keep_types: bool =
         The columns: float64, bool, text, and with ``keep_types`` dates and times.
     """
     try:
-        return _Reader(path, layout_of(path), text_columns, keep_types).read()
+        return _CsvReader(path, layout_of(path), text_columns, keep_types).read()
     except NotUtf8:
         layout = layout_of(path, encoding_of(path))
-        return _Reader(path, layout, text_columns, keep_types).read()
+        return _CsvReader(path, layout, text_columns, keep_types).read()
 
 
 @dataclass
-class _Reader:
+class _CsvReader:
     """One reading of a file, in which columns are known by their places ``0``, ``1`` ..."""
 
     path: Path

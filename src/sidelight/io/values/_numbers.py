@@ -133,7 +133,7 @@ def read_numbers(
     if not _is_likely(texts, codes):
         return None
     shapes = shapes_of(texts)
-    read = _Reading.of(shapes)
+    read = _NumberReading.of(shapes)
     if read.has_codes:
         return None
     known = Convention.named(convention) if convention else read.decide(decimal)
@@ -217,7 +217,7 @@ class Convention:
         # Larger numbers than before may have groups, and a point cannot be the decimal mark then.
         return cls(decimal, thousands or ("." if decimal == "," else ""), unit, decided=decimal)
 
-    def admits(self, part: Part) -> bool:
+    def admits(self, part: NumberTokens) -> bool:
         """Whether a shape is written so."""
         between = part.thousands[self.decimal]
         if between is None or (between and self.thousands and between != self.thousands):
@@ -228,7 +228,7 @@ class Convention:
 
 
 @dataclass(frozen=True)
-class Part:
+class NumberTokens:
     """What a shape of a number is made of.
 
     Attributes
@@ -295,7 +295,7 @@ def _column(text: bytes, beside: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]
     return np.tile(np.frombuffer(text, dtype=np.uint8), (len(beside), 1))
 
 
-def _part(shape: str) -> Part | None:
+def _part(shape: str) -> NumberTokens | None:
     """Take a shape apart; None if it is no number."""
     match = NUMBER.fullmatch(shape.translate(ALIKE))
     if match is None or bool(match["opened"]) != bool(match["closed"]):
@@ -309,7 +309,7 @@ def _part(shape: str) -> Part | None:
     negative = bool(match["opened"]) or (bool(signs) and signs[0] != "+")
     thousands = {mark: _thousands(body, mark) for mark in DECIMALS}
     unit = next(iter(units), "")
-    return Part(body, match["power"] or "", negative, unit, thousands)
+    return NumberTokens(body, match["power"] or "", negative, unit, thousands)
 
 
 def _thousands(body: str, decimal: str) -> str | None:
@@ -327,7 +327,7 @@ def _thousands(body: str, decimal: str) -> str | None:
     return marks.pop() if len(marks) == 1 and even and first[0] != "0" else None
 
 
-class _Reading:
+class _NumberReading:
     """All shapes of a column taken apart."""
 
     def __init__(self, names: list[str], counts: Ints) -> None:
@@ -339,11 +339,11 @@ class _Reading:
         self.n_missing = int(counts[self.missing].sum()) if len(counts) else 0
 
     @classmethod
-    def of(cls, shapes: Shapes) -> _Reading:
+    def of(cls, shapes: Shapes) -> _NumberReading:
         return cls(shapes.names, shapes.counts)
 
     @property
-    def weighted(self) -> list[tuple[Part, int]]:
+    def weighted(self) -> list[tuple[NumberTokens, int]]:
         """What is a number in some way, and how often."""
         pairs = zip(self.parts, self.counts, strict=True)
         return [(part, count) for part, count in pairs if part is not None]
@@ -372,7 +372,7 @@ class _Reading:
         shown = any(decimal in part.body for part in marked)
         return Convention(decimal, thousands, unit, shown, decided, note)
 
-    def _by_rule(self, marked: list[Part], hint: str | None) -> tuple[str, str]:
+    def _by_rule(self, marked: list[NumberTokens], hint: str | None) -> tuple[str, str]:
         """Decimal mark where values leave it open, and what to tell about it."""
         if not marked:
             return hint or ".", ""
@@ -401,6 +401,6 @@ def _most(pairs: list[tuple[str | None, int]]) -> str:
 
 def _is_likely(texts: Texts, codes: Ints | None) -> bool:
     """Whether some of the rows, spread over all of them, mostly hold numbers."""
-    read = _Reading.of(shapes_of(sampled(texts, codes)))
+    read = _NumberReading.of(shapes_of(sampled(texts, codes)))
     n_numbers = sum(count for _, count in read.weighted)
     return n_numbers >= SAMPLE_MOST * (sum(read.counts) - read.n_missing)

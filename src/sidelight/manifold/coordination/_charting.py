@@ -19,7 +19,7 @@ from sidelight.exceptions import EmbeddingWarning
 from sidelight.manifold.coordination._alignment import Agreement, align_by_agreement, constant_slots
 from sidelight.manifold.coordination._charted import ChartedEmbedding
 from sidelight.manifold.coordination._charts import (
-    Charts,
+    LocalCharts,
     chart_moments,
     design_of,
     posterior_entropy,
@@ -112,7 +112,7 @@ class Charting(ChartedEmbedding):
         self._set_map(charts, alignment, size, rows)
 
 
-def sum_agreement(charts: Charts, rows: Array) -> tuple[Agreement, float]:
+def sum_agreement(charts: LocalCharts, rows: Array) -> tuple[Agreement, float]:
     """Sums over the rows that glue the charts, and the mean entropy of their responsibilities."""
     mean: Any = 0.0
     gram: Any = 0.0
@@ -130,7 +130,7 @@ def sum_agreement(charts: Charts, rows: Array) -> tuple[Agreement, float]:
     return Agreement(n, np.asarray(mean) / n, gram, moments), entropy / n
 
 
-def _gluing_rows(charts: Charts, rows: Array) -> Array:
+def _gluing_rows(charts: LocalCharts, rows: Array) -> Array:
     """Complete rows, where there are enough of them.
 
     A row that lacks a value is claimed by charts that lie apart in that direction, and each places

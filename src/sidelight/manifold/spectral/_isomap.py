@@ -15,7 +15,7 @@ from sidelight.evaluation import residual_variance
 from sidelight.graphs import geodesics
 from sidelight.graphs._nearest import BLOCK_NUMBERS, first_of_each
 from sidelight.manifold._rows import SimilarityMap, move_onto
-from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding
+from sidelight.manifold.spectral._base import MappedGraph, _NeighborhoodEmbedding
 from sidelight.manifold.spectral._frame import (
     check_pairs_fit,
     half_squares,
@@ -33,7 +33,7 @@ class _GeodesicEmbedding(_NeighborhoodEmbedding):
     metric: Literal["euclidean", "precomputed"] = "euclidean"
     conformal: bool = False
 
-    def _lengths(self, near: Neighborhood) -> sparse.csr_array:
+    def _lengths(self, near: MappedGraph) -> sparse.csr_array:
         """Lengths of the edges of the graph, after constraints and conformal scaling."""
         edges, factors = self._constrained(near, known_pairs(near.known))
         lengths = edges.data * factors
@@ -48,7 +48,7 @@ class _GeodesicEmbedding(_NeighborhoodEmbedding):
         """Neighbors whose mean distance is the scale of a row; None for all of them."""
         return None if self.radius is not None else int(self.n_neighbors)
 
-    def _moved(self, places: Array, near: Neighborhood) -> Array:
+    def _moved(self, places: Array, near: MappedGraph) -> Array:
         """Move the map onto its anchors, if there are any."""
         self._move: SimilarityMap | None = None
         if near.anchors is not None:
@@ -151,7 +151,7 @@ class Isomap(_GeodesicEmbedding):
         instead = "LandmarkIsomap keeps those of some rows to all others only."
         check_pairs_fit(n, type(self).__name__, instead)
 
-    def _embed(self, near: Neighborhood) -> Array:
+    def _embed(self, near: MappedGraph) -> Array:
         self.graph_ = self._lengths(near)
         self.geodesics_ = geodesics(self.graph_)
         self._frame = squared_distance_frame(self.geodesics_, self.n_components)

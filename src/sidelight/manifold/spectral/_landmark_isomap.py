@@ -16,7 +16,7 @@ from sidelight._words import counted, setting
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import geodesics
-from sidelight.manifold.spectral._base import Neighborhood
+from sidelight.manifold.spectral._base import MappedGraph
 from sidelight.manifold.spectral._frame import (
     NO_VARIANCE,
     CenteredFrame,
@@ -93,7 +93,7 @@ class LandmarkIsomap(_GeodesicEmbedding):
         sparse=True,
     )
 
-    def _embed(self, near: Neighborhood) -> Array:
+    def _embed(self, near: MappedGraph) -> Array:
         self.graph_ = self._lengths(near)
         n = len(near.kept)
         m = min(self.n_landmarks, n)

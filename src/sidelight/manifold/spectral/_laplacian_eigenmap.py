@@ -12,7 +12,7 @@ from sidelight._fit.parameters import Auto, FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.constraints import known_pairs
 from sidelight.graphs import degrees
-from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding
+from sidelight.manifold.spectral._base import MappedGraph, _NeighborhoodEmbedding
 from sidelight.manifold.spectral._frame import held_in_place, smallest
 from sidelight.tags import own_tags
 
@@ -77,7 +77,7 @@ class LaplacianEigenmap(_NeighborhoodEmbedding):
         sparse=True,
     )
 
-    def _embed(self, near: Neighborhood) -> Array:
+    def _embed(self, near: MappedGraph) -> Array:
         edges, factors = self._constrained(near, known_pairs(near.known))
         apart = near.graph.data[near.graph.data > 0]
         usual = float(np.median(apart)) if len(apart) else 1.0

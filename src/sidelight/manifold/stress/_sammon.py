@@ -30,8 +30,8 @@ from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.manifold.linear._base import Centered
 from sidelight.manifold.stress._descent import (
-    Distances,
     SammonStress,
+    TargetDistances,
     descend,
     over_tiles,
     place_rows,
@@ -136,7 +136,7 @@ class SammonMapping(Embedding):
         scaled = values / self._unit
         if precomputed:
             np.fill_diagonal(scaled, 0.0)
-        stress = SammonStress(Distances(scaled, precomputed))
+        stress = SammonStress(TargetDistances(scaled, precomputed))
         end = descend(
             stress,
             _apart(self._start(scaled), scaled, precomputed),

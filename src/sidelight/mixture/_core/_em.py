@@ -270,7 +270,7 @@ class ExpectationMaximization:
         """Return the objective and the sums for the m-step."""
         components, log_weights = parameters
         (likelihood, *sums), _ = self._source.map_reduce(
-            _EStep(components, log_weights), aligned=(self._weights,)
+            _MixtureEStep(components, log_weights), aligned=(self._weights,)
         )
         likelihood = float(likelihood) + components.log_prior
         if self._constrained is None:
@@ -280,7 +280,7 @@ class ExpectationMaximization:
         rows = self._constrained_rows
         density = log_joint_blocks(rows, components, 0.0, lambda joint: joint)
         posterior = self._constrained.e_step(density, log_weights)
-        more = rows.map_reduce(_Statistics(components), aligned=(posterior.resp,))[0]
+        more = rows.map_reduce(_BlockStatistics(components), aligned=(posterior.resp,))[0]
         return Expectation(
             parameters,
             -(likelihood + posterior.log_likelihood) / self._total_weight,
@@ -302,7 +302,7 @@ class ExpectationMaximization:
         return Parameters(components.m_step(expectation.statistics), log_weights)
 
 
-class _EStep:
+class _MixtureEStep:
     """E-step of a block: likelihood and statistics."""
 
     def __init__(self, components: Components, log_weights: Array) -> None:
@@ -323,7 +323,7 @@ class _EStep:
         return (likelihood, *sums), ()
 
 
-class _Statistics:
+class _BlockStatistics:
     """Statistics of a block whose responsibilities are known."""
 
     def __init__(self, components: Components) -> None:

@@ -29,17 +29,17 @@ from sidelight.constraints.algebra._alignment import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.mixture.coordinated._bound import Coordination, Estimates
-from sidelight.mixture.coordinated._model import Atlas, Units
+from sidelight.mixture.coordinated._model import Atlas, ViewUnits
 from sidelight.mixture.coordinated._places import FirstPlaces, spectral_places, with_messages
 from sidelight.mixture.coordinated._queries import AtlasEmbedding
-from sidelight.mixture.coordinated._search import Restart, Search, best_search
+from sidelight.mixture.coordinated._search import CoordinatedFit, CoordinatedRestart, best_search
 from sidelight.mixture.coordinated._start import (
     aligned_to_anchors,
     checked_anchors,
     checked_init,
     default_n_charts,
 )
-from sidelight.mixture.coordinated._steps import Rules
+from sidelight.mixture.coordinated._steps import ChartRules
 from sidelight.tags import own_tags
 
 Start: TypeAlias = Literal["auto", "llc", "charting", "lle", "pca"]
@@ -225,7 +225,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         n, d = len(table), self.n_components
         self._check_size(n, columns)
         weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        units = Units.of(table, columns, seen, weights)
+        units = ViewUnits.of(table, columns, seen, weights)
         rows = units.scaled(table, seen)
         by_view = zip(seen.T, units.views, strict=True)
         if not any(np.ptp(rows[there, view], axis=0).any() for there, view in by_view):
@@ -242,7 +242,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         )
         steps = Coordination(as_rows(rows), seen, weights, clamped, self._rules(units, rows, seen))
         n_charts = min(self._n_charts(n), n)
-        restart = Restart(
+        restart = CoordinatedRestart(
             steps, starts, n_charts, self.max_iter, self.tol, type(self).__name__, self.verbose
         )
         seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
@@ -284,7 +284,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     def _n_charts(self, n: int) -> int:
         return default_n_charts(n, self.n_components) if self.n_charts == "auto" else self.n_charts
 
-    def _rules(self, units: Units, rows: Array, seen: Array) -> Rules:
+    def _rules(self, units: ViewUnits, rows: Array, seen: Array) -> ChartRules:
         """Restrictions of the charts, with the least noise of every column."""
         there = np.ones_like(rows)
         for number, view in enumerate(units.views):
@@ -293,7 +293,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         variances = np.sum(there * rows**2, axis=0) / total
         variances -= (np.sum(there * rows, axis=0) / total) ** 2
         typical = np.where(variances > 1e-12, variances, 1.0)
-        return Rules(
+        return ChartRules(
             views=units.views,
             isotropic=self.noise == "iso",
             conformal=self.charts == "conformal",
@@ -313,7 +313,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         table: Array,
         rows: Array,
         seen: Array,
-        units: Units,
+        units: ViewUnits,
         clamped: Array,
         known: Array,
         rng: np.random.RandomState,
@@ -337,7 +337,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         ]
 
     def _places_by_sample(
-        self, table: Array, seen: Array, units: Units, rng: np.random.RandomState
+        self, table: Array, seen: Array, units: ViewUnits, rng: np.random.RandomState
     ) -> Array:
         """Coordinates of all rows by a model of some of them."""
         order = rng.permutation(len(table))
@@ -363,14 +363,14 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         return str(self.init)
 
     def _spectral_places(
-        self, how: str, rows: Array, seen: Array, units: Units, rng: np.random.RandomState
+        self, how: str, rows: Array, seen: Array, units: ViewUnits, rng: np.random.RandomState
     ) -> list[FirstPlaces]:
         """Coordinates by a method that ``init`` names."""
         d, near = self.n_components, self.n_neighbors
         return [with_messages(lambda: spectral_places(how, rows, d, near, rng))]
 
     def _set_fitted_attributes(
-        self, best: Search, dtype: np.dtype[Any], rules: Rules, per_row: float
+        self, best: CoordinatedFit, dtype: np.dtype[Any], rules: ChartRules, per_row: float
     ) -> None:
         charts = self._atlas.in_user_units
         back = np.argsort(self._atlas.units.order)
@@ -389,7 +389,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         self.n_iter_ = best.n_iter
         self.converged_ = best.converged
 
-    def _warn_of_fit(self, best: Search) -> None:
+    def _warn_of_fit(self, best: CoordinatedFit) -> None:
         """Warn of charts that were dropped, of noise at its floor and of an early end."""
         if best.n_dropped and self.n_charts != "auto":
             warnings.warn(

@@ -20,7 +20,7 @@ from sidelight.manifold import (
 )
 from sidelight.mixture.coordinated._bound import Coordination, Estimates
 from sidelight.mixture.coordinated._start import principal_places
-from sidelight.mixture.coordinated._steps import Rules
+from sidelight.mixture.coordinated._steps import ChartRules
 
 #: Iterations of a single chart that makes linear coordinates of incomplete rows.
 LINEAR_STEPS = 200
@@ -81,7 +81,7 @@ def view_places(
     return np.asarray(model.fit(table).embedding_, dtype=np.float64)
 
 
-def one_chart_places(rows: Array, seen: Array, d: int, rules: Rules) -> Array:
+def one_chart_places(rows: Array, seen: Array, d: int, rules: ChartRules) -> Array:
     """Coordinates of rows that lack views, by one chart: factor analysis of incomplete rows."""
     n = len(rows)
     start = Estimates(principal_places(rows, d), np.tile(1e-2 * np.eye(d), (n, 1, 1)))

@@ -16,7 +16,7 @@ from sidelight.constraints.algebra._alignment import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.coordinated._model import Atlas
-from sidelight.mixture.coordinated._posterior import Posterior
+from sidelight.mixture.coordinated._posterior import ChartPosterior
 
 #: Covariances of so many rows are given at most: numbers in the array.
 MAX_NUMBERS = 2**28
@@ -38,7 +38,7 @@ class AtlasEmbedding(Embedding):
         return np.ones((len(table), 1), dtype=bool)
 
     def _by_rows(
-        self, X: Any, finish: Callable[[Posterior, Array], Array], *, single: bool = True
+        self, X: Any, finish: Callable[[ChartPosterior, Array], Array], *, single: bool = True
     ) -> Array:
         """Map ``finish(posterior, seen)`` over checked rows, in their element type."""
         check_is_fitted(self)

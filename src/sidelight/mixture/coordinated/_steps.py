@@ -20,7 +20,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.mixture.coordinated._charts import Charts
-from sidelight.mixture.coordinated._tile import Sums
+from sidelight.mixture.coordinated._tile import ViewSums
 
 #: A chart, or a chart in a view, with less weight than this keeps its parameters.
 STARVED = 1e-9
@@ -30,7 +30,7 @@ LEAST_WEIGHT = 1e-300
 
 
 @dataclass(frozen=True)
-class Rules:
+class ChartRules:
     """Restrictions of the charts.
 
     Attributes
@@ -54,7 +54,7 @@ class Rules:
     ridge: float
 
 
-def blank_charts(k: int, d: int, rules: Rules) -> Charts:
+def blank_charts(k: int, d: int, rules: ChartRules) -> Charts:
     """Charts that say nothing: where an m-step finds no rows, they stay."""
     n_columns = len(rules.floor)
     return Charts(
@@ -73,7 +73,7 @@ def penalty(charts: Charts, ridge: float) -> float:
     return 0.5 * ridge * float(np.sum(charts.loadings**2 / charts.noise[:, :, None]))
 
 
-def m_step(charts: Charts, latent: Array, views: tuple[Sums, ...], rules: Rules) -> Charts:
+def m_step(charts: Charts, latent: Array, views: tuple[ViewSums, ...], rules: ChartRules) -> Charts:
     """Return the charts of the largest bound; those without rows stay as they are."""
     totals, centers, spreads = _moments(latent, charts.n_coordinates)
     if rules.conformal:
@@ -110,7 +110,7 @@ def _multiples_of_identity(matrices: Array) -> Array:
 
 
 def _regression(
-    sums: Sums, centers: Array, floor: Array, rules: Rules
+    sums: ViewSums, centers: Array, floor: Array, rules: ChartRules
 ) -> tuple[Array, Array, Array]:
     """Rows at the centers, loadings and noise of all charts in one view."""
     d = centers.shape[1]

@@ -20,7 +20,7 @@ from sidelight.constraints.algebra._alignment import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.mixture.coordinated._cfa import CoordinatedFactorAnalysis
-from sidelight.mixture.coordinated._model import Units
+from sidelight.mixture.coordinated._model import ViewUnits
 from sidelight.mixture.coordinated._places import (
     FirstPlaces,
     one_chart_places,
@@ -29,7 +29,7 @@ from sidelight.mixture.coordinated._places import (
 )
 from sidelight.mixture.coordinated._posterior import chart_covariances, chart_rows, posterior
 from sidelight.mixture.coordinated._queries import check_covariances
-from sidelight.mixture.coordinated._search import Search
+from sidelight.mixture.coordinated._search import CoordinatedFit
 from sidelight.mixture.coordinated._table import (
     check_joined,
     column_positions,
@@ -250,7 +250,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         return views_seen(table, self._columns)
 
     def _spectral_places(
-        self, how: str, rows: Array, seen: Array, units: Units, rng: np.random.RandomState
+        self, how: str, rows: Array, seen: Array, units: ViewUnits, rng: np.random.RandomState
     ) -> list[FirstPlaces]:
         if seen.shape[1] == 1:
             return super()._spectral_places(how, rows, seen, units, rng)
@@ -274,12 +274,12 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
 
         return [with_messages(partial(places, near)) for near in numbers[: self.n_init]]
 
-    def _set_fitted_attributes(self, best: Search, *others: Any) -> None:
+    def _set_fitted_attributes(self, best: CoordinatedFit, *others: Any) -> None:
         super()._set_fitted_attributes(best, *others)
         self.view_counts_ = best.last.view_counts
         self.supported_ = self.view_counts_ >= self.n_components + 2
 
-    def _warn_of_fit(self, best: Search) -> None:
+    def _warn_of_fit(self, best: CoordinatedFit) -> None:
         """Warn of charts that do not know a view, too."""
         super()._warn_of_fit(best)
         starved = np.argwhere(~self.supported_)

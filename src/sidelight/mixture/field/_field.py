@@ -29,8 +29,8 @@ from sidelight.mixture.field._approximate import (
 )
 from sidelight.mixture.field._exact import (
     Cliques,
+    FieldEdges,
     Inference,
-    Links,
     Region,
     canonical_links,
     eliminate,
@@ -166,7 +166,7 @@ class ConstraintField:
             part = connected_parts(n_nodes, self._links.edges)[1]
             of_part = np.bincount(part, self.weight * self.size) / np.bincount(part, self.size)
             self.weight = of_part[part]
-        self._choice = Choice(inference, budget, n_sweeps, check_random_state(random_state))
+        self._choice = SolverChoice(inference, budget, n_sweeps, check_random_state(random_state))
         self._coupled_prior = coupled_prior
         self._plans: dict[int, list[Inference]] = {}
         self._priors: dict[int, PriorModel] = {}
@@ -329,7 +329,7 @@ def _check(logphi: npt.ArrayLike, n_nodes: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SolverChoice:
     """How the parts of a field are to be solved."""
 
     inference: str
@@ -338,14 +338,14 @@ class Choice:
     random_state: np.random.RandomState
 
 
-def check_feasible(links: Links, k: int) -> None:
+def check_feasible(links: FieldEdges, k: int) -> None:
     """Raise where hard edges need more than ``k`` labels."""
     result = check_coloring(links.n_nodes, links.edges[np.isneginf(links.coupling)], k)
     if result.answer == "no":
         raise infeasible(result)
 
 
-def make_plan(links: Links, k: int, choice: Choice) -> list[Inference]:
+def make_plan(links: FieldEdges, k: int, choice: SolverChoice) -> list[Inference]:
     """Choose a method for every connected part; together they answer for every node once."""
     n_parts, part = connected_parts(links.n_nodes, links.edges)
     part_of_edge = part[links.edges[:, 0]]
@@ -381,7 +381,7 @@ def make_plan(links: Links, k: int, choice: Choice) -> list[Inference]:
 
 
 def _approximate_wide_parts(
-    links: Links, region: Region, wide: IntArray, k: int, choice: Choice
+    links: FieldEdges, region: Region, wide: IntArray, k: int, choice: SolverChoice
 ) -> list[Inference]:
     """Approximate the parts that exact inference cannot handle, or refuse to."""
     if len(wide) == 0:
@@ -421,7 +421,9 @@ def _approximate_wide_parts(
     return plan
 
 
-def _approximate(region: Region, links: Links, k: int, inference: str, choice: Choice) -> Inference:
+def _approximate(
+    region: Region, links: FieldEdges, k: int, inference: str, choice: SolverChoice
+) -> Inference:
     if inference == "forest":
         kept = spanning_forest(region.graph.n_nodes, region.graph.edges, links.length[region.edges])
         tree = links.region(region.nodes, region.edges[kept])
@@ -431,7 +433,7 @@ def _approximate(region: Region, links: Links, k: int, inference: str, choice: C
     return kind(region, choice.n_sweeps, choice.random_state)
 
 
-def exact_edges(links: Links, plan: list[Inference]) -> npt.NDArray[np.bool_]:
+def exact_edges(links: FieldEdges, plan: list[Inference]) -> npt.NDArray[np.bool_]:
     """Edges that inference sums over exactly."""
     exact = np.zeros(len(links.edges), dtype=bool)
     for inference in plan:
@@ -449,13 +451,13 @@ class PriorModel:
 
     def __init__(
         self,
-        links: Links,
+        links: FieldEdges,
         summed: npt.NDArray[np.bool_],
         bounded: npt.NDArray[np.bool_],
         k: int,
         exponent: FloatArray,
         weight: FloatArray,
-        choice: Choice,
+        choice: SolverChoice,
     ) -> None:
         self.k = k
         edges, coupling = links.edges[summed], links.coupling[summed]
@@ -479,7 +481,7 @@ class PriorModel:
         pairs = n_single + np.arange(2 * n_pairs).reshape(-1, 2)
         self.edges = np.concatenate([pairs, where[edges[inside > 2]]]).astype(np.int64)
         all_coupling = np.concatenate([pair[0][:, 2], coupling[inside > 2]])
-        kept = Links(len(self.exponent), self.edges, all_coupling, np.zeros(len(self.edges)))
+        kept = FieldEdges(len(self.exponent), self.edges, all_coupling, np.zeros(len(self.edges)))
         exactly = dataclasses.replace(choice, inference="exact")
         self._plan: list[Inference] = make_plan(kept, k, exactly)
         self._remembered: dict[bytes, tuple[FloatArray, float]] = {}

@@ -39,7 +39,7 @@ Sampling: TypeAlias = Literal["points", "chunklets"]
 
 
 @dataclass(frozen=True)
-class Nodes:
+class FieldNodes:
     """Rows under constraints and the nodes that they are contracted to.
 
     Attributes
@@ -66,7 +66,7 @@ class Nodes:
     classes: Array
 
 
-class ConstrainedRows:
+class FieldRows:
     """Rows under hard or soft constraints, as nodes of a field.
 
     A node that is fixed to a component is an observation, part of the likelihood. Row weights ``w``
@@ -75,7 +75,7 @@ class ConstrainedRows:
 
     Parameters
     ----------
-    nodes : Nodes
+    nodes : FieldNodes
         The rows and their nodes.
     edges : ndarray of shape (e, 2)
         Pairs of nodes of the field, by their positions among those that are not fixed.
@@ -96,7 +96,7 @@ class ConstrainedRows:
     Attributes
     ----------
     rows, components, classes : ndarray
-        As in :class:`Nodes`.
+        As in :class:`FieldNodes`.
     n_components : int
         Number of components ``k``.
     field : ConstraintField
@@ -105,7 +105,7 @@ class ConstrainedRows:
 
     def __init__(
         self,
-        nodes: Nodes,
+        nodes: FieldNodes,
         edges: Array,
         coupling: Array,
         sample_weight: Array | None,
@@ -221,7 +221,7 @@ def coupled_rows(
     strength: float,
     certainties: bool = False,
     **options: Any,
-) -> ConstrainedRows:
+) -> FieldRows:
     """Rows under pairs that prefer to agree or to differ; labels and groups are certain.
 
     Rows that certainly belong together (infinite couplings, groups) are contracted to one node.
@@ -241,7 +241,7 @@ def coupled_rows(
         Whether the weights of pairs are probabilities ``γ`` that they are right; the coupling of a
         pair is then ``strength log(γ / (1 - γ)) / 2``.
     **options : dict
-        Further parameters of :class:`ConstrainedRows`.
+        Further parameters of :class:`FieldRows`.
     """
     pairs, coupling = _couplings(known, strength, certainties)
     certain = _certain(pairs, coupling, known)
@@ -265,8 +265,8 @@ def coupled_rows(
     barred = np.zeros((len(chosen), n_components), dtype=bool)
     barred[labelled] = True
     barred[labelled, component[labelled]] = False
-    nodes = Nodes(rows, of_row, np.full(len(chosen), -1), barred, components, classes)
-    found = ConstrainedRows(nodes, number[ends], coupling[~linked], sample_weight, **options)
+    nodes = FieldNodes(rows, of_row, np.full(len(chosen), -1), barred, components, classes)
+    found = FieldRows(nodes, number[ends], coupling[~linked], sample_weight, **options)
     return found.prepared()
 
 
@@ -316,7 +316,7 @@ def hard_rows(
     inference: str = "auto",
     match_prior: bool = False,
     **options: Any,
-) -> ConstrainedRows:
+) -> FieldRows:
     """Rows of which every statement must hold.
 
     A node of known class is fixed, and its neighbors are barred from its component.
@@ -336,7 +336,7 @@ def hard_rows(
     match_prior : bool, default=False
         Whether the prior knows only cannot-links that share no node.
     **options : dict
-        Further parameters of :class:`ConstrainedRows`.
+        Further parameters of :class:`FieldRows`.
     """
     closure = known.closure()
     known.check_feasible(n_components)
@@ -363,8 +363,8 @@ def hard_rows(
     if len(edges):
         means = _node_means(source, rows, of_row)[fixed < 0]
         length = np.linalg.norm(means[edges[:, 0]] - means[edges[:, 1]], axis=1)
-    found = ConstrainedRows(
-        Nodes(rows, of_row, fixed, barred, components, classes),
+    found = FieldRows(
+        FieldNodes(rows, of_row, fixed, barred, components, classes),
         edges,
         np.full(len(edges), -np.inf),
         sample_weight,

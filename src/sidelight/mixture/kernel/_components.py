@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sidelight._typing import Array
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.kernel._profiles import LEAST_DENSITY
-from sidelight.mixture.kernel._rows import Distances
+from sidelight.mixture.kernel._rows import SquaredDistances
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,8 @@ class KernelComponents:
         return len(self.profiles)
 
     @cached_property
-    def _distances(self) -> Distances:
-        return Distances(self.rows)
+    def _distances(self) -> SquaredDistances:
+        return SquaredDistances(self.rows)
 
     @cached_property
     def _near(self) -> NearestNeighbors:

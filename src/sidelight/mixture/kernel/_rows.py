@@ -31,7 +31,7 @@ KEPT_ROWS = 5_000
 MAX_ROWS = 100_000
 
 
-class Kernel(Protocol):
+class ZeroDiagonalKernel(Protocol):
     """A kernel without its diagonal, columns perhaps divided by their sums.
 
     Attributes
@@ -127,7 +127,7 @@ class BlockRows(RowSource):
             yield self._compute(*self._blocks[number])
 
 
-class Distances:
+class SquaredDistances:
     """Squared Euclidean distances of given rows to new ones, or among themselves.
 
     Dense rows are moved to the mean first: the distances are differences of squares, which lose
@@ -178,7 +178,7 @@ def check_dense_size(n: int) -> None:
 
 
 def dense_kernel(
-    distances: Distances, bandwidth: float, *, normalize: bool, kept_rows: int = KEPT_ROWS
+    distances: SquaredDistances, bandwidth: float, *, normalize: bool, kept_rows: int = KEPT_ROWS
 ) -> DenseKernel:
     """Gaussian kernel between all rows; kept in memory up to ``kept_rows`` rows."""
     n = distances.n_rows

@@ -16,7 +16,7 @@ from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import LEAST_WEIGHT, EMResult, MixtureBase
-from sidelight.mixture.message_length._componentwise import Search, search_components
+from sidelight.mixture.message_length._componentwise import ComponentwiseFit, search_components
 from sidelight.tags import PLAIN_TAGS
 
 
@@ -67,7 +67,11 @@ class MessageLengthMixture(MixtureBase):
         raise NotImplementedError
 
     def _chosen(
-        self, search: Search, source: RowSource, known: Constraints, row_weights: Array | None
+        self,
+        search: ComponentwiseFit,
+        source: RowSource,
+        known: Constraints,
+        row_weights: Array | None,
     ) -> tuple[Any, Array]:
         """Components and mixing weights that are kept of a search."""
         raise NotImplementedError
@@ -78,7 +82,7 @@ class MessageLengthMixture(MixtureBase):
         whole = self._one_component(source, weights)
         k = self._start_size(source.n_rows, n, whole.support)
 
-        def run(number: int, rng: np.random.RandomState) -> Search:
+        def run(number: int, rng: np.random.RandomState) -> ComponentwiseFit:
             rows = rng.choice(source.n_rows, size=k, replace=False)
             start = whole.copies(np.asarray(source.take(rows), dtype=np.float64))
             return self._explore(source, start, weights)
@@ -120,7 +124,9 @@ class MessageLengthMixture(MixtureBase):
             )
         return int(self.n_components)
 
-    def _explore(self, source: RowSource, start: Any, row_weights: Array | None) -> Search:
+    def _explore(
+        self, source: RowSource, start: Any, row_weights: Array | None
+    ) -> ComponentwiseFit:
         """One search from a start of many components."""
         return self._search(source, start, row_weights)
 
@@ -132,7 +138,7 @@ class MessageLengthMixture(MixtureBase):
         *,
         weights: Array | None = None,
         min_components: int | None = None,
-    ) -> Search:
+    ) -> ComponentwiseFit:
         """Search from these components, of equal weights by default."""
         k = components.n_components
         return search_components(

@@ -18,7 +18,7 @@ from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import LEAST_WEIGHT, known_classes
 from sidelight.mixture.message_length._base import MessageLengthMixture
-from sidelight.mixture.message_length._componentwise import ComponentwiseEM, Search
+from sidelight.mixture.message_length._componentwise import ComponentwiseEM, ComponentwiseFit
 from sidelight.mixture.message_length._saliency import SaliencyComponents
 from sidelight.mixture.message_length._separation import Separation, class_weights_of
 from sidelight.tags import own_tags
@@ -168,7 +168,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
 
     def _explore(
         self, source: RowSource, start: SaliencyComponents, row_weights: Array | None
-    ) -> Search:
+    ) -> ComponentwiseFit:
         """Let saliencies fall before components do; then try the features that are off again."""
         if not start.learn:
             return self._search(source, start, row_weights)
@@ -186,7 +186,11 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         return search.with_best(again.best) if again.objective < search.objective else search
 
     def _chosen(
-        self, search: Search, source: RowSource, known: Constraints, row_weights: Array | None
+        self,
+        search: ComponentwiseFit,
+        source: RowSource,
+        known: Constraints,
+        row_weights: Array | None,
     ) -> tuple[SaliencyComponents, Array]:
         labels, self.classes_ = known_classes(known, source.n_rows)
         components, weights = search.best.last.parameters

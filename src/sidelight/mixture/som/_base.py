@@ -55,7 +55,7 @@ MAP_ATTRIBUTES = {
 }
 
 
-class Finished(Protocol):
+class MapSearchResult(Protocol):
     """Where a search ended."""
 
     @property
@@ -85,7 +85,7 @@ class FittedMap(Embedding):
         self.node_positions_ = nodes.positions.astype(dtype)
         self.edges_ = nodes.edges
 
-    def _warn_unless_converged(self, found: Finished) -> None:
+    def _warn_unless_converged(self, found: MapSearchResult) -> None:
         """Tell that the last stage was cut off."""
         if not found.converged and not found.interrupted:
             warnings.warn(

@@ -14,10 +14,10 @@ from sidelight.mixture.som._categories import categorical_part
 from sidelight.mixture.som._parts import (
     FAMILIES,
     BernoulliPart,
+    FamilyColumns,
+    FamilySettings,
     MultinomialPart,
     NumericPart,
-    Part,
-    Settings,
 )
 
 Blocks: TypeAlias = Sequence[tuple[str, Any]]
@@ -27,8 +27,8 @@ MAX_CATEGORIES = 10
 
 
 def parts_of(
-    rows: Any, blocks: Blocks | None, settings: Settings, names: Sequence[str] | None
-) -> list[Part]:
+    rows: Any, blocks: Blocks | None, settings: FamilySettings, names: Sequence[str] | None
+) -> list[FamilyColumns]:
     """Parts of the rows, each with its family; ``names`` are those of all columns."""
     if blocks is None:
         blocks = default_blocks(rows)
@@ -53,8 +53,8 @@ def _has_few_whole_numbers(column: Array) -> bool:
 
 
 def _part(
-    family: str, columns: Array, rows: Any, settings: Settings, names: Sequence[str] | None
-) -> Part:
+    family: str, columns: Array, rows: Any, settings: FamilySettings, names: Sequence[str] | None
+) -> FamilyColumns:
     if family == "bernoulli":
         return BernoulliPart(columns, settings)
     if family == "categorical":

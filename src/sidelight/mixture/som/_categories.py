@@ -18,7 +18,7 @@ from sidelight._typing import Array
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.families._categorical import CategoricalComponents
 from sidelight.mixture.som._families import PairedCategoricalComponents
-from sidelight.mixture.som._parts import Settings, filled_by_means, picked
+from sidelight.mixture.som._parts import FamilySettings, filled_by_means, picked
 
 
 def codes_of(rows: Array, categories: Sequence[Array]) -> Array:
@@ -143,7 +143,7 @@ class CategoricalPart:
     """Nominal columns: every distinct number is a category."""
 
     columns: Array
-    settings: Settings
+    settings: FamilySettings
     categories: list[Array]
     cells: Cells = field(repr=False)
 
@@ -223,7 +223,7 @@ class CategoricalPart:
 
 
 def categorical_part(
-    rows: Array, columns: Array, settings: Settings, names: Sequence[str] | None
+    rows: Array, columns: Array, settings: FamilySettings, names: Sequence[str] | None
 ) -> CategoricalPart:
     """Learn the categories, and the pairs where asked for."""
     values = picked(rows, columns)

@@ -35,7 +35,7 @@ FIRST_RATE = 3.0
 
 
 @dataclass(frozen=True)
-class Neighborhood:
+class GridNeighborhood:
     """Normalized neighborhoods of all nodes.
 
     Attributes
@@ -140,13 +140,13 @@ class Grid:
         largest = float(self.squared_distances.max())
         return FIRST_RATE / largest if largest > 0 else 0.0
 
-    def neighborhood(self, rate: float) -> Neighborhood:
+    def neighborhood(self, rate: float) -> GridNeighborhood:
         """Normalized neighborhoods at a rate, which may be infinite."""
         if math.isinf(rate):
-            return Neighborhood(rate, np.eye(self.n_nodes), np.zeros(self.n_nodes))
+            return GridNeighborhood(rate, np.eye(self.n_nodes), np.zeros(self.n_nodes))
         shares = np.exp(-rate * self.squared_distances)
         shares /= shares.sum(axis=1, keepdims=True)
-        return Neighborhood(rate, shares, -xlogy(shares, shares).sum(axis=1))
+        return GridNeighborhood(rate, shares, -xlogy(shares, shares).sum(axis=1))
 
     def rate_of_mass(self, mass: float) -> float:
         """Rate at which the median node has this share of its own neighborhood."""

@@ -51,7 +51,7 @@ MAX_ENERGIES = 20
 
 
 @dataclass(frozen=True)
-class Settings:
+class FamilySettings:
     """Parameters of the families.
 
     Attributes
@@ -81,7 +81,7 @@ class Settings:
     pairs: bool = False
 
 
-class Part(Protocol):
+class FamilyColumns(Protocol):
     """Columns of one family."""
 
     @property
@@ -142,7 +142,7 @@ class NumericPart:
 
     columns: Array
     kind: str
-    settings: Settings
+    settings: FamilySettings
     names: Sequence[str] | None = None
 
     takes_missing = True
@@ -296,7 +296,7 @@ class BernoulliPart:
     """Columns of yes or no."""
 
     columns: Array
-    settings: Settings
+    settings: FamilySettings
 
     takes_missing = True
 
@@ -354,7 +354,7 @@ class MultinomialPart:
     """Columns of counts."""
 
     columns: Array
-    settings: Settings
+    settings: FamilySettings
 
     takes_missing = False
 

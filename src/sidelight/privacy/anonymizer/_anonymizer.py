@@ -37,7 +37,7 @@ from sidelight.privacy.anonymizer._columns import (
     read_columns,
 )
 from sidelight.privacy.anonymizer._conditions import (
-    Conditions,
+    ClassConditions,
     check_sensitive,
     check_size,
     read_sensitive,
@@ -45,7 +45,7 @@ from sidelight.privacy.anonymizer._conditions import (
 )
 from sidelight.privacy.anonymizer._encode import encode, encode_new, read_hierarchies
 from sidelight.privacy.anonymizer._measures import dispersion_of, penalties_of_texts
-from sidelight.privacy.anonymizer._partition import Partition, Search
+from sidelight.privacy.anonymizer._partition import AnonymousClasses, RowClasses
 from sidelight.privacy.anonymizer._publish import (
     as_given,
     class_summaries,
@@ -242,13 +242,13 @@ class Anonymizer(Clusterer):
         known = self._validate_knowledge(constraints, y, n_rows, X)
         self.hierarchies_ = read_hierarchies(hierarchies, columns)
         check_no_identifiers(columns, self.hierarchies_, n_rows)
-        conditions = Conditions(
+        conditions = ClassConditions(
             self.k, self.diversity, self.l, self.c, read_sensitive(sensitive, n_rows, X)
         )
         check_sensitive(conditions)
         check_size(self.k, n_rows)
         rng = check_random_state(self.random_state)
-        search = Search(encode(columns, self.hierarchies_), conditions)
+        search = AnonymousClasses(encode(columns, self.hierarchies_), conditions)
         found = self._search(search, rng)
         texts = self._unite(search, found)
         self._set_fitted_attributes(search, found, texts, X)
@@ -290,7 +290,7 @@ class Anonymizer(Clusterer):
                 f"had {self.n_features_in_} features: {quoted(list(known))}."
             )
 
-    def _search(self, search: Search, rng: np.random.RandomState) -> Partition:
+    def _search(self, search: AnonymousClasses, rng: np.random.RandomState) -> RowClasses:
         """Classes of all rows, and without those whose suppression lowers the loss."""
         n_rows = search.encoded.n_rows
         budget = int(self.suppress * n_rows + 1e-9)
@@ -300,7 +300,7 @@ class Anonymizer(Clusterer):
         n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
         seed = rng.randint(np.iinfo(np.int32).max)
 
-        def run(rows: IntArray) -> Partition:
+        def run(rows: IntArray) -> RowClasses:
             return search.run(rows, n_clusters, np.random.RandomState(seed), self.verbose)
 
         found = run(rows)
@@ -311,7 +311,7 @@ class Anonymizer(Clusterer):
         self.search_ = search.curve(rows, np.random.RandomState(seed))
         return found
 
-    def _unite(self, search: Search, found: Partition) -> list[Array]:
+    def _unite(self, search: AnonymousClasses, found: RowClasses) -> list[Array]:
         """Unite classes that are published alike, and those of them that are not valid then.
 
         Returns the texts of the classes; labels of ``found`` become those of what is published.
@@ -332,7 +332,7 @@ class Anonymizer(Clusterer):
             found.history[-1] = search.loss(found.labels)
 
     def _set_fitted_attributes(
-        self, search: Search, found: Partition, texts: list[Array], X: Any
+        self, search: AnonymousClasses, found: RowClasses, texts: list[Array], X: Any
     ) -> None:
         labels, conditions = found.labels, search.conditions
         rows = np.flatnonzero(labels >= 0)
@@ -371,7 +371,9 @@ class Anonymizer(Clusterer):
         self._encoded = search.encoded.without_rows()
         self._summaries = class_summaries(search.encoded, classes_of(labels))
 
-    def _published_loss(self, search: Search, texts: list[Array], sizes: IntArray) -> float:
+    def _published_loss(
+        self, search: AnonymousClasses, texts: list[Array], sizes: IntArray
+    ) -> float:
         """NCP of the published table; of the classes where only representatives are published."""
         if self.generalize == "representatives":
             return self.objective_

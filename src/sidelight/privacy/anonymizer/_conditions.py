@@ -21,7 +21,7 @@ MODELS = ("distinct", "entropy", "recursive", "recursive-published")
 
 
 @dataclass(frozen=True, eq=False)
-class Conditions:
+class ClassConditions:
     """What every class has to satisfy.
 
     Attributes
@@ -130,7 +130,7 @@ def _folded(column: Column) -> Column:
     return Column(column.name, "category", np.array([*places, -1], np.int64)[column.codes], values)
 
 
-def check_sensitive(conditions: Conditions) -> None:
+def check_sensitive(conditions: ClassConditions) -> None:
     """Raise if diversity is asked for, but sensitive columns are missing or have gaps."""
     if conditions.least <= 1:
         return
@@ -160,7 +160,9 @@ def check_size(k: int, n_rows: int, suppressed: int = 0) -> None:
         )
 
 
-def rows_to_remove(conditions: Conditions, budget: int, rng: np.random.RandomState) -> IntArray:
+def rows_to_remove(
+    conditions: ClassConditions, budget: int, rng: np.random.RandomState
+) -> IntArray:
     """Rows without which the whole table is diverse; none where it is so with them.
 
     Rows of the most frequent values are removed, since every partition needs a diverse whole.
@@ -192,7 +194,7 @@ def rows_to_remove(conditions: Conditions, budget: int, rng: np.random.RandomSta
     return np.flatnonzero(gone)
 
 
-def _infeasible(conditions: Conditions, column: Column, budget: int) -> str:
+def _infeasible(conditions: ClassConditions, column: Column, budget: int) -> str:
     """Say which sensitive value is too frequent, and the diversity that is possible."""
     counts = np.bincount(column.codes, minlength=len(column.values))
     n_present = int(np.count_nonzero(counts))

@@ -19,9 +19,9 @@ from sidelight._kernels.privacy.anonymizer.split import best_cut, split_rows
 from sidelight._progress import fit_progress, wait_for
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.engine import get_threads
-from sidelight.privacy.anonymizer._conditions import Conditions
+from sidelight.privacy.anonymizer._conditions import ClassConditions
 from sidelight.privacy.anonymizer._encode import Encoded
-from sidelight.privacy.anonymizer._publish import Classes, classes_of
+from sidelight.privacy.anonymizer._publish import RowsByClass, classes_of
 from sidelight.privacy.anonymizer._recount import counts_of
 
 #: Rows of a block within which classes grow, and classes of this size that it holds at least.
@@ -41,7 +41,7 @@ CURVE_CLASSES, CURVE_ROWS = 64, 20_000
 
 
 @dataclass
-class Partition:
+class RowClasses:
     """Classes of rows.
 
     Attributes
@@ -60,18 +60,18 @@ class Partition:
     converged: bool = True
 
 
-class Search:
+class AnonymousClasses:
     """Classes of the rows of a table that satisfy conditions.
 
     Parameters
     ----------
     encoded : Encoded
         The columns.
-    conditions : Conditions
+    conditions : ClassConditions
         Conditions on every class.
     """
 
-    def __init__(self, encoded: Encoded, conditions: Conditions) -> None:
+    def __init__(self, encoded: Encoded, conditions: ClassConditions) -> None:
         self.encoded, self.conditions = encoded, conditions
         self.columns = encoded.arrays
         self.n_columns = encoded.n_columns
@@ -83,7 +83,7 @@ class Search:
         self.block_rule = self.rule if conditions.unions_hold else NO_RULE
         self.equal_weights = np.ones(self.n_columns)
 
-    def penalties(self, classes: Classes) -> FloatArray:
+    def penalties(self, classes: RowsByClass) -> FloatArray:
         """Penalty of every class, in [0, number of columns]."""
         seen = np.zeros(self.encoded.n_marks, np.int64)
         return classes_penalty(self.columns, classes.members, classes.starts, seen)
@@ -97,7 +97,7 @@ class Search:
 
     def run(
         self, rows: IntArray, n_clusters: int | None, rng: np.random.RandomState, verbose: Any
-    ) -> Partition:
+    ) -> RowClasses:
         """Find classes of some rows.
 
         Parameters
@@ -116,7 +116,7 @@ class Search:
             labels[rows] = self._grown(rows)
         else:
             labels[rows] = self._split(rows, n_clusters)[0]
-        found = Partition(labels, [self.loss(labels)])
+        found = RowClasses(labels, [self.loss(labels)])
         with fit_progress("Anonymizer", MAX_PASSES, verbose=verbose) as progress:
             progress.step(found.history[-1])
             found.converged = self._refine(found, rng, progress)
@@ -216,7 +216,7 @@ class Search:
 
     def _pieces(self, block: IntArray, largest: int) -> list[IntArray]:
         """A block that no cut of a column parts, in pieces of rows with near values."""
-        whole = self.penalties(Classes(block, np.array([0, len(block)])))[0]
+        whole = self.penalties(RowsByClass(block, np.array([0, len(block)])))[0]
         if len(block) <= largest or whole == 0.0:
             return [block]
         num, cat, _, tree = self.columns[:4]
@@ -242,7 +242,7 @@ class Search:
 
         ``labels`` of these rows are free, and used on the way.
         """
-        classes = Classes(block, np.array([0, len(block)]))
+        classes = RowsByClass(block, np.array([0, len(block)]))
         if self.penalties(classes)[0] == 0.0:
             return np.zeros(len(block), np.int64)
         size = self.conditions.grown_size
@@ -347,7 +347,7 @@ class Search:
             labels[part] = number
         return labels[rows], losses
 
-    def _refine(self, found: Partition, rng: np.random.RandomState, progress: Any) -> bool:
+    def _refine(self, found: RowClasses, rng: np.random.RandomState, progress: Any) -> bool:
         """Passes of moves and exchanges; whether they came to an end."""
         for number in range(1, MAX_PASSES):
             weights = rng.uniform(0.5, 1.5, self.n_columns) if number > 1 else self.equal_weights

@@ -15,7 +15,7 @@ from sidelight.engine import RowSource
 
 
 @dataclass(frozen=True)
-class Sums:
+class OffsetSums:
     """Sums of offsets ``x - μ`` and of weights by cluster, and of squared offsets."""
 
     offsets: Array
@@ -95,7 +95,7 @@ class WeightedRows:
 
         return self.source.map_reduce(measure, aligned=(self._weights, chosen))[0][0]
 
-    def sums(self, centers: Array, labels: Array) -> Sums:
+    def sums(self, centers: Array, labels: Array) -> OffsetSums:
         """Add up offsets from the centers, weights, and squared offsets."""
 
         def add_up(block: Any, weights: Array, labels: Array) -> tuple[tuple[Any, ...], tuple[()]]:
@@ -104,7 +104,7 @@ class WeightedRows:
         (offsets, sizes, squares), _ = self.source.map_reduce(
             add_up, aligned=(self._weights, labels)
         )
-        return Sums(offsets, sizes, max(float(squares[0]), 0.0))
+        return OffsetSums(offsets, sizes, max(float(squares[0]), 0.0))
 
 
 def sums_of(block: Any, weights: Array, centers: Array, labels: Array) -> tuple[Array, ...]:

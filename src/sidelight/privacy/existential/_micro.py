@@ -21,7 +21,7 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.assignment import share_at_least
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.privacy.existential._geometry import Sums, WeightedRows
+from sidelight.privacy.existential._geometry import OffsetSums, WeightedRows
 from sidelight.privacy.existential._graph import PivotGraph, move_pivots
 from sidelight.privacy.existential._loop import Stopping
 from sidelight.privacy.existential._requirements import Requirements
@@ -411,7 +411,7 @@ class ConditionedShares:
 
 def materialize(
     rows: WeightedRows, micro: MicroClusters, end: SharedPartition
-) -> tuple[Array, Sums]:
+) -> tuple[Array, OffsetSums]:
     """Give every row a cluster within the shares, and add up the offsets from the centers.
 
     Rows of items that one cluster holds alone go there. Where several share an item, pairs of row

@@ -31,8 +31,8 @@ from sidelight.relational.correlation._consensus_search import (
     search_tables,
     start_from,
 )
-from sidelight.relational.correlation._local_search import Search
-from sidelight.relational.correlation._solve import Settings, Solution, solve
+from sidelight.relational.correlation._local_search import LocalOptimum
+from sidelight.relational.correlation._solve import CorrelationSettings, Solution, solve
 from sidelight.tags import own_tags
 
 #: Different rows of labels up to which all scores are written out.
@@ -175,8 +175,8 @@ class ConsensusClustering(Clusterer):
             raise SidelightError(f"Partition {empty[0]} has no label at all; leave the column out.")
         return codes
 
-    def _settings(self) -> Settings:
-        return Settings(
+    def _settings(self) -> CorrelationSettings:
+        return CorrelationSettings(
             method="auto",
             n_init=self.n_init,
             c=3.0,
@@ -194,7 +194,7 @@ class ConsensusClustering(Clusterer):
         by_cost = np.argsort(self.input_costs_, kind="stable")
         k = _table_width(profiles, n_labels)
 
-        def run(number: int, rng: np.random.RandomState) -> Search:
+        def run(number: int, rng: np.random.RandomState) -> LocalOptimum:
             if number % 2 == 0:
                 start = start_from(profiles, codes[:, by_cost[number // 2 % len(by_cost)]], k)
             else:

@@ -18,7 +18,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._base import ScoredPairsClusterer, unlisted_pairs
 from sidelight.relational.correlation._correlation import MAX_LISTED
 from sidelight.relational.correlation._graph import SignedGraph, signed_graph
-from sidelight.relational.correlation._solve import Settings, Solution, solve
+from sidelight.relational.correlation._solve import CorrelationSettings, Solution, solve
 from sidelight.tags import own_tags
 
 
@@ -126,7 +126,7 @@ class ClusterEditing(ScoredPairsClusterer):
         else:
             solved = solve(
                 graph,
-                Settings(
+                CorrelationSettings(
                     method="auto",
                     n_init=self.n_init,
                     c=3.0,

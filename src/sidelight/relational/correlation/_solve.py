@@ -22,7 +22,7 @@ from sidelight.relational.correlation._components import (
     nodes_of,
 )
 from sidelight.relational.correlation._graph import SignedGraph
-from sidelight.relational.correlation._local_search import Level, Search, local_search
+from sidelight.relational.correlation._local_search import Level, LocalOptimum, local_search
 from sidelight.relational.correlation._packing import packing_bounds
 from sidelight.relational.correlation._pivot import pivot_clusters
 
@@ -40,7 +40,7 @@ WORTH_THREADS = 200_000
 
 
 @dataclass(frozen=True)
-class Settings:
+class CorrelationSettings:
     """Parameters of a fit that its solver reads."""
 
     method: str
@@ -66,7 +66,7 @@ class Solution:
     converged: bool
 
 
-class Candidates(NamedTuple):
+class CandidatePartitions(NamedTuple):
     """Partitions, and the path of the search that led to the best of them."""
 
     partitions: list[Array]
@@ -75,7 +75,7 @@ class Candidates(NamedTuple):
     converged: bool
 
 
-def solve(graph: SignedGraph, settings: Settings) -> Solution:
+def solve(graph: SignedGraph, settings: CorrelationSettings) -> Solution:
     """Partition the nodes by the chosen method."""
     if settings.method == "exact":
         return _exact(graph, settings)
@@ -103,7 +103,7 @@ def _solution(
     labels: Array,
     bound: float,
     bound_method: str,
-    found: Candidates,
+    found: CandidatePartitions,
 ) -> Solution:
     """Put a result together; what the best path did not see is its last step."""
     cost = graph.cost(labels)
@@ -141,15 +141,15 @@ def _as_work(graph: SignedGraph) -> RowSource:
 
 def _searches(
     graph: SignedGraph,
-    settings: Settings,
+    settings: CorrelationSettings,
     start: Callable[[int, np.random.RandomState], Array],
     *,
     n_init: int | None = None,
-) -> Candidates:
+) -> CandidatePartitions:
     """Local search from several partitions, each with its own seed."""
     level = Level.of(graph)
 
-    def run(number: int, rng: np.random.RandomState) -> Search:
+    def run(number: int, rng: np.random.RandomState) -> LocalOptimum:
         return local_search(
             graph,
             start(number, rng),
@@ -170,16 +170,16 @@ def _searches(
     )
     best = min(ended, key=lambda search: search.objective)
     partitions = [best.labels, *(search.labels for search in ended if search is not best)]
-    return Candidates(partitions, best.history, best.n_iter, best.converged)
+    return CandidatePartitions(partitions, best.history, best.n_iter, best.converged)
 
 
-def _pivots(graph: SignedGraph, settings: Settings) -> Candidates:
+def _pivots(graph: SignedGraph, settings: CorrelationSettings) -> CandidatePartitions:
     """Pivot clusterings of several random orders."""
 
-    def run(number: int, rng: np.random.RandomState) -> Search:
+    def run(number: int, rng: np.random.RandomState) -> LocalOptimum:
         labels = pivot_clusters(graph, rng.permutation(graph.n))
         cost = graph.cost(labels)
-        return Search(labels, cost, np.array([cost]), 1, True, False)
+        return LocalOptimum(labels, cost, np.array([cost]), 1, True, False)
 
     seeds = _seeds(settings, number_of_restarts(graph, settings.n_init))
     ended = run_restarts(
@@ -190,10 +190,10 @@ def _pivots(graph: SignedGraph, settings: Settings) -> Candidates:
         verbose=settings.verbose,
     )
     costs = np.minimum.accumulate([search.objective for search in ended])
-    return Candidates([search.labels for search in ended], costs, len(ended), True)
+    return CandidatePartitions([search.labels for search in ended], costs, len(ended), True)
 
 
-def _seeds(settings: Settings, n: int) -> list[int]:
+def _seeds(settings: CorrelationSettings, n: int) -> list[int]:
     rng = check_random_state(settings.random_state)
     return [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=n)]
 
@@ -211,7 +211,7 @@ def _pivots_or_singletons(
     return start
 
 
-def _automatic(graph: SignedGraph, settings: Settings) -> Solution:
+def _automatic(graph: SignedGraph, settings: CorrelationSettings) -> Solution:
     """Local search; then branch and bound, and the linear program, where no bound proves it."""
     found = _searches(graph, settings, _pivots_or_singletons(graph))
     labels, costs = combine(graph, found.partitions)
@@ -246,7 +246,9 @@ def _nodes_for_lp(graph: SignedGraph, is_open: Array) -> IntArray:
     return np.sort(nodes_of(graph.positive_components, chosen)[0])
 
 
-def _rounded_part(part: SignedGraph, settings: Settings, labels: Array) -> tuple[Array, float]:
+def _rounded_part(
+    part: SignedGraph, settings: CorrelationSettings, labels: Array
+) -> tuple[Array, float]:
     """Best of the given and the rounded partitions of some components, and their bound."""
     from sidelight.relational.correlation._lp import solve_lp
 
@@ -260,14 +262,14 @@ def _rounded_part(part: SignedGraph, settings: Settings, labels: Array) -> tuple
     return best, solved.bound
 
 
-def _rounded(graph: SignedGraph, settings: Settings) -> Solution:
+def _rounded(graph: SignedGraph, settings: CorrelationSettings) -> Solution:
     """Round the linear program, then search from there."""
     from sidelight.relational.correlation._lp import solve_lp
 
     solved = solve_lp(graph)
     if solved.integral:
         labels = solved.distances.clusters()
-        found = Candidates([labels], np.array([graph.cost(labels)]), 1, True)
+        found = CandidatePartitions([labels], np.array([graph.cost(labels)]), 1, True)
     else:
         found = _roundings(graph, settings, solved.distances)
     labels, _ = combine(graph, found.partitions)
@@ -275,7 +277,7 @@ def _rounded(graph: SignedGraph, settings: Settings) -> Solution:
     return _solution(graph, settings.method, labels, bound, "lp", found)
 
 
-def _roundings(graph: SignedGraph, settings: Settings, x: Any) -> Candidates:
+def _roundings(graph: SignedGraph, settings: CorrelationSettings, x: Any) -> CandidatePartitions:
     from sidelight.relational.correlation import _rounding
 
     def start(number: int, rng: np.random.RandomState) -> Array:
@@ -289,7 +291,7 @@ def _roundings(graph: SignedGraph, settings: Settings, x: Any) -> Candidates:
     return _searches(graph, settings, start)
 
 
-def _exact(graph: SignedGraph, settings: Settings) -> Solution:
+def _exact(graph: SignedGraph, settings: CorrelationSettings) -> Solution:
     """Solve the integer program, from the end of a local search."""
     from sidelight.relational.correlation._exact import solve_exact
 

@@ -23,7 +23,7 @@ from sidelight.base._estimator import not_defined
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._blocking import candidate_pairs
-from sidelight.relational.resolution._candidates import Candidates
+from sidelight.relational.resolution._candidates import CandidatePairs
 from sidelight.relational.resolution._problem import (
     Problem,
     make_rules,
@@ -149,7 +149,9 @@ class _Resolver(Clusterer):
         name, n_columns = f"{type(self).__name__}, columns", len(scorer.columns)
         with stage_progress(name, n_columns, verbose=self.verbose) as progress:
             parts = scorer.score(pairs, done=progress.step)
-        candidates = Candidates(pairs, scorer.combine(parts), parts, scorer.columns, self.blocking_)
+        candidates = CandidatePairs(
+            pairs, scorer.combine(parts), parts, scorer.columns, self.blocking_
+        )
         self.comparisons_ = dict(scorer.comparisons)
         self._scorer = scorer
         return Problem(

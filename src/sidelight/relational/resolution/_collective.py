@@ -15,8 +15,8 @@ from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._base import _Resolver
 from sidelight.relational.resolution._collective_merges import (
     GREEDY,
+    CollectiveMerges,
     Evidence,
-    Merges,
     Settings,
     merge_collectively,
     merges_of,
@@ -349,7 +349,7 @@ def nearly_identical(scorer: Scorer) -> float:
     return float(np.average(levels, weights=[one.weight for one in comparisons]))
 
 
-def as_columns(merges: Merges) -> dict[str, Array]:
+def as_columns(merges: CollectiveMerges) -> dict[str, Array]:
     """``merges_`` of the fitted resolver."""
     return {
         "first": merges.clusters[:, 0],

@@ -34,7 +34,7 @@ from sidelight._kernels.relational.resolution.collective_state import (
     N_MERGES,
     OPEN,
     SINGLE,
-    State,
+    MergeState,
     drop_conflicts,
     fill_heap,
 )
@@ -126,7 +126,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Merges:
+class CollectiveMerges:
     """Merges in their order; cluster ``r`` is reference ``r``, merge ``s`` makes cluster ``n + s``.
 
     Attributes
@@ -163,7 +163,7 @@ class Ended:
 
     Attributes
     ----------
-    state : State
+    state : MergeState
         Clusters and similarities at the end.
     settings : Settings
         Numbers that they depended on.
@@ -177,7 +177,7 @@ class Ended:
         Whether no pair that reaches the threshold is left.
     """
 
-    state: State
+    state: MergeState
     settings: Settings
     evidence: Evidence
     edge: IntArray
@@ -226,7 +226,7 @@ def merge_collectively(
     return Ended(state, settings, evidence, edge, n_bootstrapped, converged)
 
 
-def _start(evidence: Evidence, settings: Settings) -> tuple[State, IntArray]:
+def _start(evidence: Evidence, settings: Settings) -> tuple[MergeState, IntArray]:
     """Every node its own cluster; and the edge of every candidate pair, -1 inside a node."""
     n_nodes, linkage = evidence.n_nodes, LINKAGES[settings.linkage]
     ends = np.sort(evidence.node[evidence.pairs], axis=1)
@@ -249,7 +249,7 @@ def _start(evidence: Evidence, settings: Settings) -> tuple[State, IntArray]:
     else:
         total = given[order[starts + count - 1]] if len(keys) else best.copy()
     m = len(keys)
-    state = State(
+    state = MergeState(
         similar=merge_graph(np.column_stack(np.divmod(keys, n_nodes)), n_nodes),
         neighbors=merge_graph(evidence.neighbors, n_nodes),
         conflicts=_conflict_graph(evidence),
@@ -285,7 +285,7 @@ def _conflict_graph(evidence: Evidence) -> object:
     return merge_graph(pairs, evidence.n_nodes + evidence.exclusive.shape[1])
 
 
-def _bootstrap(state: State, settings: Settings, linkage: int) -> None:
+def _bootstrap(state: MergeState, settings: Settings, linkage: int) -> None:
     """Merge what is nearly identical and occurs with what is nearly identical.
 
     Before any merge, references in different hyper-edges have no neighbor cluster in common.
@@ -300,8 +300,8 @@ def _bootstrap(state: State, settings: Settings, linkage: int) -> None:
 
 
 def _merge(
-    state: State, settings: Settings, linkage: int, max_merges: int | None
-) -> tuple[State, bool]:
+    state: MergeState, settings: Settings, linkage: int, max_merges: int | None
+) -> tuple[MergeState, bool]:
     """Merge until no pair reaches the threshold; the state may get a larger heap."""
     left = len(state.parent) if max_merges is None else max_merges
     ended = PAUSED
@@ -318,7 +318,7 @@ def _merge(
     return state, ended == DONE
 
 
-def _with_larger_heap(state: State) -> State:
+def _with_larger_heap(state: MergeState) -> MergeState:
     size = int(state.counters[HEAP_SIZE])
     larger = {}
     for name in ("heap_value", "heap_edge", "heap_version"):
@@ -329,7 +329,7 @@ def _with_larger_heap(state: State) -> State:
     return state._replace(**larger)
 
 
-def merges_of(ended: Ended) -> Merges:
+def merges_of(ended: Ended) -> CollectiveMerges:
     """All merges, those of must-links first."""
     state, evidence, n = ended.state, ended.evidence, ended.evidence.n
     stated, name = _must_link_merges(evidence)
@@ -337,7 +337,7 @@ def merges_of(ended: Ended) -> Merges:
     clusters = name_merges(state.lost[:k], state.kept[:k], name, n + len(stated))
     exemplar = evidence.pairs[state.exemplar[state.edge[:k]]]
     kind = np.array([BOOTSTRAP] * ended.n_bootstrapped + [GREEDY] * (k - ended.n_bootstrapped))
-    return Merges(
+    return CollectiveMerges(
         clusters=np.concatenate([stated.clusters, clusters]),
         pairs=np.concatenate([stated.pairs, exemplar]),
         attribute=np.concatenate([stated.attribute, state.attribute[:k]]),
@@ -356,7 +356,7 @@ def _similarity_of_merges(ended: Ended) -> FloatArray:
     return similarity
 
 
-def _must_link_merges(evidence: Evidence) -> tuple[Merges, IntArray]:
+def _must_link_merges(evidence: Evidence) -> tuple[CollectiveMerges, IntArray]:
     """References of every node one after the other; and the cluster of every node then."""
     node, n = evidence.node, evidence.n
     order = np.argsort(node, kind="stable")
@@ -373,7 +373,7 @@ def _must_link_merges(evidence: Evidence) -> tuple[Merges, IntArray]:
     pairs = np.sort(np.column_stack([order[later - 1], order[later]]), axis=1).astype(np.int64)
     zeros = np.zeros(len(later), np.int64)
     return (
-        Merges(
+        CollectiveMerges(
             clusters=np.sort(np.column_stack([cluster_before, order[later]]), axis=1),
             pairs=pairs,
             attribute=_similarity_of(pairs, evidence),

@@ -18,7 +18,7 @@ from sidelight.constraints.algebra._classes import as_codes
 from sidelight.constraints.algebra._plain import plain
 from sidelight.constraints.relations import as_relations
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
-from sidelight.relational.resolution._candidates import Candidates
+from sidelight.relational.resolution._candidates import CandidatePairs
 from sidelight.relational.resolution._references import References
 from sidelight.relational.resolution._similarities import Scorer
 
@@ -35,7 +35,7 @@ class Problem:
         The rows.
     scorer : Scorer
         Attribute similarity of any pairs of references.
-    candidates : Candidates
+    candidates : CandidatePairs
         Pairs that blocking keeps.
     incidence : csr_array of shape (n, n_hyperedges), int8
         1 where a reference is in a hyper-edge; no columns where none were given.
@@ -54,7 +54,7 @@ class Problem:
 
     references: References
     scorer: Scorer
-    candidates: Candidates
+    candidates: CandidatePairs
     incidence: sparse.csr_array
     known: Constraints
     node: IntArray
@@ -64,7 +64,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
+class MergeRules:
     """What must and must not join, by node; see :class:`Problem`."""
 
     node: IntArray
@@ -155,7 +155,7 @@ def make_rules(
     sources: IntArray | None,
     *,
     distinct: bool,
-) -> Rules:
+) -> MergeRules:
     """Contract must-links, and collect what must not join.
 
     Raises
@@ -179,7 +179,7 @@ def make_rules(
         else sparse.csr_array((n_nodes, 0), dtype=np.int8)
     )
     exclusive.sort_indices()
-    return Rules(node, n_nodes, np.asarray(closure.conflicts, dtype=np.int64), exclusive)
+    return MergeRules(node, n_nodes, np.asarray(closure.conflicts, dtype=np.int64), exclusive)
 
 
 def _source_incidence(sources: IntArray) -> sparse.csr_array:

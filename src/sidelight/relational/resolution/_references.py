@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class ReferenceColumn:
     """One attribute of the references, by its different values.
 
     Attributes
@@ -65,14 +65,14 @@ class References:
     ----------
     n : int
         Number of references.
-    columns : dict of str to Column
+    columns : dict of str to ReferenceColumn
         Attributes, in the order of the table.
     ids : ndarray of shape (n,) or None
         The user's own names of the references.
     """
 
     n: int
-    columns: dict[str, Column]
+    columns: dict[str, ReferenceColumn]
     ids: Array | None
 
     def __len__(self) -> int:
@@ -170,7 +170,7 @@ def _columns_of(X: Any) -> dict[str, Any]:
     return {f"x{j}": values[:, j] for j in range(values.shape[1])}
 
 
-def _column(name: str, values: Any) -> Column:
+def _column(name: str, values: Any) -> ReferenceColumn:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -224,7 +224,7 @@ def _texts(values: list[Any]) -> pa.Array:
     return pa.array([None if is_missing(one) else text_of(one) for one in values], pa.string())
 
 
-def _text_column(name: str, texts: pa.Array) -> Column:
+def _text_column(name: str, texts: pa.Array) -> ReferenceColumn:
     """Texts by code; what is empty or blank is missing."""
     import pyarrow.compute as pc
 
@@ -237,18 +237,20 @@ def _text_column(name: str, texts: pa.Array) -> Column:
     rank = np.empty(len(values) + 1, np.int64)
     rank[order] = np.arange(len(values))
     rank[-1] = -1
-    return Column(name, "text", rank[codes], values[order])
+    return ReferenceColumn(name, "text", rank[codes], values[order])
 
 
-def _number_column(name: str, numbers: Array, kind: Literal["number", "date"] = "number") -> Column:
+def _number_column(
+    name: str, numbers: Array, kind: Literal["number", "date"] = "number"
+) -> ReferenceColumn:
     values = np.asarray(numbers, dtype=np.float64)
     known = ~np.isnan(values)
     codes = np.full(len(values), -1, np.int64)
     different, codes[known] = np.unique(values[known], return_inverse=True)
-    return Column(name, kind, codes, different)
+    return ReferenceColumn(name, kind, codes, different)
 
 
-def _date_column(name: str, dates: pa.Array) -> Column:
+def _date_column(name: str, dates: pa.Array) -> ReferenceColumn:
     import pyarrow as pa
 
     if pa.types.is_timestamp(dates.type) and dates.type.tz is not None:
@@ -258,7 +260,7 @@ def _date_column(name: str, dates: pa.Array) -> Column:
     return _number_column(name, micros / 86_400_000_000, "date")
 
 
-def days_of_texts(column: Column) -> Column:
+def days_of_texts(column: ReferenceColumn) -> ReferenceColumn:
     """A column of dates that were written as texts, such as 2024-05-31.
 
     Raises
@@ -269,7 +271,7 @@ def days_of_texts(column: Column) -> Column:
     import pyarrow as pa
 
     if column.kind != "text":
-        return Column(column.name, "date", column.codes, column.values)
+        return ReferenceColumn(column.name, "date", column.codes, column.values)
     texts = pa.array(column.values, pa.string())
     try:
         moments = texts.cast(pa.timestamp("us"))

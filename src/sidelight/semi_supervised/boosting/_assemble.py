@@ -160,7 +160,7 @@ def _decision(votes: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class _Round:
+class _BoostingRound:
     """A learner with its weight and error, and the objective that it led to."""
 
     trained: Any
@@ -191,7 +191,7 @@ class _Assembling:
         self.chance = (self.n_classes - 1) / self.n_classes
         self.votes = np.zeros((len(labels), self.n_classes))
         self.total = 0.0
-        self.rounds: list[_Round] = []
+        self.rounds: list[_BoostingRound] = []
 
     def run(self, n_rounds: int, progress: FitProgress) -> None:
         """Add learners until one is no better than chance, or without an error."""
@@ -233,7 +233,7 @@ class _Assembling:
         self.total += weight
         self.classes = np.where(self.unlabeled, self.votes.argmax(axis=1), self.classes)
         objective = float(np.exp(self._log_weights()).sum())
-        self.rounds.append(_Round(trained, weight, error, objective))
+        self.rounds.append(_BoostingRound(trained, weight, error, objective))
 
 
 def _nearest_classes(rows: Any, labels: IntArray) -> IntArray:

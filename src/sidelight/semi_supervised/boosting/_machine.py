@@ -36,7 +36,7 @@ INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
-class Settings:
+class BoostingSettings:
     """How rounds are run: parameters of the classifier, defaults resolved."""
 
     n_estimators: int
@@ -47,7 +47,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Problem:
+class BoostingProblem:
     """What a machine learns from.
 
     Attributes
@@ -193,13 +193,13 @@ class Boosting:
 
     Parameters
     ----------
-    problem : Problem
+    problem : BoostingProblem
         What it learns from.
     pair : tuple of int
         Codes of the negative and of the positive class.
     learner : Learner
         The base learner.
-    settings : Settings
+    settings : BoostingSettings
         How rounds are run.
     rng : RandomState
         Generator for the draws of rows.
@@ -207,10 +207,10 @@ class Boosting:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: BoostingProblem,
         pair: tuple[int, int],
         learner: Learner,
-        settings: Settings,
+        settings: BoostingSettings,
         rng: np.random.RandomState,
     ) -> None:
         self.problem, self.pair, self.learner = problem, pair, learner
@@ -297,7 +297,7 @@ class Boosting:
 
 
 def training_set(
-    problem: Problem, lead: Array, settings: Settings, rng: np.random.RandomState
+    problem: BoostingProblem, lead: Array, settings: BoostingSettings, rng: np.random.RandomState
 ) -> tuple[Any, IntArray, Array | None]:
     """Rows, codes and weights that a learner is trained on: the labeled rows, and chosen ones.
 

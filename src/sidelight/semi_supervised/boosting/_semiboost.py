@@ -39,9 +39,9 @@ from sidelight.semi_supervised.boosting._machine import (
     NO_BETTER,
     NO_LEAD,
     Boosting,
+    BoostingProblem,
+    BoostingSettings,
     Machine,
-    Problem,
-    Settings,
 )
 from sidelight.semi_supervised.boosting._one_vs_one import class_pairs, two_class_rows
 from sidelight.semi_supervised.boosting._similarity import Similarities
@@ -234,7 +234,7 @@ callable, default="knn"
         self._set_fitted_attributes([boosting.machine() for boosting in boostings])
         self._warn_of_no_use()
 
-    def _settings(self, learner: Learner) -> Settings:
+    def _settings(self, learner: Learner) -> BoostingSettings:
         """Resolve defaults that depend on the learner."""
         sampling = self.sampling
         if sampling == "auto":
@@ -246,16 +246,16 @@ callable, default="knn"
                 "another learner."
             )
         step = None if self.step == "exact" else float(self.step)
-        return Settings(self.n_estimators, sampling, self.fraction, self.n_retries, step)
+        return BoostingSettings(self.n_estimators, sampling, self.fraction, self.n_retries, step)
 
     def _problem(
         self, labeled: Any, unlabeled: Any, signs: Array, votes: Array, found: Similarities
-    ) -> Problem:
+    ) -> BoostingProblem:
         """Collect what the machine of two classes learns from."""
         n_labeled, n_unlabeled = len(signs), unlabeled.shape[0]
         weight = n_labeled / max(n_unlabeled, 1) if self.C == "ratio" else float(self.C)
         mass = float(votes.sum()) or 1.0
-        return Problem(
+        return BoostingProblem(
             labeled=labeled,
             unlabeled=unlabeled,
             signs=signs,

@@ -36,8 +36,8 @@ from sidelight.semi_supervised._core._base_learners import (
     make_learner,
 )
 from sidelight.semi_supervised.margin._low_density import (
-    Descent,
     GradientTSVM,
+    LowDensityFit,
     density_distances,
     descend_in_stages,
     gaussian_of,
@@ -218,7 +218,7 @@ class LowDensitySeparation(Classifier):
         cost_unlabeled = self.C * n_labeled / max(len(labels) - n_labeled, 1)
         if self.C_unlabeled != "auto":
             cost_unlabeled = float(self.C_unlabeled)
-        found: list[Descent] = []
+        found: list[LowDensityFit] = []
         for positive in [1] if len(self.classes_) == 2 else range(len(self.classes_)):
             signs = np.where(labels < 0, 0.0, np.where(labels == positive, 1.0, -1.0))
             problem = GradientTSVM.balanced(features, signs)

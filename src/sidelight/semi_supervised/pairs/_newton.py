@@ -54,7 +54,7 @@ class SoftTargets:
 
 
 @dataclass(frozen=True)
-class Minimum:
+class NewtonResult:
     """Where a minimization ended.
 
     Attributes
@@ -90,7 +90,7 @@ def minimize(
     start: FloatArray | None = None,
     max_iter: int,
     tol: float,
-) -> Minimum:
+) -> NewtonResult:
     """Minimize the objective from ``f = 0``, or from the start.
 
     Parameters
@@ -115,7 +115,7 @@ def minimize(
         coef, value, promised = newton_step(space, targets, regularization, coef, targets.loss)
         history.append(value)
         converged = promised <= tol * value
-    return Minimum(coef, tuple(history), converged)
+    return NewtonResult(coef, tuple(history), converged)
 
 
 def newton_step(
