@@ -39,7 +39,7 @@ class _Elementwise:
         return np.asarray(self.values)
 
 
-class BlockMinimum(_Elementwise):
+class Minimum(_Elementwise):
     """Elementwise minimum over the blocks; the result is an array."""
 
     _choose = np.minimum

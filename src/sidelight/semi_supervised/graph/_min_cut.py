@@ -18,7 +18,7 @@ from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
 from sidelight.semi_supervised.graph._base import _DistributionClassifier
 from sidelight.semi_supervised.graph._flow import (
-    Edges,
+    FlowEdges,
     cut_by_isolation,
     cut_in_two,
     edges_of,
@@ -134,7 +134,7 @@ class MinCutClassifier(_DistributionClassifier):
         self._warn_of_degenerate(classes, labels)
         return votes
 
-    def _votes(self, edges: Edges, n_classes: int) -> Array:
+    def _votes(self, edges: FlowEdges, n_classes: int) -> Array:
         """Mean classes over cuts of randomized graphs, degenerate ones left out."""
         rng = check_random_state(self.random_state)
         n = len(edges.labels)
@@ -174,7 +174,7 @@ class MinCutClassifier(_DistributionClassifier):
         )
 
 
-def _minimum_cut(edges: Edges, n_classes: int) -> tuple[IntArray, list[float]]:
+def _minimum_cut(edges: FlowEdges, n_classes: int) -> tuple[IntArray, list[float]]:
     """Classes of all rows, and the weights of the cuts on the way."""
     if n_classes == 2:
         classes = cut_in_two(edges)
