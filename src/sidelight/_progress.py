@@ -69,7 +69,7 @@ def progress(*, show: bool = True, keep_best: bool = False) -> Iterator[None]:
 
 @contextlib.contextmanager
 def shown(verbose: int | bool) -> Iterator[None]:
-    """Show what runs inside the block if ``verbose`` says so, else as :func:`progress` asks."""
+    """Show progress inside the block if ``verbose`` is set, else as decided by :func:`progress`."""
     settings = _settings.get()
     show = bool(verbose) or (settings is not None and settings.show)
     with progress(show=show, keep_best=settings is not None and settings.keep_best):

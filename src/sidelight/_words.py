@@ -45,7 +45,7 @@ def at_the_terminal() -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_by(options: Mapping[str, str]) -> Iterator[None]:
-    """Tell which options set which parameters; of no effect away from the terminal."""
+    """Record which command-line options set which parameters, for the messages inside the block."""
     known = _OPTIONS.get()
     token = _OPTIONS.set(None if known is None else {**known, **options})
     try:
@@ -89,7 +89,7 @@ def worded(python: str, terminal: str) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Say how many there are.
+    """Text of a number with its noun in the singular or plural.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def statements(counts: Mapping[str, int]) -> list[str]:
-    """Say how many statements of each kind there are, from ``Constraints.counts``.
+    """Text of the number of statements of each kind, from ``Constraints.counts``.
 
     Examples
     --------

@@ -187,7 +187,7 @@ class _AllStarts(FitProgress):
         return self.interrupted
 
     def warn(self) -> None:
-        """Tell that not all starts came to their end."""
+        """Warn that some restarts were stopped before they converged."""
         warnings.warn(
             f"{self._description}: interrupted after {self.n_steps} of them; the best solution so "
             "far is kept.",

@@ -128,7 +128,7 @@ def shrunk(matrix: Array, shrinkage: float) -> Array:
 
 
 def oracle_shrinkage(matrix: Array, n_rows: float) -> float:
-    """Share of the mean diagonal that makes the covariance of so many rows the best estimate.
+    """Oracle approximating shrinkage: share of the mean diagonal for a covariance of ``n_rows``.
 
     The oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010), equation 23; 1 where
     nothing speaks against a multiple of the identity.

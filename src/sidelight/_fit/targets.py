@@ -16,7 +16,7 @@ from sidelight.exceptions import ConstraintWarning, SidelightError
 
 
 def check_target(y: Any, X: Any, n_samples: int) -> None:
-    """Refuse what cannot be classes, and tell how two marks for "unlabeled" are read.
+    """Raise if ``y`` cannot hold classes, and warn if two marks for "unlabeled" occur in it.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def _fractions(values: Array) -> IntArray:
 
 
 def _warn_of_two_marks(values: Array) -> None:
-    """Tell that both -1 and missing values were taken for "unlabeled"."""
+    """Warn that both -1 and missing values were taken for "unlabeled"."""
     if values.dtype.kind == "f":
         both = bool(np.any(values == -1) and np.isnan(values).any())
     elif values.dtype.kind == "O":
@@ -162,7 +162,7 @@ def _passed_on(known: Constraints) -> IntArray:
 
 
 def as_written(y: Any, known: Constraints) -> Array:
-    """Name of every class as it is written in y; as the constraints name it where it is not."""
+    """Name of every class as ``y`` writes it, or else as the constraints name it."""
     n_classes = len(known.label_names)
     if y is None:
         return known.label_names
@@ -191,7 +191,7 @@ def as_written(y: Any, known: Constraints) -> Array:
 
 
 def _order(names: Array) -> IntArray:
-    """Order of the classes: sorted, or as they are where they cannot be compared."""
+    """Order of the class names: sorted, or unchanged where they cannot be compared."""
     if names.dtype.kind != "O":
         return np.argsort(names, kind="stable")
     try:

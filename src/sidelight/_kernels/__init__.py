@@ -65,7 +65,7 @@ def _njit(function: Function, **options: Any) -> Function:
 
 @functools.cache
 def _fallback() -> Path | None:
-    """Choose the temporary folder that keeps compiled loops, and tell the user once."""
+    """Choose the temporary folder that keeps compiled loops, and warn about it once."""
     folder = _temporary_folder()
     instead = "not kept, and compiled anew every time" if folder is None else f"kept in {folder}"
     warnings.warn(

@@ -28,7 +28,7 @@ from sidelight.exceptions import (
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said about a pair of rows.
+    """An answer about a pair of rows.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class Answers:
         return answers
 
     def _replay(self, record: dict[str, Any], line: int, path: str | os.PathLike[str]) -> None:
-        """Do again what a line of the file says."""
+        """Apply one recorded line of the file."""
         try:
             if record["do"] == "undo":
                 self.undo()
@@ -182,7 +182,7 @@ class Answers:
     # ------------------------------------------------------------------ saying something
 
     def add(self, i: int, j: int, same: bool, *, inferred: bool = False) -> None:
-        """Say that two rows belong together, or that they do not.
+        """Record that two rows belong together, or that they do not.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class Answers:
         self._push(Answer(i, j, None), False)
 
     def undo(self) -> Answer | None:
-        """Take back the last thing that was said, with all that was inferred since.
+        """Take back the last answer, with all that was inferred since.
 
         Returns the answer or skip that was taken back, or None if there is none.
         """
@@ -358,7 +358,7 @@ class Answers:
 
     @property
     def entries(self) -> tuple[Answer, ...]:
-        """Everything said so far and not taken back, in order."""
+        """All answers that were not taken back, in order."""
         return tuple(self._entries)
 
     @property

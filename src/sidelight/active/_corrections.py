@@ -99,7 +99,7 @@ def merge_clusters(labels: Any, first: Any, second: Any, *, ids: Any = None) -> 
 def freeze_clusters(
     labels: Any, clusters: Sequence[Any] | None = None, *, ids: Any = None
 ) -> Constraints:
-    """Keep clusters as they are: rows of one stay together, two stay apart.
+    """Constraints that preserve clusters: rows of one stay together, two stay apart.
 
     Other rows may still join them. The clusters are kept apart by one cannot-link per pair of
     clusters, between the rows that stand for them; everything else follows.
@@ -147,7 +147,7 @@ def split_cluster(
     *,
     constraints: Constraints | None = None,
 ) -> Array:
-    """Split one cluster and leave all others as they are.
+    """Split one cluster and leave all others unchanged.
 
     Parameters
     ----------

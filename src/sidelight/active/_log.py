@@ -17,7 +17,7 @@ START = json.dumps({"format": FORMAT})[:-1].encode()  # what every file begins w
 
 
 class AnswerLog:
-    """An append-only file of JSON lines; the first says what it is about.
+    """An append-only file of JSON lines; the first identifies the data that the answers are about.
 
     A line is on the disk when :meth:`append` returns. Only the last line can be incomplete, when
     the process was killed while it was written, before anybody was told that it is kept; it is

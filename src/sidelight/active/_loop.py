@@ -1,4 +1,4 @@
-"""Ask, cluster, ask again: a clusterer that asks for what it wants to know."""
+"""Active clustering: fit, choose the most useful pair, ask the oracle, fit again."""
 
 from __future__ import annotations
 

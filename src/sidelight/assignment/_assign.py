@@ -350,7 +350,7 @@ def _sum_by(
 
 
 def _explain(cost: FloatArray, graph: Graph) -> InfeasibleConstraints:
-    """Say why there is no assignment: colors, or clusters that are not allowed."""
+    """Raise with the reason for infeasibility: too few clusters, or too few allowed ones."""
     k = cost.shape[1]
     result = check_coloring(graph.n_nodes, graph.edges, k)
     if result.answer == "no":

@@ -1,4 +1,4 @@
-r"""The cheapest assignment in which every cluster has at least so many members of a kind.
+r"""The cheapest assignment in which every cluster has a least number of members of each kind.
 
 .. math::
 

@@ -324,7 +324,7 @@ class _MovableRows:
         )
 
     def finish(self, labels: npt.NDArray[np.int32], prices: FloatArray) -> Flow:
-        """Label the rows as they are now, and list those that are split."""
+        """Write the final labels of the movable rows, and list those that are split."""
         held = np.flatnonzero(self.amount > 0)
         number = np.searchsorted(self.indptr, held, side="right") - 1
         labels[self.rows[number]] = self.cluster[held]

@@ -47,7 +47,7 @@ class _RoundingProblem:
         return max(1e-9 * float(self.sizes.sum()), 1e-6 * float(self.sizes.max(initial=0)))
 
     def is_met(self, labels: IntArray) -> bool:
-        """Tell whether the labels are within the bounds and satisfy the conflicts."""
+        """Whether the labels are within the bounds and satisfy the conflicts."""
         filled = np.bincount(labels, self.sizes, minlength=self.cost.shape[1])
         return bool(
             np.all(filled >= self.lower - self.slack)
@@ -174,7 +174,7 @@ def _cheapest_entries(
 def _solve_over(
     problem: _RoundingProblem, labels: IntArray, entries: IntArray, exactly: bool, deadline: float
 ) -> tuple[IntArray | None, bool]:
-    """Solve for the rows of these entries, all others as they are; None where nothing was found.
+    """Reassign the rows of these entries, all others fixed; None where no solution was found.
 
     The second value tells whether that is proved for these entries.
     """

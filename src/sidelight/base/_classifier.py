@@ -165,7 +165,7 @@ class Classifier(ClassifierMixin, ConstrainedEstimator):
 
 
 class ProbabilisticClassifier(Classifier):
-    """A classifier that also says how probable the classes are.
+    """A classifier with class probabilities.
 
     Subclasses define ``_probabilities(rows)``: those of checked rows, a column for each class.
     """

@@ -271,7 +271,7 @@ class ConstrainedEstimator(BaseEstimator):
         return known | stated
 
     def _warn_of_unused(self, known: Constraints) -> None:
-        """Tell about kinds of knowledge, and weights of pairs, that the method has no use for."""
+        """Warn about kinds of constraints, and weights of pairs, that the method does not use."""
         tags = self.__sidelight_tags__()
         used = {*tags.knowledge, *self._with_labels}
         given = [kind.replace("_", "-") for kind, number in known.counts.items() if number]
@@ -308,7 +308,7 @@ class ConstrainedEstimator(BaseEstimator):
             )
 
     def _warn_of_contradictions(self, constraints: Constraints) -> None:
-        """Tell about contradictions that a soft method will have to leave violated."""
+        """Warn about contradictions, of which a soft method has to violate some constraints."""
         contradictions = constraints.closure(on_contradiction="keep").contradictions
         if len(contradictions):
             first, second = constraints.name_rows(contradictions[0])

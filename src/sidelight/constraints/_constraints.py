@@ -1,4 +1,4 @@
-"""The value object that says what is known about the rows."""
+"""The value object that holds the constraints on rows: links, labels and groups."""
 
 from __future__ import annotations
 
@@ -157,12 +157,12 @@ class Constraints:
 
     @classmethod
     def from_labels(cls, y: Any, ids: Any = None) -> Constraints:
-        """Know the class of some rows; -1, None, NaN or an empty word where it is unknown."""
+        """Constraints from known classes; -1, None, NaN or an empty word where unknown."""
         return cls(labels=y, ids=ids)
 
     @classmethod
     def from_groups(cls, g: Any, ids: Any = None) -> Constraints:
-        """Know which rows form groups (chunklets); -1 and the like for rows in no group."""
+        """Constraints from groups of rows (chunklets); -1 and the like for rows in no group."""
         return cls(groups=g, ids=ids)
 
     @classmethod
@@ -401,7 +401,7 @@ class Constraints:
         return _shown.table(self)
 
     def summary(self) -> str:
-        """Tell in a few lines what is stated, what follows and what was merged or dropped."""
+        """Short text of what is stated, what follows, and what was merged or dropped."""
         return words.summarize(self)
 
     def __eq__(self, other: object) -> bool:
@@ -442,7 +442,7 @@ class Constraints:
         return self._derive(algebra.subtract(self, other))
 
     def restrict(self, rows: Any) -> Constraints:
-        """Keep what is known about some of the rows, numbered anew in the order given.
+        """Constraints on some of the rows, renumbered in the order given.
 
         Statements inside the subset stay as they are. What the others entailed between kept rows
         is kept too: the pieces of a must-link component that fell apart with the dropped rows are
@@ -556,7 +556,7 @@ class Constraints:
         return find_violations(self, given)
 
     def feasibility(self, k: int, *, time_limit: float = 10.0) -> Feasibility:
-        """Tell whether ``k`` clusters can satisfy the cannot-links: yes, no or unknown.
+        """Whether ``k`` clusters can satisfy the cannot-links: yes, no or unknown.
 
         The answer comes from fast bounds where they decide, otherwise from an exact search of at
         most ``time_limit`` seconds. Rows stand for their components in what proves the answer.

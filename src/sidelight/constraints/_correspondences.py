@@ -1,4 +1,4 @@
-"""The value object that says which rows of several views show the same object."""
+"""The value object that holds which rows of several views show the same object."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ class Correspondences:
         return np.stack(by_view, axis=1)
 
     def take(self, view: int, rows: Any) -> Correspondences:
-        """Keep some rows of a view, numbered anew in the order given; the other views stay.
+        """Keep some rows of a view, renumbered in the order given; the other views are unchanged.
 
         Rows that a dropped row linked stay linked.
 
@@ -403,7 +403,7 @@ class Correspondences:
         return f"{name} of view {view}"
 
     def summary(self) -> str:
-        """Tell in a few lines how many rows are linked and what was merged or dropped."""
+        """Short text of how many rows are linked and what was merged or dropped."""
         seen = (self.counts > 0).sum(axis=1)
         lines = [repr(self)[1:-1] + "."]
         for v, rows in enumerate(self.objects):

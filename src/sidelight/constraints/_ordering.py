@@ -160,7 +160,7 @@ class Ordering:
         return f"{' and '.join(parts)} in a gap" if parts else "any gaps"
 
     def in_order_of(self, names: Any) -> Ordering:
-        """The same order with the elements as another list has them; without ids as it is.
+        """The same ordering for elements listed in another order; unchanged if there are no ids.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ _TOUCH = 1e-12
 
 @dataclass(frozen=True)
 class Quality:
-    """What can be said of a set of constraints before clustering with it.
+    """Properties of a set of constraints that can be measured before clustering with it.
 
     Attributes
     ----------

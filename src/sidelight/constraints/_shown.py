@@ -55,7 +55,7 @@ def closure_line(closure: Closure) -> str:
 
 
 def closure_table(closure: Closure) -> str:
-    """A closure as HTML; it knows rows by their positions only."""
+    """A closure as HTML, with rows by their positions."""
     together, apart, trouble = _entailed(closure)
     first = _shown_pairs(closure.contradictions, None)
     rows = [

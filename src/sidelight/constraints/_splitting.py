@@ -251,7 +251,7 @@ def take_atoms(
 def constraints_of(
     known: Constraints, stated: StatementGraph, keep: BoolArray, *, rest: bool
 ) -> Constraints:
-    """The constraints of some of the statements; ``rest``: with the groups that say nothing."""
+    """The constraints of some statements; ``rest``: with the groups that constrain nothing."""
     n_must, n_cannot = len(known.must_link), len(known.cannot_link)
     must, cannot = keep[:n_must], keep[n_must : n_must + n_cannot]
     groups, labels = known.groups, known.labels

@@ -116,7 +116,7 @@ def example_paths() -> tuple[Path, Path]:
 
 
 def load_example() -> tuple[Dataset, Constraints]:
-    """Load the bundled example: 240 apples of three varieties, and what a taster knows of them.
+    """Load the bundled example: 240 apples of three varieties, with pairs judged by a taster.
 
     Three clusters by measurements alone are one variety and the two orchards in which the apples
     grew; the varieties only come out with the links.

@@ -1,4 +1,4 @@
-"""Fitting classifiers to a part of the labels, and reading what they say about the others."""
+"""Fits of classifiers to a part of the labels, and their predictions for the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of labeled rows, each predicted from a fit that was not told."""
+"""Cross-validated classes of labeled rows: each is predicted by a fit without its label."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cross_validated_labels(
     method: Literal["predict", "predict_proba"] = "predict",
     random_state: Any = None,
 ) -> Array:
-    """Predict every labeled row from a fit that was not told its label.
+    """Predict every labeled row by a fit without its label.
 
     The labels are folded class by class. A fit is given all rows, those of the fold as unlabeled
     ones, and the rest of the knowledge, but nothing about the rows of the fold: neither their

@@ -1,4 +1,4 @@
-"""What a search knows of its candidates."""
+"""Scores of the candidates of a search."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _class_names(self, estimators: list[Any], y: Any, known: Constraints) -> ClassNames | None:
-        """Classes as they are written; None where clusterers are searched."""
+        """Names of the classes; None where clusterers are searched."""
         kinds = {gives_classes(estimator) for estimator in estimators}
         if kinds == {False}:
             return None

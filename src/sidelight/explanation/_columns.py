@@ -154,7 +154,7 @@ class TextWords:
 
 
 def find_words(texts: Any, most: int = MAX_WORDS) -> TextWords:
-    """Find the words of texts that may tell them apart; clusters have no say in the choice."""
+    """Find words that may distinguish texts, chosen without regard to the clusters."""
     found = [words_of(text) for text in texts]
     counts: Counter[str] = Counter()
     for words in found:

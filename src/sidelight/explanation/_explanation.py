@@ -342,7 +342,7 @@ def explain_clusters(
 
 
 def brief(explanation: Explanation) -> list[str]:
-    """Say in one line per cluster what sets it apart, by its three largest traits.
+    """One line per cluster: what distinguishes it, by its three largest traits.
 
     Parameters
     ----------

@@ -315,7 +315,7 @@ def _sentence(
     baseline: float,
     sizes: IntArray,
 ) -> str:
-    """Say how far the rules can be trusted."""
+    """Sentence on how far the rules can be trusted."""
     found = f"{percent(fidelity)} of held-out rows"
     guess = f"naming the largest cluster is right for {percent(baseline)}"
     skill = (fidelity - baseline) / max(1.0 - baseline, 1e-12)

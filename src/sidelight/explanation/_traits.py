@@ -172,7 +172,7 @@ def _chances(compared: Sequence[ColumnDifferences], tested: Sequence[Array]) -> 
 
 
 def _ranked(traits: list[Trait]) -> tuple[Trait, ...]:
-    """Put the largest effect first; levels stay only if they say clearly more than the order."""
+    """Sort traits by effect; levels stay only if their effect clearly exceeds that of the order."""
     by_order = {t.column: CLEARLY * abs(t.effect) for t in traits if t.about == "value"}
     kept = [t for t in traits if t.about != "level" or abs(t.effect) > by_order.get(t.column, 0.0)]
     return tuple(sorted(kept, key=lambda t: (-abs(t.effect), t.column, t.level)))

@@ -89,7 +89,7 @@ class VarianceScore(_Filter):
 
 @estimator
 class FisherScore(_Filter):
-    """Keeps the features that tell known classes apart best.
+    """Keeps the features that separate known classes best.
 
     ``F_r = Σ_w n_w (μ_wr - μ_r)² / Σ_w n_w σ²_wr`` over the labeled rows (Hamad, part 3): the
     variance between classes over that within, ``(c - 1)/(n - c)`` times the F of an analysis of

@@ -31,7 +31,7 @@ MAX_DIFFERENCES = 2_000_000
 
 @estimator
 class ForwardConstraintSelector(_ScoreSelector):
-    """Searches the subset of features whose distance tells the two kinds of pairs apart best.
+    """Searches the subset of features whose distance separates must-links from cannot-links best.
 
     A pair of rows has the squared differences ``δ_j = (x_j - x'_j)²``; ``t`` is 1 for pairs that
     are known to be apart and 0 for pairs that belong together. The merit of a subset is

@@ -1,4 +1,4 @@
-"""Groups of features that say much the same."""
+"""Groups of redundant features."""
 
 from __future__ import annotations
 

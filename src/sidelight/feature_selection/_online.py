@@ -282,7 +282,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
 
 
 def _sparse_rows(rows: Any) -> Any:
-    """CSR in which a row holds a place at most once; what the user gave stays as it is."""
+    """CSR matrix without duplicate entries; the user's own matrix is not changed."""
     table = sparse.csr_array(rows)
     if not table.has_canonical_format:
         table = table.copy()

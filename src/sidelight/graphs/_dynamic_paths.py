@@ -109,7 +109,7 @@ class DynamicShortestPaths:
 
     @property
     def graph(self) -> sparse.csr_array:
-        """The graph as it is now."""
+        """The current graph."""
         return self._graph.as_csr()
 
     def path(self, first: int, second: int) -> list[int]:
@@ -298,7 +298,7 @@ class DynamicShortestPaths:
         self._graph.remove_last_into(vertex)
 
     def _lengthen(self, pairs: Array, old: Array, new: Array, gone: int = -1) -> PathChange:
-        """Edges grow longer or vanish: pairs over them are found first, then searched anew."""
+        """Lengthen or remove edges: find the pairs with paths over them, search these again."""
         if len(pairs) == 0:
             return PathChange()
         invalid = invalid_pairs(self._paths, self.n_vertices, pairs, old, gone)

@@ -91,7 +91,7 @@ class DynamicPathTrees:
 
     @property
     def graph(self) -> sparse.csr_array:
-        """The graph as it is now."""
+        """The current graph."""
         return self._graph.as_csr()
 
     def lengths(self, pairs: Any) -> Array:
@@ -178,7 +178,7 @@ class DynamicPathTrees:
         return pairs, through
 
     def move_source(self, position: int, vertex: int) -> None:
-        """Let the tree at a position start from another vertex, found anew.
+        """Recompute the tree at a position from another source vertex.
 
         Parameters
         ----------

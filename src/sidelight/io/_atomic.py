@@ -47,7 +47,7 @@ def write_together(writers: Mapping[Path, Callable[[Path], None]]) -> None:
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
-    """Say now, rather than after long work, that a file cannot be written there."""
+    """Raise before long work if a file cannot be written there."""
     target = check_name(path)
     mode = _mode(target)
     if mode is not None and stat.S_ISDIR(mode):
@@ -132,7 +132,7 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 
 def _flush(path: Path) -> None:
-    """Put the bytes on the disk: some file systems only tell here that it is full."""
+    """Flush the bytes to the disk: some file systems report only here that it is full."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 

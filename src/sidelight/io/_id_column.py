@@ -63,7 +63,7 @@ Named = Callable[[], Iterable[str]]
 
 
 def sounds_like_ids(name: str) -> bool:
-    """Whether the name of a column says that it names rows."""
+    """Whether the name of a column suggests that it holds row ids."""
     plain = name.strip().lower()
     if HINT.search(plain) is None:  # most names: a table may have very many
         return False
@@ -76,7 +76,7 @@ def sounds_like_ids(name: str) -> bool:
 def find_id_column(
     raw: Raw, taken: set[str | None], path: Path, named: Named | None
 ) -> tuple[str | None, str]:
-    """Find the column that names the rows, and say why; None if positions do.
+    """Find the column of row ids, with the reason; None if rows go by position.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def find_id_column(
 
 
 def notes_on_features(raw: Raw, features: Sequence[str], X: Any) -> list[str]:
-    """Tell of features that look as if they only named or counted the rows."""
+    """Notes on features that look like row ids or row numbers."""
     counters = _counters(raw, features, X)
     named = [name for name in features if raw.has_names and sounds_like_ids(name)]
     told = set(named)
@@ -130,7 +130,7 @@ def notes_on_features(raw: Raw, features: Sequence[str], X: Any) -> list[str]:
 
 
 def notes_on_repeated_ids(raw: Raw, features: Sequence[str]) -> list[str]:
-    """Tell of columns that look like ids but name rows twice: rows go by their numbers then."""
+    """Notes on columns that look like ids but repeat values, so that rows go by their numbers."""
     notes = []
     for name in features:
         says_so = sounds_like_ids(name)
@@ -146,13 +146,13 @@ def notes_on_repeated_ids(raw: Raw, features: Sequence[str]) -> list[str]:
 
 
 def note_on_others(names: Sequence[str]) -> str:
-    """Tell of more such features than can be told of one by one."""
+    """Note on the further features beyond those that get a note of their own."""
     many = f"{len(names):,} more columns look" if len(names) > 1 else "1 more column looks"
     return f"{many} like names or numbers of the rows, used as features: {quoted(names, limit=3)}."
 
 
 def _note_on_name(raw: Raw, name: str) -> str:
-    """Tell of a feature whose name says that it names the rows."""
+    """Note on a feature whose name suggests row ids."""
     if _names_each_row(raw.column(name)):
         hint = f"; if it only names the rows: --id-column {name}, or --drop {name}."
     else:

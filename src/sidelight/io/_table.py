@@ -107,7 +107,7 @@ def read_table(
     as_columns: bool = False,
     named: Named | None = None,
 ) -> Table:
-    """Read a table from a file; its suffix says how.
+    """Read a table from a file, in the format of its suffix.
 
     ``.csv``, ``.csv.gz``, ``.tsv`` (with a header line; UTF-8, UTF-16 or Windows-1252; comma,
     semicolon, tab or vertical bar between the values), ``.xlsx``, ``.xlsm`` (needs openpyxl),
@@ -209,7 +209,7 @@ def table_of_columns(
     columns_used: Sequence[str] | None = None,
     drop: Sequence[str] = (),
 ) -> Table:
-    """Tell ids, labels and features of named columns in memory apart, as those of a file.
+    """Split named columns in memory into ids, labels and features, as :func:`read_table` does.
 
     ``ids`` are names that the rows have besides all columns; ``path`` stands for the file.
     """
@@ -261,7 +261,7 @@ def _assign_roles(
     named: Named | None,
     find_ids: bool = True,
 ) -> Table:
-    """Tell ids, labels and features apart."""
+    """Split columns into ids, labels and features."""
     wanted = [id_column, label_column, truth_column, *(columns or ()), *drop]
     _check_names(raw.names, [name for name in wanted if name is not None], path)
     notes: list[str] = list(getattr(raw, "notes", ()))
@@ -311,7 +311,7 @@ def _assign_roles(
 
 
 def _columns(raw: Any, features: list[str]) -> ColumnTable:
-    """The features as they are."""
+    """The feature columns, unchanged."""
     columns = ArrowColumns(raw.table) if hasattr(raw, "table") else raw
     return columns.select(features)
 

@@ -175,7 +175,7 @@ def weights_of_gram(gram: Array, reg: float = REGULARIZATION) -> Array:
 
 
 def usable_neighbors(n_neighbors: int, n_samples: int, n_components: int) -> int:
-    """Number of neighbors, at most all other rows, which is told; raise where they are too few."""
+    """Number of neighbors, at most that of the other rows (with a warning); raises if too few."""
     usable = min(n_neighbors, n_samples - 1)
     if usable <= n_components:
         raise SidelightError(

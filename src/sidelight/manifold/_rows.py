@@ -16,7 +16,7 @@ from sidelight.exceptions import SidelightError
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """Columns that count, less what those to ignore say about them.
+    """The columns in use, with the linear influence of the ignored columns removed.
 
     ``x_kept - (x_ignored - mean) B``: with ``B`` the least-squares regression of the columns that
     count on the ignored ones, no linear effect of these is left.
@@ -48,7 +48,7 @@ class KeptColumns:
 def keep_columns(
     rows: Any, ignore: Sequence[int | str] | None, names: Array | None
 ) -> KeptColumns | None:
-    """Learn which columns count and what the ignored ones say about them; None keeps all.
+    """Learn the columns in use and their regression on the ignored ones; None keeps all.
 
     Parameters
     ----------

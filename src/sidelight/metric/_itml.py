@@ -129,7 +129,7 @@ class ITML(_MetricBase):
         self._set_map(root(map_back @ map_back.T), rows.dtype)
 
     def _search(self, problem: Problem) -> MetricPoint:
-        """Search until the gap is small; where it is not, say what that means."""
+        """Search until the gap is small; warn with its meaning if it stays larger."""
         metric = np.eye(problem[0].shape[1])
         self.n_iter_ = 0
         with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:

@@ -51,7 +51,7 @@ ASKED = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user says about a column.
+    """The user's choices for a column.
 
     Attributes
     ----------
@@ -181,12 +181,12 @@ def _number_plan(raw: RawColumn, numbered: Numbered) -> ColumnPlan:
 
 
 def _is_code(name: str) -> bool:
-    """Whether the name of a column says that its values are codes, not amounts or kinds."""
+    """Whether the name of a column suggests codes, not amounts or kinds."""
     return bool(CODE_NAME.search(name)) or sounds_like_ids(name)
 
 
 def _code_plan(name: str, coded: Coded) -> ColumnPlan:
-    """Few codes are categories; many only repeat in finer steps what other columns say."""
+    """Plan for codes: few become categories; many are set aside as finer steps of other columns."""
     if len(coded.levels) > MAX_CODES:
         how = f"{len(coded.levels):,} different codes, by its name; {name}=category counts them"
         return ColumnPlan(name, ASIDE, how, coded.n_missing)
@@ -318,7 +318,7 @@ def _is_prose(coded: Coded) -> bool:
 
 
 def _two(name: str, coded: Coded) -> ColumnPlan:
-    """Two levels: yes and no where the words say so."""
+    """Plan for two levels: yes and no where the words mean that."""
     pair = no_and_yes(coded.levels)
     levels = pair or tuple(sorted(coded.levels))
     kind = "category" if pair is None else "yes-no"
@@ -365,7 +365,7 @@ def _order_words(levels: Sequence[str]) -> str:
 
 
 def _category_plan(name: str, coded: Coded, *, at_least: int, because: str = "") -> ColumnPlan:
-    """Categories whose rare levels are joined; ``at_least`` so many levels must not be rare."""
+    """Plan for categories with rare levels joined; ``at_least`` levels must not be rare."""
     share = RARE * len(coded.codes)
     common = coded.counts >= max(share, 2)
     if np.count_nonzero(common) < at_least:  # of few rows, once may be often enough

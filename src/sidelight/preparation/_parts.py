@@ -62,7 +62,7 @@ class Scale:
 
     @property
     def entry(self) -> float:
-        """Value of a column that says that a row has a level."""
+        """Value in a column of indicators for a row that has the level."""
         return float(np.sqrt(self.mismatch / 2))
 
     def center_and_scale(self, values: FloatArray) -> tuple[float, float]:
@@ -143,7 +143,7 @@ class NumberPart:
         block[:, 0] = x * self.gain
 
     def plain(self, values: npt.NDArray[Any]) -> FloatArray:
-        """The numbers, or ranks, as they are; 1 where one was missing."""
+        """The unscaled numbers, or ranks; with an indicator of missing ones if there were any."""
         x = values if values.dtype.kind == "f" else np.where(values < 0, np.nan, values)
         return np.column_stack([x, np.isnan(x)]) if self.mark else x[:, None]
 

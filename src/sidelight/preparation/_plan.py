@@ -1,4 +1,4 @@
-"""What is decided about a column, and the short table that tells."""
+"""Decisions about columns, and the short table that lists them."""
 
 from __future__ import annotations
 

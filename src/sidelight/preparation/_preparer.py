@@ -238,7 +238,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     # --- fitting ------------------------------------------------------------------------------
 
     def _fit_columns(self, X: Any) -> Iterator[TypedColumn]:
-        """Fit column by column; yield those that become features as they are read."""
+        """Fit column by column; yield each column that becomes features right after it is read."""
         self._check_options()
         source = self._source(X, reset=True)
         names = source.columns.names
@@ -276,7 +276,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             raise InvalidParameter(f"missing must be 'fill' or 'keep', got {self.missing!r}.")
 
     def _asked(self, names: Sequence[str]) -> dict[str, Asked]:
-        """What the user says about every column."""
+        """The user's choices for every column."""
         kinds = dict(self.kinds or {})
         for name in (*kinds, *(self.weights or {}), *self.drop):
             if name not in names:
@@ -321,7 +321,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         return source
 
     def _typed(self, source: Source) -> Iterator[TypedColumn]:
-        """Read the columns that become features; say what is not there, or was not."""
+        """Read the columns that become features; raise or warn about missing and new ones."""
         there = set(source.columns.names)
         lacking = [part.plan.name for part in self._parts if part.plan.name not in there]
         if lacking:
@@ -381,7 +381,7 @@ def check_scale(scale: Any) -> None:
 
 
 def _read_kind(name: str, kind: Any) -> Asked:
-    """Read what the user says: a kind, an order such as ``ordered:S<M<L``, or its levels."""
+    """Parse the user's choice: a kind, an order such as ``ordered:S<M<L``, or its levels."""
     if isinstance(kind, str):
         word, _, levels = kind.partition(":")
         word = word.strip().lower()

@@ -1,4 +1,4 @@
-"""Values of a column in the user's units, read as its kind says."""
+"""Values of a column in the user's units, read according to its kind."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class RawColumn:
         return np.full(len(self.values), np.nan)
 
     def unreadable(self, kind: str, written: str = "") -> SidelightError:
-        """Say which value is no number, date or time of day, by the id of its row."""
+        """Error about a value that is no number, date or time of day, with the id of its row."""
         texts = ["" if value is None else str(value).strip() for value in self.values.to_pylist()]
         some = list(_one_of_each_shape(texts)) or [0]
         place = next((p for p in some if not self._reads(texts[p], kind, written)), some[0])
@@ -211,7 +211,7 @@ class RawColumn:
             )
 
     def _reading_note(self, bad: Any, note: str) -> str:
-        """What there is to tell about a reading, unreadable values first."""
+        """Note on how a column was read, unreadable values first."""
         parts = [note] if note else []
         if len(bad):
             examples = [str(self.values[int(place)].as_py()) for place in bad[:2]]
@@ -220,7 +220,7 @@ class RawColumn:
 
 
 def read_typed(plan: ColumnPlan, raw: RawColumn, *, gaps: str = "") -> TypedColumn:
-    """Read a column as its plan says, in the user's units and words.
+    """Read a column according to its plan, in the user's units and words.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def _warn_of_gaps(
     *,
     gaps: str,
 ) -> None:
-    """Tell of gaps, and of values that count as such, where the fit had none of them."""
+    """Warn of missing or unreadable values in a column that had none in the fit."""
     if not gaps:
         return
     if len(bad) and not plan.n_unreadable:
@@ -299,7 +299,7 @@ def _one_of_each_shape(texts: Sequence[str]) -> Iterator[int]:
 
 
 def levels_of(plan: ColumnPlan) -> tuple[str, ...]:
-    """Levels that are told apart, that of the joined ones included."""
+    """Levels of a column, that of the joined rare ones included."""
     return (*plan.levels, _other_name(plan.levels)) if plan.joined else plan.levels
 
 

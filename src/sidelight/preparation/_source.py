@@ -123,7 +123,7 @@ def _of_pandas(frame: Any) -> ArrowColumns:
 
 
 def _object_column(values: list[Any]) -> Any:
-    """Python objects of one type as Arrow knows it; of several types, as text."""
+    """Python objects of one type as an Arrow column; of several types, as text."""
     import pyarrow as pa
 
     present = [None if value is None or value != value else value for value in values]

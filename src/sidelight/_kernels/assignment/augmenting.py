@@ -79,7 +79,7 @@ def _meets(cost: Array, v: int, u: int) -> bool:
 
 @kernel
 def _keep_undominated(cost: Array, indptr: Array, neighbors: Array, gone: Array, v: int) -> bool:
-    """Forbid the clusters that ``v`` never needs; say whether there were any.
+    """Forbid clusters that ``v`` needs in no optimal solution; return whether there were any.
 
     If fewer than t neighbors can take one of the t cheapest clusters of ``v``, one of these is
     free whatever the neighbors do, and no dearer cluster can be better.
@@ -188,7 +188,7 @@ def reduce_problem(
 
 @kernel
 def read_back(labels: Array, left: Array, parent: Array, first: Array, second: Array) -> None:
-    """Label the nodes that left, last one first: each knows its neighbor's cluster by then."""
+    """Label the removed nodes, last one first, when the label of their neighbor is final."""
     for at in range(len(left) - 1, -1, -1):
         v = left[at]
         if parent[v] >= 0 and labels[parent[v]] == first[v]:

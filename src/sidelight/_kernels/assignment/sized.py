@@ -293,7 +293,7 @@ def _largest(excess: Array) -> float:
 
 @kernel
 def _is_far(shift: Array, reach: Array) -> bool:
-    """Tell whether prices differ by more than their reaches, whatever they changed in common."""
+    """Whether prices have changed against each other by more than their reaches."""
     least, most = -np.inf, np.inf
     for h in range(reach.shape[0]):
         least = max(least, shift[h] - reach[h])

@@ -75,7 +75,7 @@ def difference_sizes(
 
 @kernel
 def refresh_groups(dual: Array, group: Array, mu: float, norms: Array, powers: Array) -> float:
-    """Squared norms and softmax powers of all groups anew; return their sum.
+    """Recompute the squared norms and softmax powers of all groups; return the sum of the powers.
 
     ``powers`` has one more entry than there are groups: the exponent that all are relative to.
     """

@@ -117,7 +117,7 @@ def recompute_pairs(
     pairs: Array,
     by_degree: bool,
 ) -> int:
-    """Find the shortest paths of invalid pairs anew over the changed graph; how many grew longer.
+    """Recompute shortest paths of invalid pairs in the changed graph; return how many grew.
 
     Sources are taken by the fewest invalid pairs that they have left (degeneracy order), kept in
     lists by this number; with ``by_degree`` off in the order of their numbers.

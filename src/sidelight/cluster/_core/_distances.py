@@ -36,7 +36,7 @@ WORTH_BLOCKS = 1_000_000
 
 
 def is_far(centers: Array) -> bool:
-    """Tell whether the centers are far from the origin, compared to how far they are apart."""
+    """Whether the centers are far from the origin, compared to how far they are apart."""
     middle = centers.mean(axis=0, dtype=np.float64)
     away = centers - middle
     return bool(np.vdot(middle, middle) * len(centers) > FAR * np.vdot(away, away))

@@ -374,7 +374,7 @@ class ContentOrder:
 
     @classmethod
     def from_values(cls, values: Array) -> ContentOrder:
-        """Order rows by these values; those of equal values as they are in the table."""
+        """Order rows by these values, ties by position."""
         n = len(values)
         order = np.argsort(values)  # several times as fast as a stable sort
         ascending = values[order]

@@ -1,4 +1,4 @@
-"""The information bottleneck: clusters that keep what the rows say about their features."""
+"""The information bottleneck: clusters that preserve information of rows about their features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Cooling = Annotated[float, Interval(1, open_low=True, open_high=True)]
 
 @estimator
 class InformationBottleneck(BottleneckBase):
-    """Clusters of distributions that keep what the rows say about their features.
+    """Clusters of distributions that preserve the information of rows about their features.
 
     Maximizes ``I(C;F) - ρ I(C;X)`` over memberships ``q(c|x)`` while the temperature ``ρ`` falls to
     zero, by turns::

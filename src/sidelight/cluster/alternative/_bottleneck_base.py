@@ -110,7 +110,7 @@ class BottleneckBase(Clusterer):
     def _set_fitted_attributes(
         self, model: Any, items: Items, best: AnnealedRestart, dtype: Any, known: Constraints
     ) -> tuple[Any, float]:
-        """Set what the labels say; return the statistics of the clusters, and ``I(C;F|Z)``."""
+        """Set the attributes of the labels; return cluster statistics and ``I(C;F|Z)``."""
         sums = model.sums(one_hot(best.labels, self.n_clusters))
         overall = model.overall_means(sums).T + items.center
         self.labels_ = np.empty(items.n, dtype=np.int32)

@@ -177,7 +177,7 @@ def shares_of_rows(rows: Any, lengths: FloatArray, known: Constraints | None) ->
 
 
 def check_counts(rows: Any, features: str, known: Constraints | None) -> None:
-    """Refuse negative numbers, and say where the first one is."""
+    """Raise if there are negative numbers, with the place of the first one."""
     values: Array = rows.data if sparse.issparse(rows) else rows
     if not values.size or values.min() >= 0:
         return

@@ -55,7 +55,7 @@ ROWS_PER_COLUMN = 3
 
 @estimator
 class ConditionalInformationBottleneck(BottleneckBase):
-    """Clusters that say about the features what known splits do not say already.
+    """Clusters with much information about the features beyond that of known splits.
 
     Maximizes, over memberships ``q(c|x)`` and with a temperature ``ρ`` that falls to zero::
 

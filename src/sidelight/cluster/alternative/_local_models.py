@@ -171,7 +171,7 @@ def check_base(base: Any, n_local: Any) -> None:
 
 
 def takes_sparse(base: Any) -> bool:
-    """Whether a base clusterer says that it takes CSR matrices."""
+    """Whether a base clusterer declares that it takes CSR matrices."""
     if isinstance(base, type) or not hasattr(base, "__sklearn_tags__"):
         return False
     return bool(get_tags(base).input_tags.sparse)

@@ -254,7 +254,7 @@ class TextCategories(Clusterer):
         return done, converged
 
     def _n_passes(self) -> int:
-        """Number of passes, as far as it is known."""
+        """Number of passes; the largest possible one if ``shrink`` is 1."""
         if self.shrink == 1:
             return self.max_iter
         words, n = self.n_words, 1
@@ -335,7 +335,7 @@ class TextCategories(Clusterer):
         return int(self.seeds_.shape[0])
 
     def compared_counts(self, X: Any) -> sparse.csr_array:
-        """Return counts as they are compared with the seeds: damped, and weighed by ``idf_``.
+        """Return the damped counts, weighted by ``idf_``, that are compared with the seeds.
 
         Parameters
         ----------

@@ -364,7 +364,7 @@ class CDKMeans(Clusterer):
     def _warn_of_uncovered(
         self, found: Found, covers: Array, table: Array, known: TableStatements
     ) -> None:
-        """Set, and tell of, rows and columns in no cluster; with a cannot-link it is an error."""
+        """Set and warn about rows and columns in no cluster; raise if due to a cannot-link."""
         covered = np.concatenate([self.labels_, self.column_labels_]) >= 0
         reasons = explain_uncovered(covered, covers, found.removed, table, known)
         check_all_covered(reasons, known)
@@ -375,7 +375,7 @@ class CDKMeans(Clusterer):
 
 
 def _blocked(restarts: list[GroupingRestart]) -> SidelightError:
-    """Say that no restart had a cluster for every bi-set."""
+    """Error: in every restart some bi-set had no admissible cluster."""
     fewest = min(restart.n_skipped for restart in restarts)
     return SidelightError(
         f"In every restart there were bi-sets that no cluster may take, at least {fewest} of "

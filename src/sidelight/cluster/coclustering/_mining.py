@@ -354,7 +354,7 @@ def _without_copies(rows: Array, columns: Array) -> list[Array]:
 
 
 def _too_many(kept: list[tuple[Array, Array]], most: int, max_concepts: int) -> SidelightError:
-    """Say how many bi-sets there were, and which sizes would leave half of them."""
+    """Error with the number of bi-sets, and with least sizes that would leave half of them."""
     sample = [Concepts(rows, columns, 0, 0) for rows, columns in kept[:20]]
     rows, columns = (
         int(np.median(np.concatenate([getattr(one, name) for one in sample]))) + 1

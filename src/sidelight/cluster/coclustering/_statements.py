@@ -104,7 +104,7 @@ class TableStatements:
         return pack(matrix)
 
     def check_feasible(self, n_clusters: int) -> None:
-        """Raise unless so many clusters can keep all elements apart that must be."""
+        """Raise unless ``n_clusters`` clusters can satisfy all cannot-links."""
         for known in (self.rows, self.columns):
             known.check_feasible(n_clusters)
         if len(self.cross_cannot_link):

@@ -116,7 +116,7 @@ def split_by_side(reasons: dict[int, str], n_rows: int) -> tuple[dict[int, str],
 
 
 def warning_of(reasons: dict[int, str], known: TableStatements) -> str:
-    """What to tell about elements in no cluster although they have ones."""
+    """Warning text about elements that have ones but are in no cluster; empty if there are none."""
     lost = [element for element in reasons if reasons[element] != NO_ONES]
     if not lost:
         return ""

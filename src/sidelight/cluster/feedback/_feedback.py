@@ -433,7 +433,7 @@ class FeedbackClustering(Clusterer):
         return normalize(weights, self._documents.totals)
 
     def _pull_of(self, feedback: Feedback, found: Clustering) -> Pull:
-        """Change of the weights for feedback about a cluster, with the cluster as it is now."""
+        """Change of the term weights for feedback about a cluster of the current clustering."""
         rows, cluster = np.array(feedback.rows, dtype=np.int64), feedback.cluster
         if feedback.kind != "move":
             rows = np.flatnonzero(found.labels == cluster)
@@ -447,7 +447,7 @@ class FeedbackClustering(Clusterer):
         )
 
     def _warn_of_twins(self, known: Constraints, apart: Array) -> None:
-        """Tell about equal documents that should be apart: no weights can separate them."""
+        """Warn about equal documents that should be apart: no weights can separate them."""
         _, twins = self._documents.pull_of_pairs(apart, np.ones(len(apart)))
         if twins.any():
             one, other = known.name_rows(apart[np.flatnonzero(twins)[0]])
@@ -460,7 +460,7 @@ class FeedbackClustering(Clusterer):
             )
 
     def _warn_of_collapse(self, before: Array, labels: Array) -> None:
-        """Tell that almost all documents came into one cluster, and what can be done."""
+        """Warn that almost all documents came into one cluster, with a remedy."""
         largest, was = (np.bincount(found).max() for found in (labels, before))
         if self.n_clusters > 1 and largest > ALMOST_ALL * len(labels) >= was:
             warnings.warn(

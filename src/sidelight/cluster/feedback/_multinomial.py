@@ -23,7 +23,7 @@ from sidelight.mixture._core import EMResult, MultinomialComponents, Statistics,
 
 @dataclass(frozen=True)
 class WeightedTerms(MultinomialComponents):
-    """Multinomial components in which every term counts as often as its weight says.
+    """Multinomial components in which counts of terms are multiplied by term weights.
 
     Attributes
     ----------

@@ -207,7 +207,7 @@ def run_lloyd(
 def _in_threads(
     work: Callable[[slice], None], n: int, work_each: int, description: str, verbose: int
 ) -> bool:
-    """Work on all pieces of ``range(n)``; tell whether nothing interrupted it."""
+    """Work on all pieces of ``range(n)``; return whether nothing interrupted it."""
     worth = n * work_each > WORTH_THREADS
     at_once = min(CANDIDATES_AT_ONCE, max(n // 4, 1)) if worth else n
     pieces = [slice(start, min(start + at_once, n)) for start in range(0, n, at_once)]

@@ -42,7 +42,7 @@ ROUNDING = 1e-9
 
 
 def number_of_trials(n_rows: int, n_features: int) -> int:
-    """Choose how many trials: one for some rows, as they are cheap; fewer on many rows."""
+    """Number of trial runs: more for more rows, one where a trial is too expensive."""
     wanted = max(n_rows // ROWS_PER_TRIAL, LEAST_TRIALS)
     affordable = int(MAX_WORK / (n_rows * n_features))
     return min(wanted, affordable) if affordable >= LEAST_TRIALS else 1

@@ -224,7 +224,7 @@ class ConstrainedAgglomeration(Clusterer):
         return beginning.then(rest), n_dead_end
 
     def _needs_no_distances(self, rows: Any, conflicts: Array) -> bool:
-        """Whether the spanning tree of the rows tells all merges."""
+        """Whether all merges follow from the minimum spanning tree of the rows."""
         return (
             self.linkage == "single"
             and self.metric == "euclidean"
@@ -233,7 +233,7 @@ class ConstrainedAgglomeration(Clusterer):
         )
 
     def _merge_by_distances(self, rows: Any, closure: Closure) -> tuple[MergeSequence, int]:
-        """Change the distances as the constraints say, then merge everything.
+        """Apply the constraints to the distances, then merge everything.
 
         Must-linked rows are at distance 0 of each other and so equally far from all others: a
         component is one object, as far from others as its nearest row, and only ways through

@@ -90,7 +90,7 @@ def _block(rows: Any, start: int, stop: int, metric: str) -> Array:
 
 
 def check_memory(n_groups: int) -> None:
-    """Refuse distances that would not fit into memory, and tell of many, before they are made."""
+    """Raise if the distances would not fit into memory, and warn if they need much of it."""
     needed = 4 * n_groups * (n_groups - 1)
     available = SHARE * available_memory()
     if needed > available:
@@ -111,7 +111,7 @@ def check_memory(n_groups: int) -> None:
 
 
 def available_memory() -> float:
-    """Bytes that can be had without swapping; infinity where the system does not tell."""
+    """Bytes that can be had without swapping; infinity where the system does not report it."""
     found = [np.inf]
     with contextlib.suppress(OSError, ValueError, AttributeError):
         found.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))

@@ -214,7 +214,7 @@ class CarefulMerging:
         self._shortest[rows] = part.min(axis=1)
 
     def _can_share_a_color(self, one: int, other: int, k: int) -> bool:
-        """Tell whether the two can be merged, and give them one color if so."""
+        """Whether two clusters can be merged; if so, they get one color."""
         color = self._color
         if color[one] == color[other]:
             return True

@@ -148,7 +148,7 @@ class _Blocked:
 
 
 def _explain(dead_end: DeadEnd, known: Constraints, n_starts: int) -> SidelightError:
-    """Say which row had no cluster left, and what to do about it."""
+    """Raise with the row that had no admissible cluster, and with a remedy."""
     blocked, *others = known.name_rows([dead_end.row, *dead_end.others])
     tried = "the only restart" if n_starts == 1 else f"all {n_starts} restarts"
     return SidelightError(

@@ -133,7 +133,7 @@ class PCKMeans(_CentersBase):
 
 
 def _warn_of_twins(starts: Starts, known: Constraints) -> None:
-    """Tell when two of the neighborhoods that the fit starts from look like one class."""
+    """Warn when two of the neighborhoods that the fit starts from look like one class."""
     assert starts.contraction is not None
     twins = likely_twins(starts.contraction, starts.chosen())
     if twins is not None:

@@ -77,7 +77,7 @@ class _MetricStatistics:
 
 
 class MetricProblem:
-    """Rows, constraints, and metrics that are learned (or stay as they are). It never changes.
+    """Rows, constraints, and metrics that are learned or fixed; immutable.
 
     Parameters
     ----------

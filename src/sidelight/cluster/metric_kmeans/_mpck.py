@@ -53,7 +53,7 @@ class _LearnedDistanceBase(_MovingPricesBase):
     def _fit_metric(
         self, problem: MetricProblem, source: RowSource, constraints: Constraints
     ) -> Self:
-        """Keep the best restart; where metrics are learned, starts know no units."""
+        """Fit all restarts, keep the best; learned metrics need starts independent of units."""
         if not problem.learns:
             return self._fit_problem(problem, source, constraints)
         starts = MetricStarts(problem, self.n_clusters, self.init, self.n_init, constraints)

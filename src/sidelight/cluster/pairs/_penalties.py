@@ -84,7 +84,7 @@ def resolve_penalty(penalty: float | str, source: RowSource) -> float:
 
 @dataclass(frozen=True)
 class Anchored:
-    """Rows that know their class, or their group.
+    """Rows with a known class, or in a known group.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ class Penalties:
         return labels
 
     def contested(self, labels: Array) -> Array:
-        """Tell which nodes are linked, if only through others, to a violated statement.
+        """Mask of the nodes that paths of links connect to a violated statement.
 
         The energy is a sum over the connected parts of the graph. Where every row of a part is in
         its cheapest cluster and nothing is violated, no other labels of it cost less.
@@ -579,7 +579,7 @@ def _total(gain: FloatArray, anchors: Array) -> float:
 
 
 def _shared(groups: IntArray | None) -> IntArray | None:
-    """Groups of at least two rows; a group of one says nothing."""
+    """Groups of at least two rows; smaller ones constrain nothing."""
     if groups is None:
         return None
     size = np.bincount(groups[groups >= 0], minlength=1)

@@ -115,7 +115,7 @@ class SizedItems:
     def _start(
         self, items: Array, lower: Array, upper: Array, before: Assigned | None
     ) -> tuple[SizedAssignment | None, bool]:
-        """Return the assignment before with prices for the costs as they are now."""
+        """Return the last assignment, with prices adapted to the current costs."""
         if before is None:
             return None, False
         last, plain = before.solution, self._sizes is None and not self._linked

@@ -70,7 +70,7 @@ class SpectralCoordinates:
 
     @property
     def places(self) -> Array:
-        """Places as they are clustered."""
+        """Coordinates of the rows that k-means clusters."""
         return unit_rows(self.vectors) if self.unit else self.vectors
 
     @property
@@ -80,7 +80,7 @@ class SpectralCoordinates:
         return np.flatnonzero(lengths > NO_PLACE * lengths.max(initial=0.0))
 
     def roundings(self, which: str) -> list[SpectralCoordinates]:
-        """The places brought to length 1, and those of the relaxed cut as they are.
+        """Variants of the coordinates to cluster: rows of length 1, and those of the relaxed cut.
 
         These are ``D^{-1/2} u`` for eigenvectors ``u`` of the normalized Laplacian.
         """

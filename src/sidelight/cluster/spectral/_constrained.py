@@ -112,7 +112,7 @@ class _ConstrainedSpectral(_SpectralBase):
 
 
 def plain_embedding(W: sparse.csr_array, k: int, rng: np.random.RandomState) -> SpectralCoordinates:
-    """The graph as it is: the smoothest vectors of its normalized Laplacian."""
+    """Spectral embedding without constraints: smoothest vectors of the normalized Laplacian."""
     values, vectors = smooth_eigenvectors(W, k, random_state=rng, tol=EIGEN_TOL)
     extension = Extension.normalized(vectors, 1.0 - values, degrees(W))
     return SpectralCoordinates(values, vectors, extension, graph=W)

@@ -150,7 +150,7 @@ def complete_level(W: sparse.csr_array, Q: sparse.csr_array, k: int) -> float:
 
 
 def reachable_level(satisfied: sparse.csr_array, k: int) -> float:
-    """The ``k - 1``-th largest eigenvalue of ``Q̄``: so many vectors can reach less than it."""
+    """The ``k - 1``-th largest eigenvalue of ``Q̄``: ``k - 1`` vectors reach any smaller level."""
     n, count = satisfied.shape[0], max(k - 1, 1)
     if n <= max(DENSE_ROWS, count + 1):
         return float(np.linalg.eigvalsh(satisfied.toarray())[-count])

@@ -347,7 +347,7 @@ def _count(number: int, what: str, of: str, done: str) -> str:
 
 
 def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Any) -> int:
-    """Number of rows, as far as anything tells it; all that tell must agree on the shape later."""
+    """Number of rows: ``n_samples``, or the length of the first argument that has one."""
     if n_samples is None:
         lengths = [] if index is None else [len(index.ids)]
         lengths += [len(value) for value in values if _has_rows(value)]

@@ -78,7 +78,7 @@ def _moments(array: Array) -> Array:
 
 
 def as_moment(value: Any) -> Any:
-    """A date or duration of NumPy as Python's own where that is exact; anything else as it is."""
+    """A NumPy date or duration as Python's own where that is exact; anything else unchanged."""
     if not isinstance(value, np.datetime64 | np.timedelta64):
         return value
     if np.isnat(value):
@@ -183,7 +183,7 @@ _NUMBERS = (Integral, Real, Decimal)
 
 
 def is_unknown(value: Any) -> bool:
-    """Whether a label says "not known": missing, -1 as a number, or an empty word."""
+    """Whether a label marks an unknown class: missing, -1 as a number, or an empty word."""
     if isinstance(value, str | bytes):
         return not value.strip()
     if isinstance(value, bool | np.bool_):

@@ -102,7 +102,7 @@ class Violations:
         return {"n": self.n, "n_stated": self.n_stated, "satisfied": self.satisfied, **violated}
 
     def describe(self, limit: int = 10) -> list[str]:
-        """Say what is violated, by the user's own ids, in at most ``limit`` sentences."""
+        """Describe the violated statements, by the user's ids, in at most ``limit`` sentences."""
         sentences: list[str] = []
         for sentence_of, things in (
             (self._must_link_sentence, self.must_link),

@@ -1,4 +1,4 @@
-"""Conditions on what every cluster holds: at least so many rows with a property."""
+"""Conditions on every cluster: a least number of rows with a property."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 
 class Conditions:
-    r"""What every cluster has to hold: at least so many rows with a property, for each of several.
+    r"""Conditions on every cluster: a least number of rows with a property, for several properties.
 
     .. math::
         |\{i \in W_j : l_i = h\}| \ge m_{jh} , \qquad h = 1, \dots, k
@@ -345,7 +345,7 @@ class Conditions:
         return out
 
     def check_feasible(self, n_clusters: int) -> None:
-        """Raise unless some partition into so many clusters meets all conditions.
+        """Raise unless some partition into ``n_clusters`` clusters meets all conditions.
 
         Every condition alone is a matter of counting; conditions that share rows are put to a
         small integer program.
@@ -409,7 +409,7 @@ class Conditions:
         return out
 
     def unmet(self, labels: Any, n_clusters: int | None = None) -> list[str]:
-        """Say of every cluster that has too few rows with a property so, in words.
+        """Sentences about every cluster that has too few rows with a property.
 
         Parameters
         ----------

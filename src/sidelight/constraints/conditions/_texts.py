@@ -50,7 +50,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Condition:
-    """At least so many rows of these."""
+    """Condition: at least ``least`` rows of the cluster match."""
 
     name: str
     mask: Array
@@ -59,7 +59,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Read:
-    """What expressions say, and notes on those that say nothing."""
+    """Conditions parsed from expressions, and notes on those that match no row."""
 
     conditions: list[Condition]
     notes: tuple[str, ...]

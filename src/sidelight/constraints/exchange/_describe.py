@@ -1,4 +1,4 @@
-"""What a set of statements says and whether it can be kept, in words and rows."""
+"""Summaries of a set of statements and of its feasibility, in words and rows."""
 
 from __future__ import annotations
 

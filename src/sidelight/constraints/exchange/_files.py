@@ -87,7 +87,7 @@ def file_format(path: Path) -> str:
 
 
 def file_trouble(path: Path, place: Callable[[int], tuple[str, int | None]]) -> Trouble:
-    """Maker of errors about a file; ``place`` says in words and as a line where a record is."""
+    """Maker of errors about a file; ``place`` gives the place of a record as words and a line."""
 
     def trouble(record: int | None, problem: str, ids: Sequence[Any] = ()) -> SidelightError:
         words, line = ("", None) if record is None else place(record)

@@ -335,7 +335,7 @@ def find_ids(values: Array, index: RowIndex) -> IntArray:
 
 
 def _find_words(values: Array, index: RowIndex) -> IntArray:
-    """Positions of words as they are, or else without the spaces and the apostrophe at them."""
+    """Positions of words, matched exactly or else without spaces and an apostrophe around them."""
     words = values if values.dtype.kind == "U" else as_words(list(map(_as_is, values.tolist())))
     positions = index.positions(words)
     for change in (str.strip, as_typed):

@@ -84,7 +84,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _check_no_parallel_edges(graph: Any, pairs: Any, index: RowIndex) -> None:
-    """Parallel edges add up or not: the caller has to say, also where their weights agree."""
+    """Raise if there are parallel edges: whether they add up is for the caller to decide."""
     ends = pairs if graph.is_directed() else np.sort(pairs, axis=1)
     different, counts = np.unique(ends, axis=0, return_counts=True)
     twice = np.flatnonzero(counts > 1)

@@ -1,4 +1,4 @@
-"""The value object that says how objects are related."""
+"""The value object that holds relations between objects: scores, edges and hyper-edges."""
 
 from __future__ import annotations
 
@@ -549,7 +549,7 @@ class Relations:
         return [" - ".join(self.name_rows(pair)) for pair in pairs]
 
     def summary(self) -> str:
-        """Tell in a few lines what is related, how, in how many pieces, and what was changed."""
+        """Short text of the relations, their connected components, and what was changed."""
         return _shown.summarize(self)
 
     def __repr__(self) -> str:

@@ -76,7 +76,7 @@ NEEDED = (
 
 
 class Related(NamedTuple):
-    """What a table says: edges and hyper-edges between so many objects with these ids."""
+    """Contents of a table of relations: edges and hyper-edges between objects, and their ids."""
 
     n_samples: int
     row_index: RowIndex | None
@@ -95,7 +95,7 @@ class TableOptions(NamedTuple):
 
 
 def columns_of(table: Any) -> dict[str, Any]:
-    """Columns of a pandas, polars or pyarrow table, or of a mapping, as they are."""
+    """Columns of a pandas, polars or pyarrow table, or of a mapping, unchanged."""
     names = column_names(table, "relations")
     if len({str(name).strip().lower() for name in names}) < len(names):
         raise SidelightError(

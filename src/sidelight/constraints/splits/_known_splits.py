@@ -1,4 +1,4 @@
-"""The value object that says which splits of the rows are known already, and not wanted again."""
+"""The value object that holds the known splits of the rows, which a new one should differ from."""
 
 from __future__ import annotations
 
@@ -452,7 +452,7 @@ class KnownSplits:
         return _shown.line(self)
 
     def summary(self) -> str:
-        """Tell in a few lines which splits are known, their classes and what was noted."""
+        """Short text of the known splits, their classes, and notes."""
         return _shown.summarize(self)
 
 

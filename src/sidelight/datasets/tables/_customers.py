@@ -248,7 +248,7 @@ def _falling(n: int) -> npt.NDArray[np.float64]:
 def make_statements(
     customers: MixedTable, random_state: Any = None
 ) -> list[tuple[str, str, str, float]]:
-    """Say what is known about 27 customers: ``(i, j, kind, weight)`` by their ids."""
+    """Return pairs that relate 27 customers: ``(i, j, kind, weight)`` by their ids."""
     rng = check_random_state(random_state)
     statements: list[tuple[str, str, str, float]] = []
     asked: list[list[str]] = []

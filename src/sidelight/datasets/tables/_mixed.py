@@ -159,7 +159,7 @@ def make_mixed_table(
 
 
 def _shares(rng: np.random.RandomState, n: int, shares: tuple[float, ...]) -> IntArray:
-    """Numbers of groups in random order, as many of each as its share says."""
+    """Group numbers in random order, in proportion to the shares."""
     bounds = np.floor(np.cumsum(shares) * n + 1e-9).astype(int)
     bounds[-1] = n
     groups: IntArray = np.repeat(np.arange(len(shares)), np.diff(bounds, prepend=0))

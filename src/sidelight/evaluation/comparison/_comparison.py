@@ -1,4 +1,4 @@
-"""What comes out of a comparison: its candidates, the chosen one, and what it says."""
+"""Result of a comparison: its candidates, the chosen one, and a verdict in words."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Comparison:
 
     @property
     def verdict(self) -> list[str]:
-        """What the comparison says: the choice, whether it is clear, whether knowledge helped.
+        """Verdict in sentences: the choice, whether it is clear, whether constraints helped.
 
         Examples
         --------

@@ -164,7 +164,7 @@ def _fit_all(
 
 
 def _unscored(candidates: Sequence[Candidate], clock: Clock, interrupted: bool) -> list[str]:
-    """Say which candidates have no figures."""
+    """Sentence about the candidates without scores."""
     said = []
     late = [one for one in candidates if one.status == "not finished"]
     if late:

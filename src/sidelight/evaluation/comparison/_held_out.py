@@ -1,4 +1,4 @@
-r"""What held-out statements say about partitions: scores, differences and their standard errors.
+r"""Scores of partitions on held-out statements, their differences and standard errors.
 
 Statements are scored as pairs of rows: a must-link, a cannot-link, the rows of a group, and for a
 held-out label its row with every other labeled row. With the hits :math:`h_p \in \{0, 1\}` of the
@@ -88,7 +88,7 @@ class HeldOut:
         return len(self.pairs)
 
     def hits(self, labels: Sequence[Any]) -> FloatArray:
-        """Tell which pairs partitions keep, 0 or 1: one partition for every fold, or for all."""
+        """Whether partitions satisfy each pair, 0 or 1: a partition for each fold, or for all."""
         kept = np.empty(len(self))
         for fold, found in enumerate(labels):
             clusters = own_cluster_for_unknown(encode_labels(found))

@@ -140,7 +140,7 @@ def _compact(labels: Any) -> Any:
 
 
 def _pickled(model: Any) -> bytes | None:
-    """The model as bytes; None for one of a class that only the other process knows."""
+    """The model as bytes; None if it cannot be pickled."""
     try:
         return pickle.dumps(model)
     except Exception:
@@ -221,7 +221,7 @@ class Race:
         return turn, -merits.get(entry.contestant.name, 0.0) if turn else 0.0
 
     def _merits(self) -> dict[str, float]:
-        """Score of every method with the middle number of clusters, as far as it is known."""
+        """Scores of the methods that have finished with the middle number of clusters."""
         first = [e for e in self.entries if e.k is None or self._round[e.k] == 0]
         scored = [entry for entry in first if entry.finished and len(self.held_out)]
         return {e.contestant.name: self.score(e).value for e in scored}

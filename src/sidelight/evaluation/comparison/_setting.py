@@ -75,7 +75,7 @@ class Setting:
         )
 
     def remarks(self) -> list[str]:
-        """What the user should know about the comparison."""
+        """Remarks on the comparison for the user."""
         said = []
         if self.is_sample:
             said.append(
@@ -91,7 +91,7 @@ class Setting:
 
 
 def draw_folds(known: Constraints, n_splits: int, rng: np.random.RandomState) -> list[Split]:
-    """Split what is known into so many folds, or as many as there can be; twice if it is little."""
+    """Split the constraints into folds, fewer if they are few; repeat once if they are very few."""
     n = n_statements(known)
     for count in range(min(n_splits, n), 1, -1):
         try:

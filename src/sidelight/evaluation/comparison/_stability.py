@@ -26,7 +26,7 @@ MAX_AGREEMENT_ROWS = 5_000
 
 
 def draw_rows(n_rows: int, most: int, first: IntArray, rng: np.random.RandomState) -> IntArray:
-    """All rows, or so many random ones; half of them are out of ``first``, if there are enough."""
+    """All rows, or ``most`` random ones; half of them from ``first``, if there are enough."""
     if n_rows <= most:
         return np.arange(n_rows)
     chosen = rng.permutation(first)[: most // 2]
@@ -35,7 +35,7 @@ def draw_rows(n_rows: int, most: int, first: IntArray, rng: np.random.RandomStat
 
 
 def subsamples(n_rows: int, mentioned: IntArray, rng: np.random.RandomState) -> list[IntArray]:
-    """Draw overlapping subsamples; those of many rows favor rows that something is said about."""
+    """Draw overlapping subsamples; those of large tables favor rows with constraints."""
     rows = draw_rows(n_rows, MAX_ROWS, mentioned, rng)
     size = max(round(SHARE * len(rows)), 1)
     return [np.sort(rng.permutation(rows)[:size]) for _ in range(SUBSAMPLES)]

@@ -1,4 +1,4 @@
-"""What a comparison says, in plain words."""
+"""Verdict of a comparison, in sentences."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def more_statements(difference: Estimate, n_statements: int) -> int | None:
 
 
 def how_clear(difference: Estimate) -> str:
-    """Say whether a difference is "noise", "unclear", or clear: "more" or "less"."""
+    """Classify a difference: "noise", "unclear", or clear: "more" or "less"."""
     size = abs(difference.value)
     if math.isnan(size) or size <= difference.error or size <= TINY:
         return "noise"
@@ -57,7 +57,7 @@ def how_clear(difference: Estimate) -> str:
 
 
 def ask_in_general(n_more: int, k: int | None) -> str:
-    """Say how to get more statements, wherever the user is."""
+    """Advice on how to get more statements, independent of the interface."""
     number = "" if k is None else f" -k {k}"
     return worded(
         f"sidelight.active.ActiveClusterer(..., budget={n_more}) asks for them.",
@@ -105,7 +105,7 @@ class Verdict:
         return rival, self.held_out.difference(self.chosen.hits, rival.hits)
 
     def sentences(self, ask: Ask) -> list[str]:
-        """Everything that can be said, the choice first."""
+        """All sentences of the verdict, the choice first."""
         if not len(self.held_out):
             return [*self._by_stability()]
         told = [self._choice(), *self._best_score(), *self._against_rival(), *self._knowledge()]
@@ -129,7 +129,7 @@ class Verdict:
         )
 
     def _best_score(self) -> list[str]:
-        """Say why the best score was not taken, if so."""
+        """Sentences on why the best score was not chosen, if so."""
         chosen = self.chosen
         top = max(self.others, key=lambda other: other.score, default=chosen)
         if not top.score > chosen.score + TINY:

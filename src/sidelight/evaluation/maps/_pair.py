@@ -91,7 +91,7 @@ class MapPair:
 
 
 def map_pair(X: Any, Z: Any, metric: Metric = "euclidean", name: str = "X") -> MapPair:
-    """Check rows, or distances, and coordinates; leave out rows without coordinates, and tell.
+    """Check rows, or distances, and coordinates; drop rows without coordinates, with a warning.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def check_neighbors(k: int, n: int, most: int) -> None:
 
 
 def _rows_on_the_map(embedding: FloatArray) -> IntArray:
-    """Positions of rows with coordinates; tells how many have none."""
+    """Positions of rows with coordinates; warns how many have none."""
     missing = np.isnan(embedding).any(axis=1)
     if np.isinf(embedding).any():
         row = int(np.argwhere(np.isinf(embedding))[0, 0])

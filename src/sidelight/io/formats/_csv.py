@@ -259,7 +259,7 @@ class _CsvReader:
     # --- what does not fit ------------------------------------------------------------------------
 
     def _raise_other_encoding(self, error: Exception) -> None:
-        """Tell a file apart that is not UTF-8 further down."""
+        """Raise a readable error if a file turns out not to be UTF-8 after its first lines."""
         if self.layout.encoding == "utf-8" and encoding_of(self.path) != "utf-8":
             raise not_one_encoding(self.path) from error
 

@@ -97,7 +97,7 @@ class Raw(Protocol):
 
 
 def table_format(path: Path) -> Format:
-    """Tell the format by the suffix."""
+    """Format of a file by its suffix."""
     suffix = path.suffix.lower()
     if suffix == ".gz":
         suffix = Path(path.stem).suffix.lower()

@@ -76,7 +76,7 @@ class Layout:
 
     @property
     def note(self) -> str:
-        """What the user should know about the encoding; nothing if it was beyond doubt."""
+        """Note for the user on a guessed encoding; empty if it is certain."""
         if self.encoding not in ENCODINGS:
             return ""
         return (
@@ -86,7 +86,7 @@ class Layout:
 
 
 def layout_of(path: Path, encoding: str | None = None) -> Layout:
-    """Tell how a text file writes a table, by its first lines.
+    """Layout of a text table (encoding, delimiter, header), from its first lines.
 
     Parameters
     ----------
@@ -123,12 +123,12 @@ def _first_line(lines: Iterator[str]) -> tuple[str, int]:
 
 
 def is_tsv(path: Path) -> bool:
-    """Whether the name of a file says that tabs are between the values."""
+    """Whether the name of a file means tab-separated values."""
     return path.name.lower().removesuffix(".gz").endswith(".tsv")
 
 
 def delimiter_of(lines: Iterable[str], path: Path) -> str:
-    """Tell what is between the values: comma, tab, semicolon or vertical bar.
+    """Delimiter of the values: comma, tab, semicolon or vertical bar.
 
     It is what the first line has outside of quotation marks. Where it has several of them, it is
     the one that splits all of the lines into the same number of values (if several do, into most of
@@ -226,7 +226,7 @@ def _encoding_of_head(path: Path) -> str:
 
 
 def _marked(head: bytes, path: Path) -> str:
-    """Encoding that a byte order mark tells."""
+    """Encoding according to the byte order mark."""
     long = head.startswith(codecs.BOM_UTF32_LE)  # begins like UTF-16
     for mark, encoding in MARKS.items():
         if head.startswith(mark) and not long:
@@ -237,7 +237,7 @@ def _marked(head: bytes, path: Path) -> str:
 
 
 def open_text(path: Path, mode: Literal["r", "w"] = "r", *, encoding: str | None = None) -> IO[str]:
-    """Open a text file, compressed if its name says so; a byte order mark is skipped.
+    """Open a text file, decompressed according to its suffix, without a byte order mark.
 
     Without ``encoding``, a file is written in UTF-8 and read as :func:`encoding_of` tells.
     """

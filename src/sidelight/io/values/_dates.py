@@ -102,7 +102,7 @@ class Dates:
 
 
 def read_dates(column: pa.ChunkedArray, *, format: str | None = None) -> Dates | None:
-    """Read a column as dates or times, if at least 98 % of what it says is one.
+    """Read a column as dates or times, if at least 98 % of its non-missing values are such.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ class _DateReading:
         return self.texts.integers(rows, part.places.get(name, []))
 
     def _order(self, parts: list[tuple[DateTokens, Ints]], known: str) -> str | None:
-        """Order of day, month and year where numbers alone tell; None if no order fits."""
+        """Order of day, month and year in purely numeric dates; None if no order fits."""
         open_parts = [(part, rows) for part, rows in parts if "a" in part.places]
         if not open_parts:
             return DAY_FIRST
@@ -358,7 +358,7 @@ class _DateReading:
         return _days_since_1970(year, month, day)
 
     def _clock(self, part: DateTokens, rows: Ints) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-        """Seconds since midnight (in UTC, where an offset is told), and whether they exist."""
+        """Seconds since midnight (in UTC, where an offset is given), and whether they exist."""
         hour, minute, second = (self._number(part, rows, name) for name in "HMS")
         good = (hour < 24) & (minute < 60) & (second < 60)
         if "half" in part.words:

@@ -103,7 +103,7 @@ class Numbers:
 def read_numbers(
     column: pa.ChunkedArray, *, convention: str | None = None, decimal: str | None = None
 ) -> Numbers | None:
-    """Read a column of texts as numbers, if at least 98 % of those that say something are numbers.
+    """Read a column of texts as numbers, if at least 98 % of its non-missing values are numbers.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class Convention:
 
     @classmethod
     def named(cls, name: str) -> Convention:
-        """The convention that such words tell."""
+        """The convention of that name."""
         parts = dict(part.partition(" ")[::2] for part in name.split(", "))
         words = {word: mark for mark, word in THOUSANDS.items()}
         thousands = words.get(parts.get("thousands", ""), "")
@@ -373,7 +373,7 @@ class _NumberReading:
         return Convention(decimal, thousands, unit, shown, decided, note)
 
     def _by_rule(self, marked: list[NumberTokens], hint: str | None) -> tuple[str, str]:
-        """Decimal mark where values leave it open, and what to tell about it."""
+        """Decimal mark where the values are ambiguous, and a note on the choice."""
         if not marked:
             return hint or ".", ""
         if hint is not None:

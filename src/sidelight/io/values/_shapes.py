@@ -147,7 +147,7 @@ def distinct_texts(column: pa.ChunkedArray) -> tuple[Texts, Ints | None]:
 
 
 def spread(n: int, n_wanted: int) -> Ints:
-    """Places that are spread evenly, but in no fixed step, over so many rows."""
+    """About ``n_wanted`` positions in ``range(n)``, evenly spread but in no fixed step."""
     if n <= n_wanted:
         return np.arange(n)
     steps = np.arange(n_wanted) * 0.6180339887498949 % 1  # the golden section hits no period

@@ -154,7 +154,7 @@ def _gluing_rows(charts: LocalCharts, rows: Array) -> Array:
 
 
 def warn_of_low_entropy(entropy: float, n_charts: int) -> None:
-    """Tell where no row belongs to several charts, so that any arrangement of them is optimal."""
+    """Warn where no row belongs to several charts, so that any arrangement of them is optimal."""
     if n_charts > 1 and entropy < LEAST_ENTROPY:
         llc = worded("LocallyLinearCoordination", "--method locally-linear-coordination")
         warnings.warn(

@@ -128,7 +128,7 @@ def number_of_charts(n_charts: int | str, n_samples: int, n_components: int) -> 
 
 
 def check_dimensions(rows: Array, n_components: int) -> None:
-    """Raise where the rows cannot make a map of so many dimensions."""
+    """Raise if the rows cannot be mapped to ``n_components`` dimensions."""
     n, n_features = rows.shape
     if n < n_components + 2:
         raise SidelightError(

@@ -83,7 +83,7 @@ class Views:
             left.remove(view)
 
     def warn_of_extrapolation(self, places: Array) -> None:
-        """Tell where objects that one view shows lie far beyond those that several show."""
+        """Warn where objects of a single view lie far beyond those of several views."""
         if len(self.rows) == 1:
             return
         linked = self.seen.sum(axis=1) > 1

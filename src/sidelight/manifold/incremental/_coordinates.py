@@ -78,7 +78,7 @@ class Coordinates:
         self.vectors, self.means = self.vectors[:-1].copy(), self.means[:-1].copy()
 
     def solve(self, paths: Any, inside: Array | None = None) -> None:
-        """Find the eigenvectors anew, to the last digits; of some rows only where asked."""
+        """Recompute the eigenvectors to full accuracy, of the rows ``inside`` only if given."""
         lengths = paths.distances
         n = len(lengths)
         if inside is not None:
@@ -177,7 +177,7 @@ class LandmarkCoordinates(Coordinates):
         self.vectors = self.vectors[:-1].copy()
 
     def solve(self, paths: Any, inside: Array | None = None) -> None:
-        """Find the singular vectors anew, from ``B B'``, and polish them."""
+        """Recompute the singular vectors from ``B B'``, and refine them."""
         gram = _landmark_gram(paths, inside)
         m = len(gram)
         asked = min(self.n_components, m)

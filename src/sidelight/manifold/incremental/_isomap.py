@@ -150,7 +150,7 @@ class IncrementalIsomap(Embedding):
     # --- calls ----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Begin a map anew with rows, all at once: Isomap of the rows.
+        """Start a new map: Isomap of all rows at once.
 
         With ``window`` these are the last rows of ``X``; with ``max_points`` the first, and the
         others follow one by one.

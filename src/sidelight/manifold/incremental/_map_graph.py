@@ -148,7 +148,7 @@ class MapGraph:
         return pairs, self.rules.lengths(self.near, pairs)
 
     def _change(self, pairs: Array, lengths: Array, update: MapUpdate) -> PathChange:
-        """Change edges between rows that the paths know, and count them."""
+        """Change edges between rows of the map, and count the changes."""
         if len(pairs) == 0:
             return PathChange()
         old = self.paths.lengths(pairs)

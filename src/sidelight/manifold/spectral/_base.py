@@ -252,7 +252,7 @@ def _dense_range(values: Any) -> Array:
 
 
 def all_the_same(n: int) -> SidelightError:
-    """The error that no map can tell the rows apart."""
+    """Error: all rows are equal, so that there is no map."""
     return SidelightError(
         f"All rows are the same ({worded('n_samples=', '')}{n}), so they have one place and no "
         "map; give rows that differ."

@@ -139,7 +139,7 @@ def squared_distance_frame(distances: Array, n_components: int) -> CenteredFrame
 
 
 def half_squares(distances: Array) -> Array:
-    """``-d²/2``, what distances say in the frame of classical scaling."""
+    """``-d²/2``, the matrix that classical scaling centers."""
     return np.asarray(-0.5 * distances**2)
 
 
@@ -283,7 +283,7 @@ def trailing(
 
 
 def _would_fill(matrix: sparse.csr_array) -> bool:
-    """Whether much of a factor would be filled, as the profile of a good order tells."""
+    """Whether a factor would fill up much, estimated by the profile after Cuthill-McKee."""
     order = reverse_cuthill_mckee(sparse.csr_matrix(matrix), symmetric_mode=True)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))

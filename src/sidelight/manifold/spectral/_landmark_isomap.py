@@ -31,7 +31,7 @@ from sidelight.tags import own_tags
 
 @estimator
 class LandmarkIsomap(_GeodesicEmbedding):
-    r"""Isomap that knows the geodesics from some rows, the landmarks, only.
+    r"""Isomap with the geodesics from some rows only, the landmarks.
 
     The landmarks are placed by classical scaling of the geodesics between them, and every row by
     its geodesics to them:

@@ -228,7 +228,7 @@ def inverse_sums(wanted: FloatArray) -> FloatArray:
 
 
 def place_rows(wanted: FloatArray, places: FloatArray) -> FloatArray:
-    """Places of new rows on a map that stays as it is, each of least stress.
+    """Coordinates of least stress for new rows on a fixed map.
 
     Every row descends from the weighted mean of the places of its nearest rows, by steps of its
     own. Rows at distance 0 from a row of the map get its place.

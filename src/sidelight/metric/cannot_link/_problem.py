@@ -44,7 +44,7 @@ class BaseKernel:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def products(self, left: Any, right: Any) -> Array:
-        """``K(left, right)``, dense; a precomputed kernel knows ``right`` by position."""
+        """``K(left, right)``, dense; for a precomputed kernel ``right`` holds positions."""
         if self.precomputed:
             found = left[:, right]
         elif self.linear:

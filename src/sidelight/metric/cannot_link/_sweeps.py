@@ -17,7 +17,7 @@ LARGEST_MATRIX = 4096
 
 
 class Sweeps(Protocol):
-    """Sweeps over pairs: margins as they are met, and a step for each.
+    """Sweeps over pairs, with a step for each at its current margin.
 
     ``rounds`` is how often the pairs of a block step before the next block: 0 to measure only, 1
     for every pair to step once, in order.

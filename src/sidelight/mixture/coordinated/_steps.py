@@ -55,7 +55,7 @@ class ChartRules:
 
 
 def blank_charts(k: int, d: int, rules: ChartRules) -> Charts:
-    """Charts that say nothing: where an m-step finds no rows, they stay."""
+    """Uninformative charts, which stay where an M-step has no rows."""
     n_columns = len(rules.floor)
     return Charts(
         log_weights=np.full(k, -np.log(k)),
@@ -74,7 +74,7 @@ def penalty(charts: Charts, ridge: float) -> float:
 
 
 def m_step(charts: Charts, latent: Array, views: tuple[ViewSums, ...], rules: ChartRules) -> Charts:
-    """Return the charts of the largest bound; those without rows stay as they are."""
+    """Return the charts that maximize the bound; those without rows are unchanged."""
     totals, centers, spreads = _moments(latent, charts.n_coordinates)
     if rules.conformal:
         spreads = _multiples_of_identity(spreads)

@@ -280,7 +280,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         self.supported_ = self.view_counts_ >= self.n_components + 2
 
     def _warn_of_fit(self, best: CoordinatedFit) -> None:
-        """Warn of charts that do not know a view, too."""
+        """Warn also of charts that have no support in a view."""
         super()._warn_of_fit(best)
         starved = np.argwhere(~self.supported_)
         if len(starved) == 0:
@@ -450,7 +450,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         return target
 
     def _supported(self, view: int) -> Array:
-        """Charts that know a view."""
+        """Mask of the charts with support in a view; raises if there are none."""
         supported = self.supported_[:, view]
         if not supported.any():
             raise SidelightError(

@@ -32,7 +32,7 @@ PATIENCE = 4
 
 
 class Labelled(Protocol):
-    """A fit that knows the labels of the rows."""
+    """A fit with the labels of the rows."""
 
     @property
     def labels(self) -> Array:

@@ -70,7 +70,7 @@ class MultinomialMixture(FamilyMixture):
 
 
 def check_counts(source: RowSource, name: str) -> None:
-    """Refuse negative numbers, and say where the first one is."""
+    """Raise if there are negative numbers, with the place of the first one."""
 
     def least(block: Any) -> tuple[tuple[()], tuple[Array]]:
         smallest = block.min(axis=1)

@@ -133,7 +133,7 @@ class FieldRows:
             )
 
     def _weigh(self, sample_weight: Array | None, edges: Array, sampling: Sampling) -> None:
-        """Say how often rows, nodes and mixing weights count."""
+        """Set the weights of rows and nodes, and their shares in the mixing weights."""
         n_nodes, n_open = len(self._fixed), len(self._open)
         row_weight = (
             np.ones(len(self.rows)) if sample_weight is None else sample_weight[self.rows]
@@ -386,7 +386,7 @@ def _node_means(source: RowSource, rows: Array, node: Array) -> Array:
 
 
 def _warn_of_dropped_links(field: ConstraintField, k: int, inference: str) -> None:
-    """Choose methods of inference, and say where sums are not exact."""
+    """Choose methods of inference, and warn where sums are not exact."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
         try:

@@ -412,7 +412,7 @@ class GaussianBase(MixtureBase):
         )
 
     def _start_is_given(self) -> bool:
-        """Whether the parameters say where to start, so that nothing about the start is random."""
+        """Whether the parameters define the start, so that nothing about it is random."""
         given = self.means_init is not None and self.precisions_init is not None
         return given or self._last_parameters() is not None
 

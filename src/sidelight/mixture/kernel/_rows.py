@@ -168,7 +168,7 @@ class SquaredDistances:
 
 
 def check_dense_size(n: int) -> None:
-    """Refuse a kernel between so many rows that an iteration would take minutes."""
+    """Raise if a dense kernel between ``n`` rows would take minutes for an iteration."""
     if n > MAX_ROWS:
         raise SidelightError(
             f"The complete kernel between {n:,} rows has {n * n:.2g} entries; it is computed for "

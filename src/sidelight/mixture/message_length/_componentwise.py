@@ -215,7 +215,7 @@ class ComponentwiseEM:
     # ------------------------------------------------------------------ passes over the rows
 
     def _evaluate(self) -> None:
-        """Compute all densities and the log-likelihood anew."""
+        """Recompute all densities and the log-likelihood."""
         components, weights = self.components, self.weights
 
         def work(block: Any, counts: Array) -> tuple[tuple[float], tuple[Array, ...]]:

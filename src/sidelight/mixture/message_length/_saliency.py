@@ -322,7 +322,7 @@ class SaliencyComponents(WithMeans):
         )
 
     def reopened(self, saliencies: Array) -> Self:
-        """With these saliencies where they are 0; the first sweep tells components apart there."""
+        """Components with these saliencies where theirs are 0; the next sweep separates them."""
         return replace(self, saliencies=np.where(self.saliencies > 0, self.saliencies, saliencies))
 
     def message_length(self, log_likelihood: float, weights: Array, n: float) -> float:

@@ -1,4 +1,4 @@
-"""Saliencies that tell the components apart (Law 2006, sections 4.3.4 and 4.5.4).
+"""Saliencies for separating components (Law 2006, sections 4.3.4 and 4.5.4).
 
 With all other parameters fixed, maximize over the saliencies
 
@@ -40,7 +40,7 @@ class _Separated:
 
 
 class Separation:
-    """How clearly the rows tell components, or classes of them, apart.
+    """How clearly components, or classes of them, are separated.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ class FittedMap(Embedding):
         self.edges_ = nodes.edges
 
     def _warn_unless_converged(self, found: MapSearchResult) -> None:
-        """Tell that the last stage was cut off."""
+        """Warn that the last stage did not converge."""
         if not found.converged and not found.interrupted:
             warnings.warn(
                 f"{type(self).__name__} did not converge in "

@@ -169,7 +169,7 @@ class CategoricalPart:
         return filled_by_means(self.coordinates(table))
 
     def whole(self, table: Any, weights: Array, k: int) -> CategoricalComponents:
-        """All categories alike; one m-step tells nodes apart."""
+        """Equal probabilities for all categories; one M-step makes the nodes differ."""
         sizes = np.diff(np.append(self.cells.starts, self.cells.n_cells))
         uniform = np.tile(-np.log(np.repeat(sizes, sizes)), (k, 1))
         return PairedCategoricalComponents(

@@ -208,7 +208,7 @@ def squared_distances(points: Array, others: Array, periods: Array | None) -> Ar
 
 
 def make_grid(shape: Sequence[int], topology: Topology, periodic: bool) -> Grid:
-    """Make a grid, or say why there is none of this shape."""
+    """Make a grid; raise if there is none of this shape."""
     shape = tuple(int(n) for n in shape)
     if len(shape) > MAX_AXES:
         raise SidelightError(

@@ -227,7 +227,7 @@ def _ends(nodes: Grid, winner_mass: float) -> tuple[float, float]:
 
 
 def _growing(nodes: Grid, winner_mass: float, n: int) -> Array:
-    """So many rates that grow by the same factor; the last is infinite for hard winners."""
+    """Rates that grow by the same factor; the last is infinite for hard winners."""
     rates = np.geomspace(*_ends(nodes, winner_mass), n)
     if winner_mass >= 1:
         rates[-1] = np.inf

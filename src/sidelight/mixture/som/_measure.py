@@ -1,4 +1,4 @@
-"""What a fitted map says of rows: joint densities, the best nodes, distances, tempered posteriors.
+"""Joint densities, best nodes, distances and tempered posteriors of rows on a fitted map.
 
 Posteriors of a given entropy are for pictures only (Verbeek 2004, section 4.4).
 """

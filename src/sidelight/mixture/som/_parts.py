@@ -99,7 +99,7 @@ class FamilyColumns(Protocol):
         """``k`` copies of the component of all rows."""
 
     def numbers(self, table: Any) -> Any:
-        """Complete numbers that tell rows apart, for the start: an array or CSR matrix."""
+        """Numeric features without gaps, for the start: an array or CSR matrix."""
 
     def for_rows(self, components: Any, table: Any) -> Any:
         """Components that measure these rows, which may miss values."""
@@ -324,7 +324,7 @@ class BernoulliPart:
         return table if sparse.issparse(table) else filled_by_means(table)
 
     def whole(self, table: Any, weights: Array, k: int) -> BernoulliComponents:
-        """All probabilities one half; one m-step tells them apart."""
+        """All probabilities one half; one M-step makes the nodes differ."""
         half = np.full((k, table.shape[1]), np.log(0.5))
         return BernoulliComponents(half, half, self.settings.alpha)
 
@@ -373,7 +373,7 @@ class MultinomialPart:
         return np.asarray(table, np.float64) * inverse[:, None]
 
     def whole(self, table: Any, weights: Array, k: int) -> MultinomialComponents:
-        """All words alike; one m-step tells nodes apart."""
+        """Equal probabilities for all words; one M-step makes the nodes differ."""
         uniform = np.full((k, table.shape[1]), -np.log(table.shape[1]))
         return MultinomialComponents(uniform, self.settings.alpha)
 

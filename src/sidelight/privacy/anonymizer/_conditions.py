@@ -195,7 +195,7 @@ def rows_to_remove(
 
 
 def _infeasible(conditions: ClassConditions, column: Column, budget: int) -> str:
-    """Say which sensitive value is too frequent, and the diversity that is possible."""
+    """Error with the sensitive value that is too frequent, and the diversity that is possible."""
     counts = np.bincount(column.codes, minlength=len(column.values))
     n_present = int(np.count_nonzero(counts))
     value, n = column.values[int(counts.argmax())], int(counts.max())

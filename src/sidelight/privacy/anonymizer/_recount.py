@@ -1,4 +1,4 @@
-"""The conditions, counted again in the published table: nothing here knows how it was made."""
+"""The conditions, counted again in the published table, independent of how it was made."""
 
 from __future__ import annotations
 

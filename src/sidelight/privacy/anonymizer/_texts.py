@@ -36,7 +36,7 @@ _EXACT = Context(prec=1200)
 
 
 def single(text: str) -> str:
-    """A single category: as it is, unless it could be read as something else."""
+    """Text of a single category, escaped if it could be read as something else."""
     escaped = text.replace("\\", "\\\\")
     return f"\\{escaped}" if escaped.startswith("{") or escaped in (ANY, NOTHING) else escaped
 

@@ -1,4 +1,4 @@
-"""k-means whose clusters each hold at least so many rows of a kind (Constrained Clustering, 16)."""
+"""k-means with a least number of rows of each kind per cluster (Constrained Clustering, 16)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from sidelight.tags import MethodTags
 
 @estimator
 class ExistentialKMeans(KMeans):
-    r"""k-means whose clusters each hold at least so many rows of a kind, for several kinds at once.
+    r"""k-means whose clusters each hold a least number of rows of each of several kinds.
 
     Minimizes the dispersion over labels ``l`` and representatives ``μ``::
 

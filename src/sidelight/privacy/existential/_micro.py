@@ -118,7 +118,7 @@ class Features:
         return self
 
     def _room(self, room: int, n_columns: int) -> None:
-        """Make room for so many features, and keep those that there are."""
+        """Enlarge the arrays to ``room`` features, and keep the present ones."""
         shapes: dict[str, tuple[tuple[int, ...], type]] = {
             "_sizes": ((room,), np.float64),
             "_means": ((room, n_columns), np.float64),
@@ -171,7 +171,7 @@ class MicroClusters:
 
     @cached_property
     def items(self) -> tuple[Array, Array]:
-        """Micro-cluster and signature of every item: pivots that nothing tells apart."""
+        """Micro-cluster and signature of every item, a set of interchangeable pivots."""
         micro, signature = np.nonzero(self.members[:, 1:])
         return micro, signature + 1
 

@@ -141,7 +141,7 @@ class ConnectedClusterer(Clusterer):
         """Refuse options that contradict each other."""
 
     def _solve(self, nodes: Nodes, n_clusters: int) -> Restart:
-        """The best of the restarts with so many clusters, which the graph allows."""
+        """The best of the restarts with ``n_clusters`` clusters, which the graph allows."""
         not_defined(self, "_solve")
 
     def _search(self, nodes: Nodes, n_clusters: int) -> Restart:

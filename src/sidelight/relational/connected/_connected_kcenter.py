@@ -182,7 +182,7 @@ def disjoint(nodes: Nodes, centers: IntArray, reach: float) -> tuple[Array, IntA
 def completed(
     nodes: Nodes, labels: Array, seeds: IntArray, n_clusters: int
 ) -> tuple[Array, IntArray]:
-    """Split off leaves until there are so many clusters; no radius grows."""
+    """Split off leaves until there are ``n_clusters`` clusters; no radius grows."""
     missing = n_clusters - len(seeds)
     if missing == 0:
         return labels, seeds

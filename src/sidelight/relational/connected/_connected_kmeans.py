@@ -168,7 +168,7 @@ class _Squares:
         return self.evaluate(labels, centers, seeds)
 
     def step(self, now: Clusters) -> Clusters:
-        """Let the clusters grow anew around their means."""
+        """Grow the clusters from the members nearest to their means."""
         return self.grow(now.centers, now.seeds)
 
     def _expel(self, labels: Array, seeds: IntArray) -> None:

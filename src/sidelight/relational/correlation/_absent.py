@@ -1,4 +1,4 @@
-r"""What it says about two objects that nobody scored them.
+r"""Evidence in a missing score: the log-odds of pairs that nobody scored.
 
 Candidate pairs are chosen, by blocking or because they look alike, so that objects that belong
 together are rarely left out. Let ``p`` be the probability that a pair that belongs together is

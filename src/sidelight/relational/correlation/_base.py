@@ -89,7 +89,7 @@ class ScoredPairsClusterer(Clusterer):
     def _set_fitted(
         self, graph: SignedGraph, solved: Solution, known: Constraints, relations: Relations
     ) -> None:
-        """Set the attributes that tell of the partition and of its bound."""
+        """Set the attributes of the partition and of its bound."""
         self.labels_ = graph.of_objects(solved.labels)
         self.cost_ = self.objective_ = solved.cost
         self.agreement_ = graph.total - solved.cost
@@ -132,7 +132,7 @@ def relative_gap(cost: float, bound: float) -> float:
 
 
 def proven(gap: float) -> str:
-    """What a gap says, in words."""
+    """Text of what a relative gap proves about optimality."""
     if gap <= 1e-9:
         return "proven optimal"
     return f"within {100 * gap:.2g} % of optimal"

@@ -269,6 +269,6 @@ def mirkin_distance(first: Array, second: Array) -> float:
 
 
 def _pairs(counts: Array) -> FloatArray:
-    """Number of pairs of so many objects."""
+    """Number of pairs among ``counts`` objects."""
     numbers = np.asarray(counts, dtype=np.float64)
     return numbers * (numbers - 1) / 2

@@ -135,7 +135,7 @@ def number_of_restarts(graph: SignedGraph, n_init: int | str) -> int:
 
 
 def _as_work(graph: SignedGraph) -> RowSource:
-    """Scores as rows, as many as tell whether threads are worth it."""
+    """Scores as rows, at most as many as decide whether threads pay."""
     return as_rows(graph.scores.data[:WORTH_THREADS, None])
 
 

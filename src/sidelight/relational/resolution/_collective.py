@@ -51,7 +51,7 @@ NEARLY_IDENTICAL = {
 
 @estimator
 class CollectiveResolution(_Resolver):
-    r"""Merges references to entities by what they say and by the entities around them.
+    r"""Merges references to entities by their attributes and by the entities around them.
 
     .. math::
         \mathrm{sim}(a, b) = (1 - \alpha)\, \mathrm{sim}_A(a, b)

@@ -92,7 +92,7 @@ class ResolutionRun:
         return np.setdiff1d(cluster[first[found]], cluster[members[:1]])
 
     def name(self, row: int) -> str:
-        """Words for a reference: its name and what it says."""
+        """Text for a reference: its name and attributes."""
         (named,) = self.references.name_rows([row])
         said = self.references.describe(int(row))
         return f"{named} ({said})" if said else named

@@ -74,7 +74,7 @@ class MergeRules:
 
 
 def read_hyperedges(given: Any, n: int, X: Any) -> sparse.csr_array:
-    """Incidence of references and hyper-edges, from whatever says which occur together.
+    """Incidence of references and hyper-edges, from any form of input that defines them.
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ def read_table(X: Any) -> References:
 
 
 def _columns_of(X: Any) -> dict[str, Any]:
-    """Name of a column to its values, as they are."""
+    """Name of a column to its values, unchanged."""
     if isinstance(X, Mapping):
         return {str(name): values for name, values in X.items()}
     if _is_arrow(X):
@@ -218,7 +218,7 @@ def _as_arrow(values: Any, name: str) -> pa.Array:
 
 
 def _texts(values: list[Any]) -> pa.Array:
-    """Values of several types, or of one that Arrow does not know, as texts."""
+    """Values of several types, or of one without an Arrow type, as texts."""
     import pyarrow as pa
 
     return pa.array([None if is_missing(one) else text_of(one) for one in values], pa.string())

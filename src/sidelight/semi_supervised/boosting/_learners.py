@@ -1,4 +1,4 @@
-"""Base learners: what they are trained on, and what they say."""
+"""Base learners: their training data and their outputs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def stacked(first: Any, second: Any) -> Any:
 
 
 class Learner:
-    """A base learner that is trained anew in every round, on codes of classes.
+    """A base learner that is trained in every round, on codes of classes.
 
     Parameters
     ----------

@@ -229,7 +229,7 @@ class Boosting:
             progress.step(self.now.objective)
 
     def _advance(self) -> None:
-        """Add a learner, or say why boosting is at its end."""
+        """Add a learner, or return why boosting ends."""
         lead = self.now.lead
         if not lead.any():
             self.stop_reason = NO_BETTER if self.rounds else NO_LEAD if len(lead) else NO_UNLABELED

@@ -269,7 +269,7 @@ callable, default="knn"
     def _similarities(
         self, rows: Any, labels: IntArray, n_classes: int, known: Constraints
     ) -> Similarities:
-        """Similarities of the unlabeled rows, all of them connected to labeled ones, or told."""
+        """Similarities of the unlabeled rows; warns of rows connected to no labeled one."""
         found = self._compare(rows, labels, n_classes, known)
         direct = found.votes.sum(axis=1) > 0
         if direct.all():
@@ -336,7 +336,7 @@ callable, default="knn"
         return facts[0] if len(facts) == 1 else facts
 
     def _warn_of_no_use(self) -> None:
-        """Tell that unlabeled rows changed nothing, where not a single round improved anything."""
+        """Warn that unlabeled rows changed nothing, where no round improved the objective."""
         reasons = {m.stop_reason for m in self.machines_ if not len(m.errors)}
         if reasons & {NO_BETTER, NO_LEAD}:
             warnings.warn(
@@ -374,7 +374,7 @@ callable, default="knn"
         return sums
 
     def _probabilities(self, rows: Any) -> Array:
-        """``1/(1 + e^{-4H})`` for two classes, the products of what its machines say for more.
+        """``1/(1 + e^{-4H})`` for two classes, the normalized products over the machines for more.
 
         The confidences ``p e^{-2H} + q e^{2H}`` of a row are least at ``H = 1/4 ln(p/q)``.
         """

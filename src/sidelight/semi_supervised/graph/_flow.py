@@ -46,7 +46,7 @@ class FlowEdges:
         return replace(self, weights=self.weights * factors)
 
     def subgraph(self, rows: IntArray) -> FlowEdges:
-        """Edges between some of the rows, which are numbered anew."""
+        """Edges between some of the rows, renumbered."""
         place = np.full(len(self.labels), -1, dtype=np.int64)
         place[rows] = np.arange(len(rows))
         ends = place[self.first], place[self.second]
@@ -131,7 +131,7 @@ def cut_by_isolation(edges: FlowEdges, n_classes: int) -> IntArray:
 def improve_by_swaps(
     edges: FlowEdges, classes: IntArray, n_classes: int
 ) -> tuple[IntArray, list[float]]:
-    """Cut the rows of two classes anew, for all pairs of classes, until the cut gets no lighter.
+    """Recut the rows of two classes, for all pairs of classes, until the cut gets no lighter.
 
     Edges to third classes are cut either way, so that the cut of two classes is a minimum one in
     the graph of their rows alone.

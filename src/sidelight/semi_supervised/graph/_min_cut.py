@@ -151,7 +151,7 @@ class MinCutClassifier(_DistributionClassifier):
         return counted / counted[0].sum()
 
     def _warn_of_degenerate(self, classes: IntArray, labels: IntArray) -> None:
-        """Tell which classes the cut leaves almost no rows, with the numbers."""
+        """Warn about classes to which the cut leaves almost no rows, with the numbers."""
         starved = _starved(classes, labels, len(self.classes_))
         if not len(starved):
             return

@@ -140,7 +140,7 @@ class _Descent:
         self._refresh()
 
     def _refresh(self) -> None:
-        """Add up anew what was updated in many small steps."""
+        """Recompute the sums that were updated in many small steps."""
         signed = self.beta * self.signs
         self.normal, self.mass = signed @ self.moved, float(signed.sum())
 

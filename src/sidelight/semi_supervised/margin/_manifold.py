@@ -1,4 +1,4 @@
-"""Solvers of the Laplacian SVM: what the labeled rows need to know of all others.
+"""Solvers of the Laplacian SVM, reduced to the labeled rows.
 
 With ``f = x'w`` (or ``f = Σ α_i k(x_i, ·)``) the penalty ``γ_A ‖f‖² + (γ_I/n²) f'Lf`` is
 ``½ w'Aw`` with ``A = 2γ_A I + 2(γ_I/n²) X'LX``: the machine is an SVM on the labeled rows alone,

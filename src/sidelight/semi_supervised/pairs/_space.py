@@ -25,7 +25,7 @@ LEAST_CURVATURE = 1e-10
 
 
 class Space(Protocol):
-    """What minimization needs to know of the functions ``f``."""
+    """Operations on functions ``f`` that the minimization needs."""
 
     def zeros(self) -> FloatArray:
         """Coefficients of ``f = 0``."""

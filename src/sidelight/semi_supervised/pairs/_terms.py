@@ -24,7 +24,7 @@ from sidelight.constraints import Constraints
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What was said, by points.
+    """Terms of the loss: points, and labels and pairs of points.
 
     Attributes
     ----------

@@ -102,7 +102,7 @@ def _add_expected(mean: Array, mass: float, expected: Array, sizes: Array, clust
 
 @kernel
 def _add_redundancy(cell: Array, whole: Array, mass: float, price: float, losses: Array) -> None:
-    """Add the price of what the clusters then say more about the cells."""
+    """Add the increase of the clusters' information about the cells, times its price."""
     for c in range(len(losses)):
         more = _xlogx(cell[c] + mass) - _xlogx(cell[c]) - _xlogx(whole[c] + mass) + _xlogx(whole[c])
         losses[c] += price * more

@@ -46,7 +46,7 @@ def take(edge: int, amount: int, first: Array, left: Array) -> None:
 def count_move(
     source: int, target: int, signature: int, amount: int, counts: Array, has: Array
 ) -> None:
-    """Let so many pivots of a signature count elsewhere."""
+    """Move ``amount`` pivots of a signature from the counts of ``source`` to ``target``."""
     for j in range(len(counts)):
         if has[signature, j]:
             counts[j, source] -= amount

@@ -20,7 +20,7 @@ def contract(
     most_work: int,
     labels: Array,
 ) -> int:
-    """Merge the two adjacent clusters that raise the objective least, until so many are left.
+    """Merge the adjacent clusters that raise the objective least, until ``n_wanted`` are left.
 
     A cluster has a linked list of its neighbors; a merger joins two lists and drops what they hold
     twice, in time proportional to their lengths. Mergers that are still possible wait in a heap.

@@ -197,7 +197,7 @@ def _usual_square(rows: Array, centers: Array) -> float:
 
 @kernel
 def _admits(indptr: Array, indices: Array, labels: Array, q: int, j: int, least: float) -> bool:
-    """Whether a node is a neighbor of at least so many members of a cluster."""
+    """Whether a node has at least ``least`` neighbors in a cluster."""
     found = 0
     for entry in range(indptr[q], indptr[q + 1]):
         if labels[indices[entry]] == j:
