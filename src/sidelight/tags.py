@@ -201,7 +201,7 @@ class MethodTags:
     missing : bool
         Whether NaN stands for a missing value, which the method models.
     raw_columns : bool
-        Whether columns have to come as they are, since the method reads counts, codes, directions
+        Whether columns must not be scaled or encoded: the method reads counts, codes, directions
         or variances that scaled and encoded columns no longer show.
     weights : tuple of str
         Kinds of pairs whose weights count; by default all that it uses, where they may be violated.

@@ -39,7 +39,7 @@ def check_target(y: Any, X: Any, n_samples: int) -> None:
         )
         values = values[:, 0]
     if values.shape != (n_samples,):
-        return  # told where all knowledge is checked
+        return  # raised where all constraints are checked
     fractions = _fractions(values)
     if len(fractions):
         raise SidelightError(
@@ -169,7 +169,7 @@ def as_written(y: Any, known: Constraints) -> Array:
     values = plain(y).reshape(-1)
     given = np.asarray(y).reshape(-1) if hasattr(y, "__array__") else values
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstraintWarning)  # told when all knowledge was joined
+        warnings.simplefilter("ignore", ConstraintWarning)  # given when constraints were joined
         own = Constraints(labels=values).labels
     first = np.full(n_classes, -1, dtype=np.int64)
     if own is not None:

@@ -37,7 +37,7 @@ class Answer:
     same : bool or None
         Whether they belong together; None if the question was skipped.
     inferred : bool
-        Whether nobody said so, but it follows from the number of clusters: a row that is apart from
+        Whether it was not asked, but follows from the number of clusters: a row that is apart from
         all clusters but one belongs to that one.
     """
 
@@ -55,7 +55,7 @@ class Link(NamedTuple):
     i, j : int
         Positions of the rows.
     same : bool
-        Whether they were said to belong together.
+        Whether the answer was that they belong together.
     source : str
         ``"answer 3"``, ``"number of clusters"`` or ``"known before"``.
     """
@@ -70,8 +70,8 @@ class Answers:
     """Growing knowledge about pairs of rows: closed at every moment, never contradictory.
 
     An answer that contradicts the earlier ones is refused, with the chain of answers that it
-    contradicts. Every answer can be undone, the last one first. Questions of which the answer
-    follows can be told apart in O(log n) by :meth:`entailed`.
+    contradicts. Every answer can be undone, the last one first. Whether an answer
+    follows from others is decided in O(log n) by :meth:`entailed`.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from sidelight.active._neighborhoods import NeighborhoodStrategy
 from sidelight.active._strategies import BoolArray, mean_row
 from sidelight.engine import RowSource
 
-# Without a number of clusters, exploring ends when so many rows in a row found no new one.
+# Without a number of clusters, exploring ends when this many rows in a row found no new one.
 FRUITLESS = 5
 # A row whose tenth neighbor is far away lies on its own.
 NEIGHBORS = 10

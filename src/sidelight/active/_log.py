@@ -20,7 +20,7 @@ class AnswerLog:
     """An append-only file of JSON lines; the first identifies the data that the answers are about.
 
     A line is on the disk when :meth:`append` returns. Only the last line can be incomplete, when
-    the process was killed while it was written, before anybody was told that it is kept; it is
+    the process was killed while it was written, before :meth:`append` returned; it is
     ignored on reading and cut off before the next line.
 
     Parameters

@@ -21,7 +21,7 @@ from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import align
 from sidelight.exceptions import SidelightError
 
-# The clustering is looked at so many times on the way.
+# Number of times that the clustering is evaluated on the way.
 LOOKS = 10
 
 

@@ -17,7 +17,7 @@ from sidelight.active._strategies import BoolArray
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 
-# A tree learns the clusters well enough from a sample of so many rows.
+# Rows of the sample from which a tree learns the clusters.
 MAX_ROWS_PER_TREE = 10_000
 
 

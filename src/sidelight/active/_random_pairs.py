@@ -10,7 +10,7 @@ from sidelight.active._strategies import Strategy
 from sidelight.engine import RowSource
 
 BATCH = 4096
-# When so many batches hold no open pair, open pairs are so rare that they can be listed.
+# When this many batches hold no open pair, open pairs are so rare that they can be listed.
 MAX_BATCHES = 20
 
 

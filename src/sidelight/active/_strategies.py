@@ -35,7 +35,7 @@ NAMES = {
 #: Parameters that a name stands for.
 SETTINGS = {f"ambiguous-{pairing}": {"pairing": pairing} for pairing in ("min", "max", "com")}
 
-# Of very much prior knowledge, so many rows stand for the others when distances are measured.
+# Of very much prior knowledge, this many rows stand for the others when distances are measured.
 MAX_COVERED = 1000
 
 

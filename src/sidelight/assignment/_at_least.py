@@ -32,7 +32,7 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.assignment._sized import SizedAssignment, assign_sized, solve_flow
 from sidelight.exceptions import SidelightError
 
-#: Programs of at most so many entries are solved as a whole.
+#: Programs of at most this many entries are solved as a whole.
 SMALL = 40_000
 #: One item in this many is in the sample on which prices are found first.
 SAMPLE = 8

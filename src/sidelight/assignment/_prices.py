@@ -21,7 +21,7 @@ import numpy as np
 from sidelight._kernels.assignment.sized import cheapest_and_margin, second_cheapest
 from sidelight._typing import Array
 
-#: A step takes as long as the exact search for one row in so many costs, and some more.
+#: A step takes as long as the exact search for one row in this many costs, and some more.
 COSTS_PER_ROW = 1000
 SOME_ROWS = 100
 

@@ -296,7 +296,7 @@ class Constraints:
     ) -> Constraints:
         """Make an object about the same rows, or about some of them, from other statements.
 
-        With ``report`` its notes tell which of the statements were merged or dropped.
+        With ``report`` its notes list which of the statements were merged or dropped.
         """
         n, index = self.n_samples, self._cache["index"]
         if rows is not None:
@@ -426,7 +426,7 @@ class Constraints:
     def __or__(self, other: Constraints) -> Constraints:
         """Everything that either states; a pair that both state keeps its larger weight.
 
-        Groups are told apart by their names; two groups that share a row become one.
+        Groups are distinguished by their names; two groups that share a row become one.
         """
         values.check_same_rows(self, other)
         return self._derive(algebra.unite(self, other))

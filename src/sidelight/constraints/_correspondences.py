@@ -32,7 +32,7 @@ from sidelight.exceptions import SidelightError
 if TYPE_CHECKING:
     import pyarrow
 
-#: So many objects with several rows of one view are told with their chains.
+#: Largest number of objects with several rows of one view that are reported with their chains.
 CHAINS = 3
 
 

@@ -180,7 +180,7 @@ def flip_pairs(
     Returns
     -------
     must_link, cannot_link, must_link_weight, cannot_link_weight : ndarray
-        What is said afterwards.
+        The pairs afterwards, and their weights.
     """
     if not 0 <= fraction <= 1:
         raise SidelightError(f"{setting('fraction')} must be between 0 and 1, got {fraction}.")

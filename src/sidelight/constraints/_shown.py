@@ -19,7 +19,7 @@ from sidelight.constraints.exchange._describe import describe
 if TYPE_CHECKING:
     from sidelight.constraints.algebra._closure import Closure
 
-#: So many statements of a kind are written out.
+#: Largest number of statements of a kind that are written out.
 SHOWN = 3
 #: Longer names of rows and classes are cut.
 LONGEST = 32

@@ -3,7 +3,7 @@
 A must-link held out is worthless as a test when a chain of other must-links entails it. Statements
 are therefore split by the connected parts of the graph that they form: whole parts are held out,
 and nothing is known any more about their rows. Where one part is too large for that, rows are
-taken out of it one after the other, each with everything that is said about it (the book, section
+taken out of it one after the other, each with all statements about it (the book, section
 5.3.8, folds over the points that take part in constraints): a row about which nothing is left
 cannot be in anything that follows.
 """
@@ -120,7 +120,7 @@ def collect_statements(known: Constraints) -> StatementGraph:
             known.groups[inside], return_index=True, return_inverse=True, return_counts=True
         )
         atom[inside] = inside[first][which]
-        # A group of one row says nothing.
+        # A group of one row constrains nothing.
         codes, grouped = code[size > 1], inside[first[size > 1]]
     if known.labels is not None:
         labeled = np.flatnonzero(known.labels >= 0)

@@ -38,7 +38,7 @@ APPLES = {"Amber": 50, "Crimson": 20, "Russet": 50}
 # Apples of each variety that were tasted, from the hill and from the river: the first one against
 # all others ...
 TASTED = {"Amber": (7, 7), "Crimson": (2, 2), "Russet": (7, 7)}
-# ... and so many pairs of different varieties.
+# ... and number of pairs of different varieties.
 N_DIFFERENT = 13
 UNSURE = 0.5  # weight of a comparison that the taster was less sure of
 

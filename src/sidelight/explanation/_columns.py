@@ -143,7 +143,7 @@ class TextWords:
     Attributes
     ----------
     vocabulary : tuple of str
-        The most frequent words, by how many texts they occur in; those of all texts say nothing.
+        The most frequent words, by how many texts they occur in, without those of all texts.
     texts, words : ndarray
         Position of a text and of a word of the vocabulary in it, for all occurrences.
     """

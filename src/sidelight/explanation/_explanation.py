@@ -72,7 +72,7 @@ class Profile:
         Parameters
         ----------
         most : int, default=5
-            Number of traits to tell.
+            Number of traits to list.
         """
         head = f"{self.title}: {counted(self.size, 'row')} ({percent(self.share)})."
         told = [trait.text for trait in shown(self.traits, most)]

@@ -96,8 +96,8 @@ class FisherScore(_Filter):
     variance. Must-links and groups pass labels on. Read more in the
     :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    satellite and wine, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    satellite and wine, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters
@@ -142,8 +142,8 @@ class LaplacianScore(_Filter):
     joined by the weight of the pair (1 by default); cannot-linked ones, and those of two classes,
     are not joined. Read more in the :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    glass, satellite, vowel and wine, for some amounts of it (:doc:`the comparison of all
+    On rows without constraints it was worse with correct constraints than without any on
+    glass, satellite, vowel and wine, for some numbers of them (:doc:`the comparison of all
     methods </does_knowledge_help>`).
 
     Parameters
@@ -205,8 +205,8 @@ class ConstraintScore(_Filter):
     must-link the variance of all rows takes the place of ``f'L^M f`` in the ratio. Read more in the
     :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    digits, ionosphere, satellite and vehicle, for some amounts of it (:doc:`the comparison of
+    On rows without constraints it was worse with correct constraints than without any on
+    digits, ionosphere, satellite and vehicle, for some numbers of them (:doc:`the comparison of
     all methods </does_knowledge_help>`).
 
     Parameters
@@ -305,8 +305,8 @@ class GiniScore(_Filter):
     one class only, ``1 - 1/√K`` for one spread evenly over ``K`` classes. Read more in the
     :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    digits, satellite and wdbc, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    digits, satellite and wdbc, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters

@@ -23,7 +23,7 @@ from sidelight.tags import own_tags
 
 #: Below this variance (of a feature with mean square 1) a feature does not vary.
 LEAST_VARIANCE = 1e-10
-#: Up to so many features all their products are kept.
+#: Up to this many features all their products are kept.
 MAX_PRODUCTS = 512
 #: Differences that are taken at a time: pairs times features.
 MAX_DIFFERENCES = 2_000_000
@@ -48,8 +48,8 @@ class ForwardConstraintSelector(_ScoreSelector):
     with (Mallapragada 2010, section 5.5, which names the search and not its merit); all pairs have
     to be there at once. Read more in the :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    digits, glass and wine, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    digits, glass and wine, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters

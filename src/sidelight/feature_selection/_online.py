@@ -60,8 +60,8 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     ``‖w‖_{1,2}`` stays below 1 and the weight of a group is forgotten.
     Read more in the :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    digits, ionosphere, iris, satellite, vehicle, vowel and wine, for some amounts of it
+    On rows without constraints it was worse with correct constraints than without any on
+    digits, ionosphere, iris, satellite, vehicle, vowel and wine, for some numbers of them
     (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters

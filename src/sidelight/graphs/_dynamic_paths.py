@@ -38,10 +38,10 @@ ROWS_FOR_THREADS = 3000
 ROWS_FOR_PRODUCTS = 1000
 
 
-#: So many edges that change at once, and a tenth of the vertices: all paths are computed anew.
+#: If this many edges, and a tenth of the vertices, change at once, all paths are recomputed.
 MANY_EDGES = 100
 
-#: Rows of a block when all paths are computed anew.
+#: Rows of a block when all paths are recomputed.
 BLOCK_ROWS = 512
 
 
@@ -50,9 +50,9 @@ class DynamicShortestPaths:
 
     ``g_ij = min over paths of Σ w``, exact after every change, whatever ties and edges of length 0
     there are. When edges grow longer or vanish, the pairs with a shortest path over one of them are
-    found by their lengths (``g_ia + w_ab + g_bj = g_ij``) and searched anew, each from the end that
-    has fewer of them left; when edges or a vertex are added, the pairs that gain are found by a
-    search in the tree of shortest paths behind them, which ends where nothing is gained. Takes
+    found by their lengths (``g_ia + w_ab + g_bj = g_ij``) and searched again, each from the end
+    that has fewer of them left; when edges or a vertex are added, the pairs that gain are found by
+    a search in the tree of shortest paths behind them, which ends where nothing is gained. Takes
     ``O(q (f + h) + n q)`` for ``f`` pairs to search and ``h`` pairs that gain, ``q`` neighbors per
     vertex; ``12 n²`` bytes.
 

@@ -28,7 +28,7 @@ from sidelight.graphs._nearest import (
 Metric = Literal["euclidean", "precomputed"]
 Disconnected = Literal["bridge", "largest", "raise"]
 
-#: Parts of at most so many rows look for their nearest other row all at once.
+#: Parts of at most this many rows look for their nearest other row all at once.
 SMALL_PART = 64
 
 #: Sizes of parts that a message names.

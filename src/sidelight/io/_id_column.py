@@ -48,15 +48,15 @@ THINGS = (
     "record|row|sample|session|student|subject|transaction|user"
 )
 THING_ID = re.compile(f"(?:{THINGS})s?(?:id|nr|no)")
-#: What every name has in it that says so.
+#: What every name of an id column contains.
 HINT = re.compile("|".join(sorted({*ID_WORDS, *COUNTER_NAMES})))
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 #: Whole numbers beyond this are not all there among floating-point numbers.
 EXACT = 2**53
-#: So many columns of each kind are told of one by one.
+#: Largest number of columns of each kind with a note of their own.
 MAX_NOTES = 5
-#: So many values tell most columns of measurements from ids.
+#: Number of values that distinguish most columns of measurements from ids.
 HEAD = 64
 
 Named = Callable[[], Iterable[str]]

@@ -45,7 +45,7 @@ class ITML(_MetricBase):
     still there; here Newton's method finds it, and the duality gap tells how near it is. Read more
     in the :doc:`user guide </metric/index>`.
 
-    On rows that nothing was said about, k-means on the mapped rows was worse than on the rows
+    On rows without constraints, k-means on the mapped rows was worse than on the rows
     themselves with some amounts of correct pairs on glass, wdbc and wine
     (:doc:`the comparison of all methods </does_knowledge_help>`).
 

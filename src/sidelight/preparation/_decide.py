@@ -18,9 +18,9 @@ from sidelight.preparation._reading import Dated, Numbered, RawColumn
 from sidelight.preparation._texts import Coded
 from sidelight.preparation._vocabulary import CODE_NAME, in_order, no_and_yes
 
-#: Levels in less than this share of the rows are joined, and so are those beyond so many.
+#: Levels in less than this share of the rows are joined, and so are those beyond this number.
 RARE, MAX_LEVELS = 0.01, 30
-#: Texts of so many words on average, most of them different, are texts, not categories.
+#: Texts of this many words on average, most of them different, are texts, not categories.
 TEXT_WORDS, TEXT_DIFFERENT = 3.0, 0.3
 #: Other texts of which more than this share is different name rows rather than describe them.
 ALL_DIFFERENT = 0.5
@@ -28,11 +28,11 @@ ALL_DIFFERENT = 0.5
 NEARLY_EMPTY = 0.05
 #: Positive numbers of a larger skewness go through a logarithm if that halves it.
 SKEWED = 1.0
-#: So many rows tell the shape of a distribution.
+#: Number of rows that show the shape of a distribution.
 SAMPLE = 50_000
-#: Codes such as those of shops are categories if there are no more than so many.
+#: Codes such as those of shops are categories if there are no more than this many.
 MAX_CODES = 10
-#: A column that counts the rows is recognized from so many rows on.
+#: A column that counts the rows is recognized from this many rows on.
 COUNTER_ROWS = 20
 
 #: Kinds that can be asked for, with what they mean where it is not the word itself.

@@ -36,7 +36,7 @@ DAY = 86_400.0
 YEAR = 365.2425 * DAY
 #: Dates have a season if they span more than a year and a half, and weekdays after three weeks.
 SEASONS_FROM, WEEKDAYS_FROM = 1.5 * YEAR, 21 * DAY
-#: Texts have at most so many words, of which so many directions are kept.
+#: Largest number of words of texts, and of directions that are kept of them.
 MAX_WORDS, DIRECTIONS = 2000, 20
 
 

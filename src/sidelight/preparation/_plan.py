@@ -31,7 +31,7 @@ class ColumnPlan:
     weight : float
         How many features the column counts as in a squared distance.
     levels : tuple of str
-        Levels that are told apart: most frequent first for ``category``, in their order for
+        Levels that are distinguished: most frequent first for ``category``, in their order for
         ``ordered``, no and yes for ``yes-no``.
     joined : bool
         Whether all other levels count as one, called "other".

@@ -24,7 +24,7 @@ from sidelight.preparation._source import Source
 from sidelight.preparation._texts import Coded, encode_texts, one_dictionary, recode
 from sidelight.preparation._typed import TypedColumn
 
-#: Of columns of so many rows, half as many tell whether texts differ: more than this share of them.
+#: Of columns of this many rows, half as many decide whether texts differ: more than this share.
 MANY_ROWS, NAMES_SHARE = 20_000, 0.9
 #: Level that stands for all rare ones.
 OTHER = "other"
@@ -42,7 +42,7 @@ class Numbered:
     convention : str
         How texts spell them; empty for numbers.
     how : str
-        What there is to tell about the reading.
+        Note on the reading.
     bad : ndarray of int
         Positions of texts that are none, and count as missing.
     """
@@ -71,7 +71,7 @@ class Dated:
     format : str
         How texts spell them; empty for dates.
     how : str
-        What there is to tell about the reading.
+        Note on the reading.
     bad : ndarray of int
         Positions of texts that are none, and count as missing.
     """
@@ -229,7 +229,7 @@ def read_typed(plan: ColumnPlan, raw: RawColumn, *, gaps: str = "") -> TypedColu
     raw : RawColumn
         The column.
     gaps : {"", "fill", "keep"}, default=""
-        What becomes of gaps in rows that came after the fit, which are told if the fit had none;
+        What becomes of gaps in rows that came after the fit, with a warning if the fit had none;
         empty for the rows of the fit.
 
     Raises

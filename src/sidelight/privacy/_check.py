@@ -1,6 +1,6 @@
 """An independent count of what a published table promises: its text, and nothing else.
 
-Nothing here knows how a table was made. Rows are alike when all of their quasi-identifiers are
+The check is independent of how a table was made. Rows are alike if all their quasi-identifiers are
 printed alike, sign by sign.
 """
 
@@ -19,7 +19,7 @@ from sidelight.io._columns import close_names
 from sidelight.io.values._spelling import folded
 from sidelight.privacy._printed import Cell, printed_columns
 
-#: Models of diversity, and what is said of a class that falls short.
+#: Models of diversity, and words for a class that falls short.
 MODELS = ("distinct", "entropy", "recursive", "recursive-published")
 #: Rounding of logarithms: three equal counts have the entropy log 3.
 ROUNDING = 1e-12

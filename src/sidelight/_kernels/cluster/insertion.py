@@ -218,7 +218,7 @@ def exchange(
         B/(B + w) ‖x - μ_b‖²  -  A/(A - w) ‖x - μ_a‖²
 
     When no such move helps, every row is at its nearest center as well: an end of Lloyd's
-    algorithm, of which many are no end here. ``changed`` tells which clusters are not as they were
+    algorithm, of which many are no end here. ``changed`` marks clusters that are not as they were
     when no move between them helped: between two that have not changed since a row was looked at
     nothing is new to it (as of Hartigan and Wong 1979). Centers are the means, and everything is
     changed in place. At most ``max_passes`` times through the rows.

@@ -103,8 +103,8 @@ def follow_chain(
 
     Overwrites the distances. ``left``, ``right`` and ``height`` get one member of either side of
     every merge and its height, in the order found: sort by height (stable) for the order of the
-    greedy rule. ``size`` is 0 for a cluster that is part of another one, ``finished`` tells which
-    are infinitely far from all others, and ``place`` holds the length of the chain, the first
+    greedy rule. ``size`` is 0 for a cluster that is part of another one, ``finished`` marks those
+    that are infinitely far from all others, and ``place`` holds the length of the chain, the first
     cluster that may be open, and the number of merges.
     """
     n = size.shape[0]
@@ -178,7 +178,7 @@ def grow_tree(
 ) -> None:
     """Add edges ``start`` to ``stop`` of the minimum spanning tree of the rows (Prim).
 
-    Rows of one group are at distance 0. ``tree`` tells which rows are in the tree, ``nearest`` and
+    Rows of one group are at distance 0. ``tree`` marks the rows in the tree, ``nearest`` and
     ``shortest`` which row of the tree is closest to every other row, and its squared distance;
     ``right`` is the row that an edge adds. No distance is kept: memory is linear.
     """

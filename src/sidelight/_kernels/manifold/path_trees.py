@@ -32,7 +32,7 @@ def update_trees(
     """Repair the trees ``first`` to ``last``; how many lengths were invalid, how many grew shorter.
 
     The adjacency is the changed one. Everything behind an edge that grew longer or vanished is
-    reached anew from the rest of the tree; then the edges that grew shorter or are new pass on what
+    reached again from the rest of the tree; then edges that grew shorter or are new pass on what
     they gain. Only strict gains hang a vertex elsewhere, so that edges without length close no
     circle.
     """

@@ -203,7 +203,7 @@ class BoundedPass(_Pass):
     """A dense pass that skips rows whose nearest center cannot have changed (Hamerly 2010).
 
     Every row carries a lower bound of its distance to all centers but its own (``-inf`` where
-    nothing is known): aligned behind the labels, and given anew behind them. The labels are those
+    nothing is known): aligned behind the labels, and returned behind them. The labels are those
     of :class:`DensePass`; bounds leave room for rounding.
 
     Parameters
@@ -427,7 +427,7 @@ def sparse_norms(rows: Any) -> Array:
 
 
 def without_noise(squared: Array, scale: Array) -> Array:
-    """Take what is left of equal rows after ``scale - 2 x·c`` for what it is: rounding."""
+    """Set squared distances within rounding error to zero."""
     return np.where(squared > 8 * np.finfo(squared.dtype).eps * scale, squared, 0)
 
 

@@ -22,7 +22,7 @@ NUMBERS = ("n_clusters", "n_components")
 #: Starts of the base clusterer where none is given: with as many runs, no slower than k-means.
 BASE_STARTS = 3
 
-#: So many classes are named in a warning.
+#: Largest number of classes that are named in a warning.
 SHOWN = 3
 
 

@@ -43,7 +43,7 @@ def reinsert(
     moved, n_iter = 1, 0
     with fit_progress(description, max_iter, verbose=verbose) as progress:
         while moved and n_iter < max_iter:
-            # Sums anew for every pass: no error of rounding outlives it.
+            # Sums are recomputed for every pass: no error of rounding outlives it.
             in_cells, whole = groups_of(model, labels, n_clusters)
             moved = reinsert_rows(
                 model.sorted.entries,

@@ -52,7 +52,7 @@ class TextCategories(Clusterer):
     The classes of the documents only choose the first seeds, the damped sums
     ``s_c = Σ_{i∈c} φ(tf_i)`` of their word counts; afterwards the documents decide (Book 2009,
     section 7.2.3). Every pass assigns documents to the seed of largest cosine
-    ``cos(s_h, φ(tf_i))``, sums the documents of every seed anew, keeps the ``l`` heaviest words of
+    ``cos(s_h, φ(tf_i))``, sums the documents of every seed again, keeps the ``l`` heaviest words of
     each (project), joins seeds whose cosine is above ``merge_threshold`` (merge) and deletes those
     of fewer than ``min_documents`` documents (kill). ``l`` shrinks from ``n_words`` to
     ``n_words_final``. So classes that say the same become one category, documents that stand in

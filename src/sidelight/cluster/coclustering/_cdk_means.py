@@ -143,7 +143,7 @@ class CDKMeans(Clusterer):
     cannot-link that all its bi-sets left out goes to the admissible cluster most like its ones.
     Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
 
-    Pairs of rows change little on rows that nothing was said about; as published they made them
+    Pairs of rows change little on rows without constraints; as published they made them
     worse on tables of purchases (:doc:`experiment </results/published/coclustering>`).
 
     Examples

@@ -45,7 +45,7 @@ class InformationCoclustering(Clusterer):
     n_clusters : int >= 1, default=3
         Number of clusters of rows.
     n_column_clusters : int >= 1 or None, default=None
-        Number of clusters of columns; None for as many as of rows, if there are so many columns.
+        Number of clusters of columns; None for as many as of rows, or as there are columns.
     n_init : int >= 1, default=10
         Number of restarts from random clusters; the one with the smallest loss is kept.
     max_iter : int >= 1, default=100

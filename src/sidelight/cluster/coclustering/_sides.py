@@ -122,7 +122,7 @@ def _without_duplicates(
 ) -> IntArray:
     """Places of elements when those that are equal and unconstrained are joined.
 
-    Bounds on gaps tell all elements apart.
+    Bounds on gaps distinguish all elements.
     """
     if order is not None and order.has_bounds:
         return np.arange(len(merged))

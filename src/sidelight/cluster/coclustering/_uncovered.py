@@ -10,7 +10,7 @@ from sidelight._words import counted, listed, setting
 from sidelight.cluster.coclustering._statements import TableStatements
 from sidelight.exceptions import SidelightError
 
-#: So many partners of an element, and elements in an error, are named.
+#: Largest number of partners of an element, and of elements in an error, that are named.
 SHOWN = 3
 
 NO_ONES = "it has no ones"

@@ -38,7 +38,7 @@ from sidelight.tags import MethodTags
 
 #: Price of a violated pair, in documents that would rather be in another cluster.
 PRICE_OF_PAIR = 10.0
-#: Share of the documents in one cluster at which a clustering says nothing any more.
+#: Share of the documents in one cluster at which a clustering carries no information any more.
 ALMOST_ALL = 0.9
 
 

@@ -43,7 +43,7 @@ class Pull:
     direction : ndarray of shape (n_terms,)
         Sum of ``± u``: positive where a term should count more.
     magnitude : ndarray of shape (n_terms,)
-        Sum of ``|u|``: how much was said about the term.
+        Sum of ``|u|``: the amount of feedback about the term.
     """
 
     direction: Array

@@ -57,8 +57,8 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     with their weight (their scatter about it is a constant of the error). Read more in the
     :doc:`user guide </cluster/global_kmeans>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    vowel, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    vowel, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------

@@ -57,8 +57,8 @@ class ConstrainedAgglomeration(Clusterer):
     refused. Single linkage of dense rows without cannot-links keeps none: its merges are the edges
     of the minimum spanning tree. Read more in the :doc:`user guide </cluster/hierarchical>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    glass, sonar, vowel and wine, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    glass, sonar, vowel and wine, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters

@@ -33,7 +33,7 @@ LINKAGES = {"single": SINGLE, "complete": COMPLETE, "average": AVERAGE}
 BLOCK_CELLS = 4_000_000
 #: Part of the available memory that distances may fill.
 SHARE = 0.8
-#: Bytes of distances of which the user is told.
+#: Bytes of distances beyond which the user is warned.
 LARGE_MEMORY = 2 * 10**9
 
 

@@ -43,8 +43,8 @@ class LCVQE(_MovingPricesBase):
     Prices are in the units of the data, so that there is nothing to tune. Read more in the
     :doc:`user guide </cluster/kmeans>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    digits and vowel, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    digits and vowel, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters

@@ -35,8 +35,8 @@ class PCKMeans(_CentersBase):
     (where most of it is). Contradictory constraints are allowed: some will be violated.
     Read more in the :doc:`user guide </cluster/kmeans>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    glass, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    glass, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------

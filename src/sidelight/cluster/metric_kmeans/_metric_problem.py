@@ -402,7 +402,7 @@ def _safeguarded(
 ) -> Metrics:
     """Go back halfway from the new metrics to the old ones until the objective has fallen.
 
-    The farthest pair is chosen anew for every try. Metrics for which nothing helps stay as they
+    The farthest pair is updated for every try. Metrics for which nothing helps stay as they
     are; the objective is a sum over them.
     """
     before = objectives(old, scatter, mass, counted, largest)

@@ -5,7 +5,7 @@
 A violated cannot-link costs ``Dmax(A) - ‖x_i - x_j‖²_A`` with the largest distance
 ``Dmax(A) = max_pq ‖x_p - x_q‖²_A``. As a maximum over pairs, Dmax is convex but not linear in A:
 the metric that minimizes the objective for the present farthest pair can be worse once the pair is
-chosen anew. A linear upper bound keeps the metric step exact:
+updated. A linear upper bound keeps the metric step exact:
 
 - weights: ``Dmax(a) ≤ Σ_d a_d R_d²`` with the range ``R_d`` of every feature;
 - matrices: ``Dmax(A) ≤ tr(A B)``, ``B = 4 r² Σ`` with the total covariance Σ and

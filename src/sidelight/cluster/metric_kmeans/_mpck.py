@@ -101,7 +101,7 @@ class MPCKMeans(_LearnedDistanceBase):
         What stands for ``Dmax``: an upper bound that is linear in the metric, so that the metric
         step is exact (its price is scaled once to that of the farthest pair); a far pair found by
         jumps from row to farthest row, O(n d); or the farthest pair, O(n² d) at worst. The last two
-        accept a metric only where ``J`` falls with the pair chosen anew.
+        accept a metric only where ``J`` falls with the updated pair.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class MPCKMeans(_LearnedDistanceBase):
     -----
     Bilenko, Basu, Mooney (2004), Integrating constraints and metric learning in semi-supervised
     clustering; Basu, Davidson, Wagstaff (eds.), Constrained Clustering, section 4.4. Three things
-    are ours. (1) The linear bound of ``Dmax``: with the farthest pair, choosing it anew after the
+    are ours. (1) The linear bound of ``Dmax``: with the farthest pair, its update after the
     metric step can raise ``J``. (2) Two terms in ``J`` that keep metrics finite, whatever the units
     of the features: every row is blurred by a thousandth of the covariance of the rows, which adds
     its trace in the metric to ``‖x - μ‖²_A`` (and in a feature that only few rows have, of variance

@@ -218,8 +218,8 @@ class SizeConstrainedKMeans(_SizeConstrained):
     start the next one, so that a bounded iteration takes little longer than a free one.
     Read more in the :doc:`user guide </cluster/sizes>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    glass and vowel, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    glass and vowel, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters

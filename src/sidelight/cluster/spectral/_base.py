@@ -187,7 +187,7 @@ class _SpectralBase(Clusterer):
             labels[placed], centers = discretize(rows, rng, self.n_init)
             return labels, centers
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # said in the end, of the rows
+            warnings.simplefilter("ignore", ConvergenceWarning)  # given in the end, for the rows
             model = KMeans(min(k, len(rows)), n_init=self.n_init, random_state=rng).fit(rows)
         labels[placed] = model.labels_
         return labels, model.cluster_centers_

@@ -24,8 +24,8 @@ class ContractedSpectralClustering(_PenalizedSpectral):
     method with constraints in our comparison, if the must-links are right: of wrong ones every one
     holds, too. Read more in the :doc:`user guide </cluster/spectral>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    wine, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    wine, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ BELOW = 0.9
 #: half of their length there still helped: labels of a fifth of vehicle took .09 to .36.
 NARROW = 0.8
 
-#: Centers of two clusters told apart by the sign of one vector.
+#: Centers of two clusters separated by the sign of one vector.
 SIGNS = np.array([[-1.0], [1.0]])
 
 

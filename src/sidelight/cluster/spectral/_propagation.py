@@ -38,8 +38,8 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
     -.05 on rows that none of them mentions, where no knowledge has .08 and 800 pairs .63.
     Read more in the :doc:`user guide </cluster/spectral>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    wine, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    wine, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------

@@ -78,8 +78,8 @@ class SignedSpectralClustering(_PenalizedSpectral):
     which keeps all of them, agrees better with the classes of rows that no pair mentions (.42
     against .38; digits .88 against .77). Read more in the :doc:`user guide </cluster/spectral>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    satellite and wine, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    satellite and wine, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters

@@ -19,7 +19,7 @@ from sidelight.constraints.algebra._canonical import RowIndex, as_ids
 from sidelight.constraints.algebra._plain import plain
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnknownIds
 
-#: So many ids are shown in a message.
+#: Largest number of ids shown in a message.
 SHOWN = 3
 
 

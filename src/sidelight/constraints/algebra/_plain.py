@@ -55,7 +55,7 @@ def _as_array(values: Any) -> Array:
         return values
     if hasattr(values, "__array__"):
         array = np.asarray(values)
-        if array.dtype.kind in "mM":  # the objects of pandas know about time zones and nanoseconds
+        if array.dtype.kind in "mM":  # the objects of pandas hold time zones and nanoseconds
             for to_list in ("to_list", "to_pylist"):
                 if hasattr(values, to_list):
                     return _objects(getattr(values, to_list)())

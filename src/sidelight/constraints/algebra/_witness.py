@@ -13,7 +13,7 @@ from sidelight._typing import Array, IntArray
 from sidelight.constraints.algebra._closure import Closure
 from sidelight.exceptions import InconsistentConstraints
 
-# A search may walk through a whole component, so only so many contradictions are compared.
+# A search may walk through a whole component: the number of contradictions compared is limited.
 MAX_SEARCHES = 300
 
 

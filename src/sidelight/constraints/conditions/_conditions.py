@@ -235,7 +235,7 @@ class Conditions:
         Raises
         ------
         SidelightError
-            If an expression cannot be read, or says nothing that can be counted.
+            If an expression cannot be read, or holds nothing that can be counted.
 
         Examples
         --------

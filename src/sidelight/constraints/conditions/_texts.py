@@ -44,7 +44,7 @@ _COMPARISON = re.compile(
 _JOINT = re.compile(r"(and|or)\b", re.IGNORECASE)
 _COLUMN = re.compile(r"""\s*(?:"([^"]+)"|([^\W\d][\w.]*))\s*\Z""")
 
-#: So many rows are named in a message.
+#: Largest number of rows named in a message.
 SHOWN = 3
 
 

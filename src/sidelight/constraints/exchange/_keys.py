@@ -27,7 +27,7 @@ def cannot_links_from_keys(
         The key of every record: a name, a number; None, NaN, "" or -1 where it is unknown, which
         leaves the record out.
     n_pairs : int, default=50_000
-        Largest number of pairs. Where more keys differ, so many are drawn, all pairs with the same
+        Largest number of pairs. Where more keys differ, these are drawn, all pairs with the same
         probability; their number would grow with the square of the records.
     ids : sequence of length n_samples, default=None
         Ids of the records.

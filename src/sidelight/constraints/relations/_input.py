@@ -13,7 +13,7 @@ from sidelight.constraints.relations._id_columns import arrow_column, encode
 from sidelight.constraints.relations._tables import TableOptions
 from sidelight.exceptions import SidelightError
 
-#: So many pairs of words are worth a dictionary.
+#: Least number of pairs of words that is worth a dictionary.
 MANY = 100_000
 
 
@@ -71,5 +71,5 @@ def as_pairs(edges: Any, index: RowIndex | None, n: int) -> IntArray:
     places = np.append(index.positions(coded.values), -1)
     found = places[coded.codes]
     if (found < 0).any():
-        return canonical.as_positions(edges, "edges", index, n)  # which says what is wrong
+        return canonical.as_positions(edges, "edges", index, n)  # which raises with the reason
     return found

@@ -335,7 +335,7 @@ class Relations:
         graph : networkx graph
             Its nodes become ids. In a directed graph, two opposite edges have to have the same
             weight; one alone counts as an edge. Parallel edges of a multigraph are refused unless
-            ``duplicates`` says what becomes of them.
+            ``duplicates`` defines what becomes of them.
         ids : array-like, optional
             Names of all objects, in their order; nodes that are not among them are refused. By
             default the nodes, in the order of the graph.

@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._words import counted
 
-#: So many edges and hyper-edges are written out.
+#: Largest number of edges and hyper-edges that are written out.
 SHOWN = 3
 #: Longer names are cut.
 LONGEST = 32

@@ -290,7 +290,7 @@ class KnownSplits:
         ----------
         max_cells : int, optional
             Largest number of cells that occur; by default a third of the number of rows, since
-            cells of one or two rows say nothing about what they have in common.
+            cells of one or two rows carry no information on what they have in common.
 
         Returns
         -------

@@ -125,10 +125,10 @@ SPREAD, RICH = 0.35, 0.03  # of incomes: deviation of the logarithm, share of ve
 MISSING_INCOME = 0.12
 NO_COMMENT = 0.3
 
-#: In every segment the shop knows so many groups of customers that belong together, of so many
+#: In every segment the shop knows this many groups of customers that belong together, of this many
 #: each, ...
 GROUPS, GROUP_SIZE = 3, 3
-#: ... and so many pairs of different segments among them.
+#: ... and this many pairs of different segments among them.
 N_DIFFERENT = 12
 UNSURE = 0.5  # weight of a statement that is less certain
 

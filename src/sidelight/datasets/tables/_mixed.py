@@ -96,7 +96,7 @@ def make_mixed_table(
     """Draw a table of mixed columns with known groups, as it would come from a file.
 
     Units differ, amounts are skewed, values are missing, and some columns only name the rows or
-    say nothing. In some tables another split of the rows, the ``nuisance``, shows in several
+    are noise. In some tables another split of the rows, the ``nuisance``, shows in several
     columns too, so that clusters that follow the columns alone are partly that.
 
     ============ ====== ============================================================ ========

@@ -14,7 +14,7 @@ from sidelight.evaluation.comparison._held_out import Estimate, HeldOut
 if TYPE_CHECKING:
     from sidelight.evaluation.comparison._comparison import Candidate
 
-#: Makes the sentence that says how to get so many more statements, for so many clusters.
+#: Makes the advice on getting more statements, from their number and the number of clusters.
 Ask = Callable[[int, "int | None"], str]
 
 #: A difference is clear from this many standard errors on.
@@ -23,7 +23,7 @@ CLEAR = 2.0
 TINY = 0.005
 #: More statements than this are not worth a number.
 MANY = 5_000
-#: Partitions that agree at least so much are nearly the same.
+#: Partitions whose agreement is at least this are nearly the same.
 ALIKE = 0.95
 
 

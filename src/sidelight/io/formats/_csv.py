@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
     from sidelight.io.values._numbers import Numbers
 
-#: Tables of so many columns are wide: what these hold is not guessed from whole blocks.
+#: Tables of this many columns are wide: what these hold is not guessed from whole blocks.
 WIDE = 1000
-#: Wide tables are read so many lines at a time, if a field takes so many bytes.
+#: Lines of wide tables that are read at a time, and bytes that a field is assumed to take.
 BLOCK_LINES, FIELD_BYTES = 64, 10
 MAX_BLOCK = 1 << 30  # Arrow counts the bytes of a block in 32 bits
-#: So many rows tell whether a file writes its numbers with a decimal comma.
+#: Rows from which a decimal comma is recognized.
 HEAD_ROWS = 2000
 #: What is not a row although it is not empty: blanks, and the mark by which DOS ended files.
 NO_ROW = re.compile(r"[\s\x1a]*")
@@ -347,7 +347,7 @@ class _CsvReader:
     def _with_numbers(self, table: pa.Table) -> pa.Table:
         """Turn texts that spell numbers into numbers.
 
-        Where types are kept, only those for which other columns have to tell the decimal mark.
+        Where types are kept, only those for which other columns have to decide the decimal mark.
         """
         import pyarrow as pa
 

@@ -1,8 +1,8 @@
 """Text files as people have them: their encoding, and what stands between the values.
 
-Written by a spreadsheet, a database or by hand, a table of text says neither. The encoding is told
+Written by a spreadsheet, a database or by hand, a text table states neither. The encoding is found
 by a byte order mark, else it is UTF-8, and where a file cannot be UTF-8 it is Windows-1252 (or
-Latin-1, which differs in 32 signs). What is between the values is told by the header line, and by
+Latin-1, which differs in 32 signs). What is between the values is found in the header line, and by
 the lines below it where the header leaves a choice.
 """
 
@@ -24,11 +24,11 @@ from sidelight.exceptions import SidelightError
 MAX_FIELD = csv.field_size_limit()
 #: What may be between values; of several that fit alike, the first is taken.
 DELIMITERS = (",", "\t", ";", "|")
-#: So many lines are looked at to tell which.
+#: Number of lines from which the delimiter is guessed.
 SAMPLE_LINES = 50
 #: A name of a column that goes on over more lines is a mistake.
 NAME_LINES = 5
-#: So many bytes tell the encoding of a file of which only the first lines are asked for.
+#: Number of bytes from which the encoding is guessed if only the first lines are asked for.
 HEAD_BYTES = 1 << 16
 BLOCK_BYTES = 1 << 20
 #: Bytes to which Windows-1252 gives no meaning.
@@ -61,7 +61,7 @@ class Layout:
     delimiter : str
         What is between the values.
     header : list of str
-        The first record that says something, as it is written.
+        The first record that is not empty, as it is written.
     start : int
         Number of lines before this record: blank ones, and Excel's ``sep=;``.
     end : int
@@ -93,7 +93,7 @@ def layout_of(path: Path, encoding: str | None = None) -> Layout:
     path : Path
         The file.
     encoding : str, optional
-        Its encoding; by default told by its first bytes alone, so that :class:`NotUtf8` may be
+        Its encoding; by default guessed from its first bytes alone, so that :class:`NotUtf8` may be
         raised when more of it is read.
     """
     encoding = encoding or _encoding_of_head(path)

@@ -46,7 +46,7 @@ PLAIN = "plain"
 #: Marks between groups of three digits, and their names.
 THOUSANDS = {",": "comma", ".": "point", " ": "blank", "'": "apostrophe"}
 DECIMALS = {",": "comma", ".": "point"}
-#: Whole numbers of so many digits, and powers of ten, are exact as floats: so is one division.
+#: Whole numbers of this many digits, and powers of ten, are exact as floats: so is one division.
 EXACT_DIGITS = 15
 
 CURRENCIES = (

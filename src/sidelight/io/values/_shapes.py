@@ -25,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 MOST = 0.98
 #: Texts of more bytes are neither numbers nor dates.
 LONGEST = 48
-#: So many texts, spread over a column, tell columns apart that hold something else entirely.
+#: Texts, spread over a column, from which columns that hold something else are recognized.
 SAMPLE = 1000
 #: Share of these that has to fit at least.
 SAMPLE_MOST = 0.9

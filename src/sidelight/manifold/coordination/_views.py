@@ -16,7 +16,7 @@ from sidelight._words import counted
 from sidelight.constraints import Correspondences
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 
-#: Unlinked rows that reach farther than this times the linked ones are told.
+#: Unlinked rows that reach farther than this times the linked ones cause a warning.
 FARTHEST = 2.0
 
 

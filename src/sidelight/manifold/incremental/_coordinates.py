@@ -13,10 +13,10 @@ from sidelight.engine._threads import one_thread_blas
 from sidelight.graphs import DynamicPathTrees, DynamicShortestPaths
 from sidelight.manifold.spectral._frame import squared_distance_frame, start_vector
 
-#: Up to so many rows the eigenvectors are found anew every time: it takes no longer.
+#: Up to this many rows the eigenvectors are recomputed every time: it takes no longer.
 FEW_ROWS = 60
 
-#: The least eigenvalue is estimated anew when the number of rows has grown by this factor.
+#: The least eigenvalue is reestimated when the number of rows has grown by this factor.
 GROWN = 1.25
 
 #: Weights of the least and the last leading eigenvalue in the shift (Law 2006, section 3.4.3).

@@ -19,7 +19,7 @@ from sidelight.manifold.incremental._map_graph import MapGraph
 from sidelight.manifold.incremental._updates import MapUpdate
 from sidelight.manifold.spectral._frame import check_pairs_fit
 
-#: A stream chooses its landmarks when there are so many times as many rows.
+#: A stream chooses its landmarks when there are this many times as many rows.
 ROWS_PER_LANDMARK = 2
 
 
@@ -32,9 +32,9 @@ class Limits:
     n_landmarks : int or None
         Rows whose geodesics are kept; all by default.
     window : int or None
-        The newest rows, so many, are kept.
+        Number of newest rows that are kept.
     max_points : int or None
-        Rows beyond so many are contracted.
+        Number of rows beyond which some are contracted.
     contraction : {"crowded", "new"}
         Which: the row whose nearest is the nearest, or the new one.
     """

@@ -39,11 +39,11 @@ from sidelight.manifold.spectral._base import PARAMETERS, all_the_same, check_se
 from sidelight.manifold.spectral._frame import check_pairs_fit, warn_of_missing_dimensions
 from sidelight.tags import SOFT_TAGS, own_tags
 
-#: A call that brings more than this share of the rows finds the coordinates anew.
+#: A call that brings more than this share of the rows recomputes the coordinates.
 MANY_ROWS = 0.1
 
-#: A row shortens so many geodesics by more than a tenth that a short-cut is suspected: the share
-#: of all geodesics, and the rows from which on it is told.
+#: A short-cut is suspected if a row shortens many geodesics by more than a tenth: the share
+#: of all geodesics, and the number of rows from which on a warning is given.
 SUSPECTED_SHARE = 0.15
 SUSPECTED_ROWS = 200
 
@@ -71,7 +71,7 @@ class IncrementalIsomap(Embedding):
         Number of neighbors of a row in the graph, all others while there are no more; two rows are
         joined if one is a neighbor of the other.
     n_landmarks : int >= 1 or None, default=None
-        Keep the geodesics from so many rows, drawn at random, to all others, ``O(m n)`` numbers
+        Keep the geodesics from this many rows, drawn at random, to all others, ``O(m n)`` numbers
         instead of ``O(n²)``. A stream draws them when it has twice as many rows.
     conformal : bool, default=False
         Divide the distance of two joined rows by ``√(M_i M_j)``, with ``M_i`` the mean distance of

@@ -23,7 +23,7 @@ class MapGraph:
     """Rows in slots, edges between them, and the shortest paths over these.
 
     Where the rules are local, only the edges that a row touches are looked at; otherwise the graph
-    is built anew and compared with that of the paths, which costs ``O(n n_neighbors)``.
+    is rebuilt and compared with that of the paths, which costs ``O(n n_neighbors)``.
     """
 
     def __init__(self, near: Neighborhood, rules: EdgeRules) -> None:

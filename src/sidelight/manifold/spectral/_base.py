@@ -271,7 +271,7 @@ def rows_like(near: sparse.csr_array) -> Array:
 def _share_places(places: Array, near: MappedGraph) -> None:
     """Put rows that are the same in one place, the mean of theirs, in place.
 
-    Rows that constraints tell apart from others like them stay where they are.
+    Rows that constraints separate from others like them stay where they are.
     """
     if sparse.issparse(near.rows):
         return

@@ -122,7 +122,7 @@ class Isomap(_GeodesicEmbedding):
         Lengths of the shortest paths between the rows that have coordinates, all of them but for
         ``disconnected="largest"``.
     eigenvalues_ : ndarray of shape (n_components,)
-        Leading eigenvalues of ``B``; 0 where it has fewer above 0, which is told.
+        Leading eigenvalues of ``B``; 0, with a warning, where it has fewer above 0.
     residual_variances_ : ndarray of shape (n_components,)
         ``1 - corr(g_ij, |z_i - z_j|)²`` with the first coordinate, the first two and so on: where
         it stops falling is the dimension of the manifold. Computed when asked for.

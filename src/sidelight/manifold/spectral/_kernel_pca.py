@@ -56,7 +56,7 @@ class KernelPCA(Embedding):
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        Leading eigenvalues of ``K̃``; 0 where it has fewer above 0, which is told. That of the
+        Leading eigenvalues of ``K̃``; 0, with a warning, where it has fewer above 0. That of the
         covariance in the feature space is one n-th of it.
 
     Examples

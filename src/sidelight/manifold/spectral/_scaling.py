@@ -51,7 +51,7 @@ class ClassicalScaling(Embedding):
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        Leading eigenvalues of ``B``; 0 where it has fewer above 0, which is told.
+        Leading eigenvalues of ``B``; 0, with a warning, where it has fewer above 0.
 
     Examples
     --------

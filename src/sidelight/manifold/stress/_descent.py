@@ -16,7 +16,7 @@ from sidelight._progress import wait_for
 from sidelight._typing import FloatArray
 from sidelight.engine import get_threads
 
-#: Distances between so many rows are kept (128 MB); between more they are computed for each step.
+#: Distances between up to this many rows are kept (128 MB), others are computed for each step.
 KEPT_ROWS = 4000
 
 #: Distances in a tile.

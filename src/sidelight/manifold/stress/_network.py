@@ -77,7 +77,7 @@ class AutoassociativeNetwork(Embedding):
         Largest number of iterations of a restart.
     tol : float >= 0, finite, default=0.0001
         A restart has converged when 20 iterations lower the objective by less than this share. Few
-        get there: an end by ``max_iter`` is told only while the objective falls fast.
+        get there: a warning of an end by ``max_iter`` is given only while the objective falls fast.
     n_init : int >= 1, default=1
         Number of restarts: the first near principal components, the others from random weights;
         the best is kept.

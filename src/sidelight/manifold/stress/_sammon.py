@@ -41,7 +41,7 @@ from sidelight.tags import own_tags
 #: Displacement of rows that differ but start in one place, as a share of the extent of the map.
 JITTER = 1e-3
 
-#: Up to so many rows all eigenvectors are computed at once.
+#: Up to this many rows all eigenvectors are computed at once.
 FEW_ROWS = 500
 
 

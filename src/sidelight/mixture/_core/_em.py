@@ -39,7 +39,7 @@ TILE_BYTES = 2**19
 #: A mixing weight never falls below this, so that its logarithm is a number.
 LEAST_WEIGHT = 1e-300
 
-#: Noisy EM has converged when so many iterations gain nothing on so many before.
+#: Noisy EM has converged when this many iterations gain nothing on as many before.
 WINDOW = 5
 
 Statistics = tuple[Array, ...]

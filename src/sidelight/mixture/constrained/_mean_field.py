@@ -57,8 +57,8 @@ class MeanFieldMixture(GaussianEMBase):
     weighted. Known classes are certain, and so are groups. Read more in the
     :doc:`user guide </mixture/constrained>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    sonar, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    sonar, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------

@@ -44,13 +44,13 @@ from sidelight.tags import own_tags
 
 Start: TypeAlias = Literal["auto", "llc", "charting", "lle", "pca"]
 
-#: Of more rows than the first number, so many as the second have a spectral start, and a model of
+#: Of more rows than the first number, as many as the second have a spectral start, and a model of
 #: them places the rest. It is faster, and better where there is noise: neighbors in a dense sample
 #: are nearer than the noise, and say little about the manifold.
 MAX_SPECTRAL_ROWS = 5_000
 SAMPLE_ROWS = 3_000
 
-#: Noise variances at their floor are told when they are more than this share of all.
+#: Share of noise variances at their floor above which a warning is given.
 FLOORED_SHARE = 0.9
 
 PARAMETERS = {

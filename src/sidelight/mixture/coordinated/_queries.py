@@ -18,7 +18,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.mixture.coordinated._model import Atlas
 from sidelight.mixture.coordinated._posterior import ChartPosterior
 
-#: Covariances of so many rows are given at most: numbers in the array.
+#: Largest number of entries in an array of covariances that is returned.
 MAX_NUMBERS = 2**28
 
 

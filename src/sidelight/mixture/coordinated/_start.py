@@ -11,7 +11,7 @@ from sidelight._words import counted, setting
 from sidelight.cluster import KMeans
 from sidelight.exceptions import SidelightError
 
-#: So many steps of k-means make rough clusters.
+#: Steps of k-means that make rough clusters.
 ROUGH_STEPS = 20
 
 #: Rows per coordinate and chart by default, and the largest default number of charts.

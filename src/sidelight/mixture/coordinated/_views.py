@@ -39,12 +39,12 @@ from sidelight.mixture.coordinated._table import (
 from sidelight.tags import MethodTags, own_tags
 
 #: Restarts begin from embeddings with the number of neighbors times these, beside the number
-#: itself, where there are at most so many rows: which number suits a view is not known beforehand,
+#: itself, where there are at most this many rows: which number suits a view is unknown beforehand,
 #: and the error of the reconstruction tells.
 NEIGHBOR_FACTORS = (1.5, 2.0)
 SEVERAL_STARTS = 5_000
 
-#: Coordinates of rows of one view that reach this many times as far as linked ones are told.
+#: Coordinates of rows of one view this many times as far out as linked ones cause a warning.
 FAR = 2.0
 
 
@@ -54,7 +54,7 @@ class PredictiveMixture(NamedTuple):
     Attributes
     ----------
     weights : ndarray of shape (n_samples, k)
-        Weights of the charts that know the view.
+        Weights of the charts with support in the view.
     means : ndarray of shape (n_samples, k, n_columns)
         Means given each chart.
     covariances : ndarray of shape (k, n_columns, n_columns)
@@ -77,7 +77,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
     ``p(x_v | g, s) = N(μ_sv + B_sv (g - κ_s), Ψ_sv)``
 
     (Verbeek 2004, section 5.3.1). Rows of different views that are the same object share their
-    coordinates; rows of one view alone tell the shape of the manifold there. A missing view is
+    coordinates; rows of one view alone show the shape of the manifold there. A missing view is
     predicted from the others, with its spread:
     ``p(x_2 | x_1) = Σ_s p(s | x_1) N(μ_s2 + B_s2 (m_s(x_1) - κ_s), B_s2 V_s⁻¹ B_s2ᵀ + Ψ_s2)``.
     Read more in the :doc:`user guide </mixture/coordinated>`.
@@ -219,7 +219,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         self.view_columns_, self.objects_ = columns, objects
         self.embeddings_ = tuple(self.embedding_[own] for own in objects)
         if not isinstance(self.init, str) or self._start(len(rows)) == "pca":
-            # Otherwise the spectral start has told.
+            # Otherwise the spectral start has warned.
             self._warn_of_far_rows(seen)
         return self
 
@@ -394,7 +394,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         Returns
         -------
         mixture : PredictiveMixture
-            ``weights``, ``means`` and ``covariances`` of the charts that know the view.
+            ``weights``, ``means`` and ``covariances`` of the charts with support in the view.
         """
         table = self._table(X, source)
         seen = self._seen(table)

@@ -61,7 +61,7 @@ class DiscriminativeMixture(_DiscriminativeBase):
     Law (2006), Clustering, Dimensionality Reduction, and Side Information, chapter 5 and
     appendix B. The divergence is measured in units of its largest value, so penalties are on the
     scale on which those of the source make sense. ``J`` includes a ridge: ``reg_covar`` times half
-    the trace of the precisions is paid per row. Constraints that say nothing new (must-links
+    the trace of the precisions is paid per row. Constraints without information (must-links
     between neighbors) do not help, and more constraints are not always better.
 
     Examples

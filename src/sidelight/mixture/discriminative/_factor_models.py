@@ -7,7 +7,7 @@ any factor ``F``; instead of a mean ``μ`` there is ``m = Fᵀ μ``. For centere
 
 is linear in some features ``T`` of a row, and with the derivative ``c_ij`` of an objective by the
 left side of row ``i``, all that its gradient needs are the sums ``Σ_i c_ij`` and
-``Σ_i c_ij T(y_i)``. Each model says how ``η`` and ``b`` depend on its numbers, and gives the
+``Σ_i c_ij T(y_i)``. Each model defines how ``η`` and ``b`` depend on its numbers, and gives the
 gradient and products of the Hessian with any number ``p`` of directions from the sums. Objectives
 are sums over rows of the weight ``n``.
 """

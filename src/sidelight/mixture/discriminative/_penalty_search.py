@@ -17,17 +17,17 @@ FIRST, FACTOR, LAST = 0.1, 10**0.5, 1e6
 #: Penalties that cost less than this per row, were everything violated, are skipped: nothing moves.
 LEAST_PER_ROW = 0.03
 
-#: A penalty that is known to matter: violating everything costs so much log-likelihood per row.
+#: Log-likelihood per row that violating everything costs, at a penalty that is known to matter.
 NATS_PER_ROW = 15.0
 
-#: Few statements can turn a mixture only if violating all of them costs so much per row.
+#: Few statements can turn a mixture only if violating all of them costs this much per row.
 LEAST_NATS_PER_ROW = 1.3
 
-#: One of ``m`` statements costs ``1 / sqrt(m)`` of so much per row at most: beyond, the mixture
+#: One of ``m`` statements costs at most ``1 / sqrt(m)`` of this per row: beyond, the mixture
 #: follows every single one that is wrong, and pays with all other rows.
 NATS_OF_ONE = 0.5
 
-#: The search ends after so many penalties that were no better than the best.
+#: The search ends after this many penalties that were no better than the best.
 PATIENCE = 4
 
 

@@ -26,7 +26,7 @@ class Inference(Protocol):
 
     name: str
     nodes: IntArray
-    # Edges that it knows the agreement of, and whether they enter the normalizer of the prior.
+    # Edges whose agreement is computed, and whether they enter the normalizer of the prior.
     edges: IntArray
     exact: bool
 

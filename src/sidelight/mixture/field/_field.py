@@ -93,7 +93,7 @@ class ConstraintField:
         parts with edges, and ``"gibbs"`` to parts that need tables of more than 10,000 entries:
         smaller ones are drawn as one block, of which the average is known exactly.
     coupled_prior : bool
-        Whether the prior knows edges that the posterior does not sum over exactly. Without, they
+        Whether the prior has edges that the posterior does not sum over exactly. Without, they
         do not count in it.
     budget : float
         Most entries of a table.
@@ -247,7 +247,7 @@ class ConstraintField:
         free : float
             ``m``: number of rows in no node.
         accuracy : float
-            Where there are many nodes, stop when the expected counts are so much closer to the
+            Where there are many nodes, stop when the expected counts are this much closer to the
             totals than at the start. Never below where it started.
         """
         wanted = np.asarray(totals, dtype=np.float64)

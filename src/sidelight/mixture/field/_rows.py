@@ -31,7 +31,7 @@ from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, Sidel
 from sidelight.mixture._core import Posterior, known_classes
 from sidelight.mixture.field._field import ConstraintField
 
-#: An m-step brings the expected counts so much closer to those seen. Any step that does not lower
+#: An m-step brings the expected counts this much closer to those seen. Any step that does not lower
 #: the bound will do in EM, and the next one begins where this one ends.
 MATCHED = 0.1
 
@@ -89,7 +89,7 @@ class FieldRows:
         Whether labels are the components of highest responsibility, row by row, and not the most
         probable ones together.
     prior_edges : ndarray of bool, shape (e,), default=None
-        Edges that the prior knows, all by default.
+        Edges of the prior, all by default.
     **options : dict
         Further parameters of :class:`ConstraintField`.
 
@@ -285,7 +285,7 @@ def _couplings(known: Constraints, strength: float, certainties: bool) -> tuple[
             )
         with np.errstate(divide="ignore"):
             weight = 0.5 * (np.log(weight) - np.log1p(-weight))
-    # A certainty of one half, or no strength, says nothing, also where the other is infinite.
+    # A certainty of one half, or no strength, is no evidence, also where the other is infinite.
     speaks = (weight != 0) & (strength > 0)
     return pairs[speaks], sign[speaks] * strength * weight[speaks]
 
@@ -334,7 +334,7 @@ def hard_rows(
     inference : {"auto", "exact", "forest"}, default="auto"
         As in :class:`ConstraintField`.
     match_prior : bool, default=False
-        Whether the prior knows only cannot-links that share no node.
+        Whether the prior has only cannot-links that share no node.
     **options : dict
         Further parameters of :class:`FieldRows`.
     """

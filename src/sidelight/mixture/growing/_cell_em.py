@@ -19,13 +19,13 @@ COARSE_ITERATIONS = 3
 #: Cells that stand for this share of what the bound loses are cut.
 WORTHWHILE = 0.9
 
-#: One in so many rows of a cell, and so many at least, show what the bound loses there.
+#: One in this many rows of a cell, and the least number of them, show what the bound loses there.
 ONE_ROW_IN = 16
 LEAST_ROWS = 4
 ENOUGH_ROWS = 25_000
 GOLDEN = 0.6180339887498949
 
-#: Less than this share of other components in a cell says nothing about where to cut.
+#: A smaller share of other components in a cell is no evidence on where to cut.
 LEAST_OUTSIDE = 1e-9
 
 

@@ -73,7 +73,7 @@ class CellTree:
     weights : ndarray of shape (n,), default=None
         Weights of the rows; those of weight 0 are left out.
     full : bool
-        Whether cells know their covariance, or only the variances.
+        Whether cells hold their covariance, or only the variances.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ def distance_percentiles(
 ) -> tuple[Array, bool]:
     """Percentiles of the distances between rows, and whether only distances above 0 were counted.
 
-    Of many rows a random sample is taken. Where so many rows are the same that a percentile is 0,
+    Of many rows a random sample is taken. Where many rows are the same, so that a percentile is 0,
     distances of 0 do not count; where all are the same, the percentile is 1.
     """
     n = rows.shape[0]

@@ -32,7 +32,7 @@ class KernelComponents:
     log_columns : ndarray of shape (n,)
         ``log c``.
     n_neighbors : int or None
-        A row is measured by so many nearest kernels; None for all.
+        Number of nearest kernels that measure a row; None for all.
     labels : ndarray of int32, shape (n,)
         Component of every fitted row by its leave-one-out density.
     """

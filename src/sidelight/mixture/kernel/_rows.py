@@ -25,7 +25,7 @@ Weigh = Callable[[Array, Array], tuple[Array, tuple[Array, ...]]]
 #: Entries of the kernel that a thread holds at a time, and those it works on in its cache.
 BLOCK_CELLS = 2**22
 TILE_CELLS = 2**17
-#: Kernels of up to this many rows are kept (200 MB), others are computed anew in every sweep.
+#: Kernels of up to this many rows are kept (200 MB), others are recomputed in every sweep.
 KEPT_ROWS = 5_000
 #: Above this a sweep computes more than 10¹⁰ entries, which takes minutes: refused.
 MAX_ROWS = 100_000

@@ -24,7 +24,7 @@ from sidelight.tags import PLAIN_TAGS
 class MessageLengthMixture(MixtureBase):
     """Mixtures that find their number of components by the length of a message.
 
-    Weights of rows are relative: the rows that count tell how many there are, so that the unit of
+    Weights of rows are relative: their number is that of the rows that count, so that the unit of
     the weights does not matter. Rows that were seen several times are given as often.
     """
 

@@ -26,7 +26,7 @@ from sidelight.tags import own_tags
 #: A feature whose deviation is below this part of its mean is constant up to rounding.
 CONSTANT = 1e-12
 
-#: While no component is removed: at most so many sweeps, until no saliency moves by more than this.
+#: While no component is removed: largest number of sweeps, and change of saliencies that ends them.
 HELD_SWEEPS = 30
 SALIENCY_TOL = 1e-3
 
@@ -35,8 +35,8 @@ SALIENCY_TOL = 1e-3
 class FeatureSaliencyMixture(MessageLengthMixture):
     """Mixture that finds its number of components and how much every feature matters to them.
 
-    A feature is relevant with probability ``ρ_l``, its *saliency*; otherwise it follows a common
-    density ``q_l`` that does not know of components:
+    A feature is relevant with probability ``ρ_l``, its *saliency*; otherwise it follows a
+    density ``q_l`` that all components share:
 
         p(y) = Σ_j α_j Π_l [ ρ_l N(y_l; μ_jl, σ²_jl) + (1 - ρ_l) N(y_l; μ_l, σ²_l) ].
 
@@ -63,7 +63,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         rises between removals; on noise alone that keeps components of a few rows. ``"auto"``:
         the salient ones but at least ten, or all if there are fewer.
     post_process : "auto" or bool, default="auto"
-        Whether saliencies are changed in the end such that rows tell the components, or known
+        Whether saliencies are changed in the end such that they separate the components, or known
         classes of them, apart as clearly as possible (sections 4.3.4 and 4.5.4), which raises their
         contrast. ``"auto"``: if there are labels of two classes or more.
     reg_covar : float > 0, default=1e-06

@@ -2,8 +2,8 @@
 
     p(y | j) = Π_l [ ρ_l N(y_l; μ_jl, σ²_jl) + (1 - ρ_l) N(y_l; μ_l, σ²_l) ]
 
-A feature is relevant with probability ``ρ_l``; otherwise it comes from a common density that does
-not know of components. Features with ``ρ = 1`` are *sure*, those with ``0 < ρ < 1`` *mixed*.
+A feature is relevant with probability ``ρ_l``; otherwise it comes from a density that
+all components share. Features with ``ρ = 1`` are *sure*, those with ``0 < ρ < 1`` *mixed*.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PER_FEATURE = 2
 #: Responsibilities below this do not show in a sum.
 NEGLIGIBLE = 1e-20
 
-#: So many features always count for the support of a component, or all where there are fewer.
+#: Number of features that always count for the support of a component, or all of fewer.
 FEW_FEATURES = 10
 
 LOG_2PI = math.log(2 * math.pi)

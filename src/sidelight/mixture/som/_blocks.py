@@ -22,7 +22,7 @@ from sidelight.mixture.som._parts import (
 
 Blocks: TypeAlias = Sequence[tuple[str, Any]]
 
-#: Columns of at most so many different whole numbers are categorical by default.
+#: Columns of at most this many different whole numbers are categorical by default.
 MAX_CATEGORIES = 10
 
 

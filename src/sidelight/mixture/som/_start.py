@@ -16,7 +16,7 @@ from sidelight.mixture.som._grid import Grid
 
 StartName: TypeAlias = Literal["pca", "random"]
 
-#: Up to so many columns the matrix of all pairs of columns is decomposed.
+#: Up to this many columns the matrix of all pairs of columns is decomposed.
 MAX_COLUMNS = 1000
 
 

@@ -124,7 +124,7 @@ class ConstrainedEM:
     group_mode : {"shared-responsibility", "shared-label"}
         What the rows of an episode share.
     learn_weights : bool
-        Whether mixing weights are learned, or stay as they are.
+        Whether mixing weights are learned, or fixed.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class ConstrainedEM:
         before : ndarray of int, shape (n,), default=None
             Winners so far, which are kept where no other is better.
         n_candidates : int, default=None
-            Look only at the winner so far and so many nodes of largest joint density; all nodes by
+            Look only at the winner so far and this many nodes of largest joint density; all by
             default. 0 keeps the winners.
         """
         step = _MapEStep(parameters, neighborhood, n_candidates, self._shared_label, self._tables)

@@ -161,7 +161,7 @@ class Anonymizer(Clusterer):
     of m = 2,000 rows.
 
     The guarantee is about the columns of ``X``, and about ``published_`` alone. A fitted model
-    knows the values that occur and the exact ranges of the classes: do not publish it.
+    holds the values that occur and the exact ranges of the classes: do not publish it.
 
     References
     ----------
@@ -220,9 +220,9 @@ class Anonymizer(Clusterer):
             of numbers, dates, words or yes and no, or an array. A missing value is a value of its
             own.
         y : array of shape (n_samples,), default=None
-            Not used; told if given.
+            Not used; a warning is given for it.
         constraints : Constraints, default=None
-            Not used; told if given.
+            Not used; a warning is given for it.
         sensitive : array of shape (n_samples,) or table of several columns, default=None
             Sensitive columns, each of which has to be diverse in every class; they are not part
             of the published quasi-identifiers. Needed for ``l > 1``.
@@ -338,7 +338,7 @@ class Anonymizer(Clusterer):
         rows = np.flatnonzero(labels >= 0)
         columns = search.encoded.columns
         published = [column[labels[rows]] for column in texts]
-        # From here on, nothing but the published texts says which rows are alike.
+        # From here on, only the published texts decide which rows are alike.
         classes = equivalence_classes(published)
         sizes = np.bincount(classes)
         sensitive = [column.take(rows) for column in conditions.columns]

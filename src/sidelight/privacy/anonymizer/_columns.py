@@ -206,5 +206,5 @@ def check_no_identifiers(columns: list[Column], covered: Any, n_rows: int) -> No
             )
 
 
-#: A column of texts names its rows if more than this share of them differ, in tables of so many.
+#: A column of texts names its rows if more than this share of them differ, in tables of this size.
 NAMES_SHARE, FEWEST_NAMES = 0.9, 20

@@ -76,7 +76,7 @@ def normalized_certainty_penalty(
 def discernibility(published: Any, *, n_suppressed: int = 0) -> int:
     """Sum of the squared sizes of the classes of rows that are published alike.
 
-    Every row costs as many rows as it cannot be told from: ``Σ_c |c|² + s n`` with ``s``
+    Every row costs as many rows as it is indistinguishable from: ``Σ_c |c|² + s n`` with ``s``
     suppressed rows of ``n`` in all. Read more in the :doc:`user guide </privacy/anonymizer>`.
 
     Parameters
@@ -109,7 +109,7 @@ def dispersion(original: Any, published: Any) -> float:
     original : table or array of shape (n_published, n_features)
         The rows that were published, as they were.
     published : table of shape (n_published, n_features)
-        The published quasi-identifiers, which say which rows are alike.
+        The published quasi-identifiers, which define the rows that are alike.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def t_closeness(published: Any, sensitive: Any) -> dict[str, float]:
     Parameters
     ----------
     published : table of shape (n_published, n_features)
-        The published quasi-identifiers, which say which rows are alike.
+        The published quasi-identifiers, which define the rows that are alike.
     sensitive : array of shape (n_published,) or table
         Sensitive columns of the published rows.
 

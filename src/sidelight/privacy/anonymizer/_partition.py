@@ -32,7 +32,7 @@ LEAST_NEAR, NEAR_PER_ROW = 30, 4
 PASS_CLASSES = 100
 #: Most passes of refinement; they end when one lowers the loss by less than this share.
 MAX_PASSES, LEAST_SHARE = 12, 0.004
-#: Classes of more rows than this, and of more than so many times ``k``, stay as they are.
+#: Classes of more rows than this, and of more than this many times ``k``, are not changed.
 LARGE_CLASS, LARGE_TIMES = 400, 4
 #: Rule of diversity that every class satisfies.
 NO_RULE = (0, 1, 1.0)

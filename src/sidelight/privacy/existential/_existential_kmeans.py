@@ -157,7 +157,7 @@ class ExistentialKMeans(KMeans):
         Raises
         ------
         InfeasibleConstraints
-            If no partition into so many clusters meets the conditions.
+            If no partition into ``n_clusters`` clusters meets the conditions.
         """
         self._check_y_holds_labels(y)
         source, known = self._validate_fit(X, None, constraints)

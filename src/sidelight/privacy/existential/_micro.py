@@ -28,9 +28,9 @@ from sidelight.privacy.existential._requirements import Requirements
 
 #: Anchors of the search are this many radii apart.
 ANCHOR_RADII = 4.0
-#: Room for so many features at first.
+#: Number of features for which there is room at first.
 FIRST_ROOM = 1024
-#: So many numbers may shares take.
+#: Largest number of entries of the matrix of shares.
 MAX_SHARES = 200_000_000
 
 

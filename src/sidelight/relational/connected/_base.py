@@ -35,7 +35,7 @@ Metric: TypeAlias = Literal["euclidean", "cosine"]
 #: A share that cannot be 0.
 PositiveShare: TypeAlias = Annotated[float, Interval(0, 1, open_low=True)]
 
-#: So many numbers of clusters ``n_clusters="auto"`` tries, where there are enough rows.
+#: Number of values that ``n_clusters="auto"`` tries, where there are enough rows.
 MAX_CLUSTERS = 10
 
 CONNECTED_ATTRIBUTES: dict[str, str] = {

@@ -31,7 +31,7 @@ class ConnectedKCenter(ConnectedClusterer):
     and center nodes ``c`` of the clusters. First the relaxation in which clusters may overlap is
     solved: center nodes that reach everything on paths that stay within ``r`` of them. Its
     clusters are made disjoint (Algorithm 2), centers move to the members of least radius, and
-    clusters grow anew around them as in NetScan; the best is kept. Other restarts begin with random
+    clusters grow around them as in NetScan; the best is kept. Other restarts begin with random
     rows. Read more in the :doc:`user guide </relational/connected>`.
 
     Parameters

@@ -27,7 +27,7 @@ from sidelight.tags import own_tags
 #: Nodes that a search visits before a move is given up; clusters of that size are always searched.
 PATIENCE = 20_000
 
-#: Agglomeration goes through so many list entries per end of an edge before it is given up; maps
+#: List entries per end of an edge that agglomeration may visit before it is given up; maps
 #: take 4, random graphs of 15,000 nodes 12.
 MAX_WORK = 16
 
@@ -195,7 +195,7 @@ class _Squares:
         for _ in range(max_sweeps):
             sums, sizes = nodes.sums(
                 labels, len(clusters.centers)
-            )  # anew: sums that are kept drift
+            )  # recomputed: sums that are kept drift
             moves = improve_boundary(
                 graph.indptr,
                 graph.indices,

@@ -18,7 +18,7 @@ from sidelight.exceptions import InfeasibleConstraints, SidelightError
 #: Pairs of members of hyper-edges that are made edges; 16 bytes each.
 MAX_PAIRS = 20_000_000
 
-#: So many components of a graph are described in a message.
+#: Largest number of components of a graph that a message describes.
 SHOWN_COMPONENTS = 5
 
 

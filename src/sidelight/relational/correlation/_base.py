@@ -104,7 +104,7 @@ class ScoredPairsClusterer(Clusterer):
     def summary(self) -> str:
         """Return five plain lines about the fit: method, data, end of the search, result, advice.
 
-        The end of the search says how far from optimal the partition can be.
+        The end of the search includes how far from optimal the partition can be.
         """
         lines = super().summary().split("\n")
         return "\n".join([*lines[:2], f"{lines[2][:-1]}, {proven(self.gap_)}.", *lines[3:]])

@@ -80,7 +80,7 @@ class ConsensusClustering(Clusterer):
     ``Σ_{i<j} d(Y_i, Y_j) / (m - 1)``, by the triangle inequality; with missing labels it does not
     hold, and the bound is 0.
 
-    A missing label says nothing about the pairs of its object in that partition. Few partitions
+    A missing label is no evidence on the pairs of its object in that partition. Few partitions
     that all make the same mistake make a consensus that makes it too.
 
     References
@@ -253,7 +253,7 @@ class ConsensusClustering(Clusterer):
     def summary(self) -> str:
         """Return five plain lines about the fit: method, data, end of the search, result, advice.
 
-        The end of the search says how far from optimal the partition can be.
+        The end of the search includes how far from optimal the partition can be.
         """
         lines = super().summary().split("\n")
         return "\n".join([*lines[:2], f"{lines[2][:-1]}, {proven(self.gap_)}.", *lines[3:]])

@@ -31,11 +31,11 @@ Method = Literal["auto", "local", "pivot", "lp", "lp-pivot", "four-approximation
 #: Restarts by default, and those on graphs of more than a million edges.
 N_INIT, N_INIT_LARGE = 10, 2
 LARGE = 10**6
-#: The automatic choice hands components of up to so many nodes to the linear program, the smallest
-#: first, until they have so many pairs in all: a few seconds.
+#: The automatic choice hands components of up to this many nodes to the linear program, smallest
+#: first, until they have this many pairs in all: a few seconds.
 LP_NODES, LP_PAIRS = 120, 60_000
 
-#: So many numbers are worth threads; restarts count those of the rows that they are given.
+#: Numbers that are worth threads; restarts count those of the rows that they are given.
 WORTH_THREADS = 200_000
 
 

@@ -18,13 +18,13 @@ from sidelight.relational.resolution._keys import Blocks, make_blocks
 from sidelight.relational.resolution._references import References
 from sidelight.relational.resolution._similarities import Scorer
 
-#: By default up to so many references are all compared with each other.
+#: By default up to this many references are all compared with each other.
 ALL_PAIRS = 1_500
 
 #: Pairs are refused beyond this number: each takes 32 bytes, and 8 more for every column.
 MAX_PAIRS = 50_000_000
 
-#: So many of the largest blocks of a key are reported.
+#: Number of the largest blocks of a key that are reported.
 SHOWN_BLOCKS = 5
 
 #: Default window of the sorted neighborhood, in different values.

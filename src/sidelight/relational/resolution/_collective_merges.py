@@ -211,7 +211,7 @@ def merge_collectively(
     settings : Settings
         Numbers that the merges depend on.
     max_merges : int, optional
-        Stop after so many merges, those of bootstrap and must-links not counted.
+        Stop after this many merges, those of bootstrap and must-links not counted.
     """
     linkage = LINKAGES[settings.linkage]
     state, edge = _start(evidence, settings)

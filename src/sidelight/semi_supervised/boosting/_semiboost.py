@@ -65,7 +65,7 @@ class SemiBoostClassifier(StagedClassifier):
     ensembles ``H(x) = Σ_t α_t h_t(x)`` of the learner: unlabeled rows get the signs of the labeled
     rows that they are similar to, and similar unlabeled rows get similar values. Every round trains
     the learner on the labeled rows and on unlabeled rows with pseudo-labels. More than two classes
-    are told apart by a machine for every pair of them. New rows need the learners alone, no
+    are separated by a machine for every pair of them. New rows need the learners alone, no
     similarities. Read more in the :doc:`user guide </semi_supervised/boosting>`.
 
     Parameters

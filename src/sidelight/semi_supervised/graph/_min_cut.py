@@ -30,7 +30,7 @@ from sidelight.tags import own_tags
 #: let expect.
 DEGENERATE = 0.05
 
-#: Fewer expected rows than this say nothing.
+#: Fewer expected rows than this are no evidence.
 FEW_ROWS = 10
 
 
@@ -41,7 +41,7 @@ class MinCutClassifier(_DistributionClassifier):
     Minimizes the cut ``Σ_{i<j} w_ij [y_i ≠ y_j]`` over the classes of the unlabeled rows, the
     labeled ones fixed (joined by edges of infinite weight): for two classes exactly, by a maximum
     flow. For more, each class is isolated from all others by a minimum cut, which weighs at most
-    ``2 - 2/C`` times the optimum, and pairs of classes are cut anew until the whole cut gets no
+    ``2 - 2/C`` times the optimum, and pairs of classes are cut again until the whole cut gets no
     lighter. New rows take the weighted average of the nearest rows of the fit. Read more in the
     :doc:`user guide </semi_supervised/graph>`.
 

@@ -141,7 +141,7 @@ class LapSVM(KernelClassifier):
 
     Notes
     -----
-    More than two classes are told apart by one machine for each against all others; all share one
+    More than two classes are separated by one machine for each against all others; all share one
     factorization. With ``gamma_I=0`` the machine is scikit-learn's ``SVC`` with
     ``C = 1/(2 γ_A n_l)``. Where all rows are labeled the graph still counts.
 

@@ -116,7 +116,7 @@ class LowDensitySeparation(Classifier):
 
     Notes
     -----
-    More than two classes are told apart by one machine for each against all others. With no
+    More than two classes are separated by one machine for each against all others. With no
     unlabeled rows the classifier is ``estimator`` itself. It needs the distances between all rows:
     ``O(n² log n)`` time for the paths, ``O(n³)`` for the features up to 1,500 rows, and
     ``8 n²`` bytes several times over; more than 15,000 rows are refused.
@@ -192,7 +192,7 @@ class LowDensitySeparation(Classifier):
             "their class.",
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmbeddingWarning)  # told above, where it matters
+            warnings.simplefilter("ignore", EmbeddingWarning)  # given above, where it matters
             graph, _ = join_parts(graph, rows)
         self.edge_length_ = float(graph.data.mean()) if graph.nnz else 0.0
         graph.data = graph.data / (self.edge_length_ or 1.0)
@@ -264,7 +264,7 @@ def learner_values(learner: Any, rows: Any, n_classes: int) -> Array:
     share = np.eye(n_classes)[codes]
     if hasattr(learner, "predict_proba"):
         found = np.asarray(learner.predict_proba(rows), dtype=np.float64)
-        # Of columns without any variance naive Bayes knows no probabilities.
+        # Naive Bayes has no probabilities for columns without any variance.
         known = np.isfinite(found).all(axis=1)
         share[known] = found[known]
     return share[:, 1] - share[:, 0] if n_classes == 2 else share

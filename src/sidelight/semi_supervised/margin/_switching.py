@@ -119,7 +119,7 @@ def first_pseudo_labels(values: Array, n_positive: int) -> Array:
 def expected_share(values: Array) -> float:
     """``mean of min(max((1 + f)/2, 0), 1)``: share of positive rows that decision values suggest.
 
-    Rows beyond the margin count for their side. Where the machine knows little, ``f`` is near its
+    Rows beyond the margin count for their side. Where the machine is uncertain, ``f`` is near its
     bias everywhere, and the share near that of the labels.
     """
     return float(np.clip((1.0 + values) / 2, 0.0, 1.0).mean())

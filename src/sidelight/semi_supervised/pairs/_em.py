@@ -43,7 +43,7 @@ class PairLoss:
     Attributes
     ----------
     terms : Terms
-        What was said.
+        The terms of the loss.
     code : int
         Class of the machine, whose rows are positive.
     against_rest : bool

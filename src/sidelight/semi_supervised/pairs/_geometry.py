@@ -31,7 +31,7 @@ MAX_NAMED = 10_000
 #: Kernel values of new rows that are held at a time.
 VALUES_AT_A_TIME = 4_000_000
 
-#: Sparse features of the points are made dense up to so many values.
+#: Sparse features of the points are made dense up to this many values.
 MAX_VALUES = 20_000_000
 
 #: Directions of landmarks with less than this share of the largest eigenvalue are left out.
@@ -86,7 +86,7 @@ class Geometry:
     rows : array or CSR matrix of shape (n_samples, n_features)
         All rows.
     terms : Terms
-        What was said about which of them.
+        Terms of the loss at these points.
     landmarks : ndarray of int64 or None
         Rows whose kernels make the features of Nyström's method; None for the kernel itself.
     """

@@ -18,7 +18,7 @@ from scipy.special import expit
 from sidelight._typing import FloatArray
 from sidelight.semi_supervised.pairs._space import LEAST_CURVATURE, Space
 
-#: A step is halved at most so many times.
+#: Largest number of times that a step is halved.
 MAX_HALVINGS = 40
 
 #: Share of the decrease that the slope promises which a step has to give.

@@ -1,6 +1,6 @@
 """Where a classifier without bias lives: coefficients of kernels, or of explicit features.
 
-Both know the values ``z`` of all terms, inner products ``<f, g>`` and the Newton step of
+Both provide the values ``z`` of all terms, inner products ``<f, g>`` and the Newton step of
 
     Σ_r ℓ_r(z_r) + λ ‖f‖².
 """
@@ -16,7 +16,7 @@ from scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 from sidelight._typing import Array, FloatArray
 from sidelight.exceptions import SidelightError
 
-#: Up to so many features the Hessian is a dense matrix; beyond, conjugate gradients.
+#: Up to this many features the Hessian is a dense matrix; beyond, conjugate gradients.
 MAX_DENSE = 3000
 
 #: Least curvature of a term, as a share of its weight. It bounds the steps of terms that are far

@@ -27,7 +27,7 @@ class PairwiseSupport:
     Attributes
     ----------
     geometry : Geometry
-        The points, and what was said about them.
+        The points, and the terms of the loss at them.
     penalty, regularization : float
         ``μ``, and ``λ`` in the unit of the geometry.
     against_rest : bool
