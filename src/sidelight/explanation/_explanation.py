@@ -305,10 +305,12 @@ def explain_clusters(
     given = np.asarray(labels)
     _check_lengths(columns, given, ids, X, probabilities)
     values, codes = np.unique(given, return_inverse=True)
+    # Rows of label -1 are in no cluster.
     outside = int(values.dtype.kind in "iuf" and len(values) > 0 and values[0] == -1)
     codes = codes.reshape(-1).astype(np.int64) - outside
     clusters = tuple(str(value) for value in values[outside:].tolist())
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
+    # Of many clusters only the largest are described.
     described = np.sort(np.argsort(-sizes, kind="stable")[:MAX_CLUSTERS])
     compared = _renumbered(codes, described, len(clusters))
     traits = find_traits(columns, compared, len(described), random_state)

@@ -176,6 +176,7 @@ def read_table(
     >>> table.ids.tolist(), table.labels.tolist()
     (['ann', 'bob'], ['A', ''])
     """
+    # Ids and labels are kept as written: 007 is not 7.
     file = check_readable(path)
     special = [name for name in (id_column, label_column, truth_column) if name is not None]
     kind = table_format(file)

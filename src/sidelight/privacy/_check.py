@@ -196,17 +196,20 @@ def check_anonymity(
     _check_request(quasi, names, k, l, diversity, c)
     columns = printed_columns(table)
     n_rows = _check_columns(columns, [*quasi, *names])
+    # Equivalence classes: rows that are equal in all quasi-identifiers, as printed.
     codes = np.zeros(n_rows, np.int64)
     for name in quasi:
         of_column = _codes(columns[name])
         codes = np.unique(codes * (of_column.max() + 1) + of_column, return_inverse=True)[1]
     sizes = np.bincount(codes)
     problems = []
+    # k-anonymity: every class has at least k rows.
     too_small = sizes < k
     if too_small.any():
         words = _class_words(columns, quasi, codes, int(sizes.argmin()))
         problems.append(f"Only {counted(int(sizes.min()), 'row')} with {words}: k = {k} asked for.")
     found, not_diverse = {}, {}
+    # l-diversity of every sensitive column in every class, by the model asked for.
     for name in names:
         counts = _ValueCounts(columns[name], codes, len(sizes))
         found[name] = counts.summary(name, c)

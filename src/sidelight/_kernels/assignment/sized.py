@@ -350,6 +350,8 @@ def move_to_bounds(
     """
     k = fixed.shape[0]
     pool = k
+    # Step 1 (Constrained Clustering, section 9.3, as successive shortest paths): start from the
+    # cheapest clusters; excesses are sizes beyond their bounds, and the pool takes their sum.
     sizes = fixed.copy()
     row_of = np.empty(indptr[-1], np.int32)
     for r in range(indptr.shape[0] - 1):
@@ -358,18 +360,21 @@ def move_to_bounds(
             sizes[cluster[e]] += amount[e]
     lent, room, excess = np.empty(k), np.empty(k), np.empty(k + 1)
     _lend(sizes, lower, upper, prices, lent, room, excess)
+    # Step 2: an arc between two clusters costs what its cheapest row does, the top of a heap.
     first, length, key, source, target, top = _build(indptr, cluster, margin, amount, k)
     shift = np.zeros(k + 1)
     distance, parent = np.empty(k + 1), np.empty(k + 1, np.int64)
     settled = np.empty(k + 1, np.bool_)
     status = DONE
     while _largest(excess) > tolerance:
+        # Step 3: shortest path from an excess to a lack, at reduced costs that are not negative.
         end = _shortest_path(
             top, prices, shift, excess, lent, room, tolerance, distance, parent, settled
         )
         if end < 0:
             status = NO_PATH
             break
+        # Potentials: distances up to the end of the path keep the reduced costs at 0 or above.
         for v in range(k + 1):
             shift[v] -= min(distance[v], distance[end])
         if _is_far(shift, reach):
@@ -389,6 +394,7 @@ def move_to_bounds(
         flow = min(flow, excess[v])
         excess[v] -= flow
         excess[end] += flow
+        # Augment: move that much along every arc, and update the heaps for the rows that moved.
         overfull, v = False, end
         while parent[v] >= 0:
             u = parent[v]
@@ -422,6 +428,7 @@ def move_to_bounds(
             v = u
         if overfull:
             first, length, key, source, target, top = _build(indptr, cluster, margin, amount, k)
+    # Prices relative to that of the pool are the dual solution.
     for h in range(k):
         prices[h] += shift[h] - shift[pool]
     return status

@@ -249,6 +249,7 @@ def lloyd(
     # Between the passes there are only small matrices, on which more threads lose time.
     with one_thread_blas:
         result = run(centers, 0)
+    # Empty clusters get a constrained row as center, as long as that lowers the objective.
     while constrained is not None and not result.interrupted and result.n_iter < max_iter:
         empty = np.flatnonzero(np.bincount(result.labels, minlength=len(centers)) == 0)
         points = constrained.farthest(result.centers, len(empty))

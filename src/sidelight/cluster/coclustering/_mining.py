@@ -126,6 +126,7 @@ def mine_concepts(
         Parameter(name, kind, kind, "").check(value)
     names = getattr(X, "columns", None)
     rows = check_array(X, accept_sparse="csr")
+    # Side information of rows and columns, with ids and orders brought to positions.
     known = gather(
         X,
         Constraints(n_samples=rows.shape[0]) if constraints is None else constraints.align(X),
@@ -136,6 +137,7 @@ def mine_concepts(
         row_order=row_order,
         column_order=column_order,
     )
+    # As published: concepts that violate a constraint are left out, not mended.
     return find_bi_sets(
         as_binary(rows, X),
         known,

@@ -47,6 +47,7 @@ def contract(
         Number of clusters, more than ``n_wanted`` where the work was too much.
     """
     n, d = rows.shape
+    # Every node is a cluster with its sum, and its list of neighbors.
     sums = np.empty((n, d))
     for node in range(n):
         for feature in range(d):
@@ -83,6 +84,7 @@ def contract(
         tag = tags[0]
         size -= 1
         sift_down(keys, tags, size)
+        # The cheapest merger; outdated if one of the two has changed since it was offered.
         a, b = slots[tag, 0], slots[tag, 1]
         if version[a] != slots[tag, 2] or version[b] != slots[tag, 3]:
             continue
@@ -95,6 +97,8 @@ def contract(
         following[last[a]] = first[b]
         last[a] = last[b]
         n_left -= 1
+        # Clean the joint list: drop entries of the cluster itself and repeated ones, and offer the
+        # mergers with all others at their new costs.
         before = -1
         entry = first[a]
         while entry >= 0:
