@@ -17,7 +17,12 @@ from experiments.harness import Section, Verdict, main, mean_and_error
 from sidelight.cluster import KMeans
 from sidelight.datasets import make_s_surface, render_faces
 from sidelight.engine import as_rows
-from sidelight.mixture.coordinated._bound import BoundEvaluation, Coordination, Estimates, State
+from sidelight.mixture.coordinated._bound import (
+    BoundEvaluation,
+    ChartState,
+    Coordination,
+    Estimates,
+)
 from sidelight.mixture.coordinated._steps import ChartRules
 
 TITLE = "Coordinated factor analysis: closed form"
@@ -71,7 +76,7 @@ class ClosedForm:
     def __init__(self, steps: Coordination) -> None:
         self.steps = steps
 
-    def __call__(self, now: BoundEvaluation) -> State:
+    def __call__(self, now: BoundEvaluation) -> ChartState:
         return self.steps.m_step(now)
 
 
@@ -98,7 +103,7 @@ class Iterative:
         """Share of charts that did not converge."""
         return float(np.mean(self.left))
 
-    def __call__(self, now: BoundEvaluation) -> State:
+    def __call__(self, now: BoundEvaluation) -> ChartState:
         best = self.steps.m_step(now).charts  # for weights, centers and means, which agree
         d = best.n_coordinates
         sums = now.views[0]
@@ -119,7 +124,7 @@ class Iterative:
             loadings=np.where(keep, loadings, old.loadings),
             noise=np.where(done[:, None], noise, old.noise),
         )
-        return State(charts, now.estimates)
+        return ChartState(charts, now.estimates)
 
     def _iterate(
         self, C: np.ndarray, G: np.ndarray, S: np.ndarray

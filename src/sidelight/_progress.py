@@ -29,7 +29,7 @@ def wait_for(future: Future[Result]) -> Result:
 
 
 class _Settings:
-    """What ``with sidelight.progress(...)`` asked for."""
+    """Settings of ``with sidelight.progress(...)``."""
 
     def __init__(self, show: bool, keep_best: bool) -> None:
         self.show = show

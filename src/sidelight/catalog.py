@@ -244,7 +244,7 @@ def _all_methods() -> tuple[Method, ...]:
 
 
 def _public_names() -> Iterator[tuple[ModuleType, str]]:
-    """Everything that the families export, without importing it."""
+    """Names that the families export, without importing them."""
     for family in FAMILIES:
         package = importlib.import_module(f"sidelight.{family}")
         for public in package.__all__:

@@ -1,4 +1,4 @@
-"""What a method is and takes: kinds of estimators, kinds of knowledge, and the tags of a method.
+"""Tags of methods: kinds of estimators, kinds of constraints, and other properties.
 
 :data:`KINDS` and :data:`KNOWLEDGE` are open tables: a new family adds its row, and the catalog, the
 command line, the docs' method table and the contract tests follow.
@@ -173,7 +173,7 @@ PLAIN_TAGS: dict[str, Any] = {"knowledge": (), "enforcement": "none"}
 
 @dataclass(frozen=True, kw_only=True)
 class MethodTags:
-    """What a method is and takes.
+    """Properties of a method: what it is and takes.
 
     Attributes
     ----------

@@ -287,7 +287,7 @@ class Answers:
 
     @property
     def constraints(self) -> Constraints:
-        """All that is known, as constraints: never contradictory."""
+        """All answers and what follows from them, as constraints: never contradictory."""
         found: Constraints = self._once("constraints", self._collect)
         return found
 

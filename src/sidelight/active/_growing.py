@@ -11,7 +11,7 @@ from sidelight.constraints import Closure
 
 
 class _LinkChange(NamedTuple):
-    """What one link changed: components joined or kept apart, and the counts before."""
+    """Changes by one link: components joined or kept apart, and the counts before."""
 
     kind: str  # "joined", "parted" or "nothing"
     first: int  # roots

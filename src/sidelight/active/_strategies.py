@@ -1,4 +1,4 @@
-"""What strategies share: the interface, the rows, and the names of the strategies."""
+"""Shared parts of the strategies: the interface, the rows, and the names of the strategies."""
 
 from __future__ import annotations
 

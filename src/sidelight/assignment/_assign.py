@@ -224,7 +224,7 @@ class _ReductionRound:
 
 @dataclass(frozen=True)
 class _Reduction:
-    """What is left to decide after the reduction: nodes (of the graph it began with) and costs."""
+    """The reduced problem: nodes (of the graph it began with) and costs."""
 
     nodes: IntArray
     cost: FloatArray

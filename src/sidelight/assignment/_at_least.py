@@ -244,7 +244,7 @@ class _KindBounds:
     least: IntArray
 
     def parts(self, active: Array) -> list[tuple[Array, Array]]:
-        """Those of the active kinds that overlap, with their items."""
+        """Groups of active kinds that overlap, with their items."""
         chosen = np.flatnonzero(active)
         if len(chosen) == 0:
             return []

@@ -43,7 +43,7 @@ class _RoundingProblem:
 
     @property
     def slack(self) -> float:
-        """What a mixed integer program may be off by, which is less than any row that matters."""
+        """Tolerance of the mixed integer program, below the size of any row that matters."""
         return max(1e-9 * float(self.sizes.sum()), 1e-6 * float(self.sizes.max(initial=0)))
 
     def is_met(self, labels: IntArray) -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Constraints:
-    """What is known about the rows: must-links, cannot-links, partial labels, groups.
+    """Constraints on rows: must-links, cannot-links, partial labels, groups.
 
     The object never changes; everything that looks like a change makes a new one. Pairs are kept
     as positions ``i < j``, sorted and unique; a repeated pair keeps its largest weight.
@@ -424,7 +424,7 @@ class Constraints:
         return values.rebuild, (type(self), values.state(self), self.notes)
 
     def __or__(self, other: Constraints) -> Constraints:
-        """Everything that either states; a pair that both state keeps its larger weight.
+        """Union of the statements; a pair that both state keeps its larger weight.
 
         Groups are distinguished by their names; two groups that share a row become one.
         """
@@ -432,12 +432,12 @@ class Constraints:
         return self._derive(algebra.unite(self, other))
 
     def __and__(self, other: Constraints) -> Constraints:
-        """What both state; a pair keeps its smaller weight."""
+        """Intersection of the statements; a pair keeps its smaller weight."""
         values.check_same_rows(self, other)
         return self._derive(algebra.intersect(self, other))
 
     def __sub__(self, other: Constraints) -> Constraints:
-        """What this states and the other does not."""
+        """Difference of the statements: those that the other does not state."""
         values.check_same_rows(self, other)
         return self._derive(algebra.subtract(self, other))
 

@@ -105,6 +105,7 @@ def make_category_corpus(
     lengths = np.maximum(1, rng.poisson(mean_length, n_samples))
     words = _draw(rng, topic, lengths, n_related, starts, sizes, topic_share, group_share)
     words = _repeat(rng, words, lengths, burstiness)
+    # A row of counts for every document.
     ends = np.append(0, np.cumsum(lengths))
     ones = np.ones(len(words))
     counts = sparse.csr_array((ones, words, ends), (n_samples, n_words), copy=True)

@@ -34,7 +34,7 @@ _LARGEST = threading.Lock()
 
 
 class _DiskRows(RowSource):
-    """What the files share: blocks from the budget, and a look for missing values."""
+    """Base of files of rows: blocks from the memory budget, and a search for missing values."""
 
     max_parallel = BLOCKS_IN_BUDGET
     _missing_allowed = False

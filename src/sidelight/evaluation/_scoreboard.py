@@ -139,7 +139,7 @@ class Scoreboard:
         return np.array([_deviation(row) for row in self.split_scores()])
 
     def table(self) -> dict[str, Any]:
-        """Everything as columns, in the manner of scikit-learn's searches."""
+        """All scores as columns, in the manner of scikit-learn's searches."""
         scores = self.scores()
         must, cannot = self.shares()
         table: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What the clusters are: sizes, traits, typical and doubtful rows, and rules."""
+"""Explanation of clusters: sizes, traits, typical and doubtful rows, and rules."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Profile:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What the clusters are, in the units and words of the table.
+    """Explanation of clusters in the units and words of the table.
 
     Made by :func:`explain_clusters` and by :func:`sidelight.explain`. Typical and doubtful rows and
     the rules are computed when they are first asked for.
@@ -208,7 +208,7 @@ class Explanation:
 
 @dataclass(frozen=True, eq=False)
 class _ExplanationSource:
-    """What an explanation is made from, kept for what is computed later."""
+    """Inputs of an explanation, kept for what is computed later."""
 
     columns: tuple[TypedColumn, ...]
     codes: IntArray

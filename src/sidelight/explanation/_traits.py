@@ -1,4 +1,4 @@
-"""What sets a cluster apart from all other rows: traits that chance does not explain, ranked.
+"""Traits of clusters: significant differences from all other rows, ranked.
 
 Every column is compared in every cluster of at least ``FEWEST_ROWS`` rows: values with an order by
 :mod:`~sidelight.explanation._ranks`, levels, words and missing values by

@@ -86,7 +86,7 @@ def check_name(path: str | os.PathLike[str]) -> Path:
 
 
 def _mode(path: Path) -> int | None:
-    """What kind of file a path leads to; None where there is none yet."""
+    """File mode at a path; None where there is no file yet."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:

@@ -68,7 +68,7 @@ def repetitions(texts: Sequence[str]) -> str:
 
 
 def repeated_ids(column: pa.ChunkedArray, share: float) -> str:
-    """What occurs more than once in a column that else looks like ids; nothing if it does not.
+    """Text of the values that repeat in a column that else looks like ids; empty if there are none.
 
     Categories repeat most of their values, ids with a mistake in them a few: at most a ``share`` of
     the values were there before.

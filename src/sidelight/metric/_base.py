@@ -1,4 +1,4 @@
-"""What learned distances share: a linear map, its distances, and pairs to be measured."""
+"""Shared parts of learned distances: a linear map, its distances, and pairs to be measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a column holds, found out from its type, its values and its name."""
+"""Kind of a column, decided by its type, its values and its name."""
 
 from __future__ import annotations
 

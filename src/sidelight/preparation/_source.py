@@ -1,4 +1,4 @@
-"""Whatever holds a table, as named columns: data frames, Arrow, arrays, files."""
+"""Tables of any form as named columns: data frames, Arrow, arrays, files."""
 
 from __future__ import annotations
 

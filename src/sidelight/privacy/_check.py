@@ -75,7 +75,7 @@ class SensitiveColumn:
 
 @dataclass(frozen=True, eq=False)
 class AnonymityCheck:
-    """What a table holds of its promise; true if it holds all.
+    """Result of a check of anonymity; true if all conditions hold.
 
     Attributes
     ----------

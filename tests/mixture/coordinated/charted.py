@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import multivariate_normal
 
 from sidelight.engine import as_rows
-from sidelight.mixture.coordinated._bound import Coordination, Estimates, State
+from sidelight.mixture.coordinated._bound import ChartState, Coordination, Estimates
 from sidelight.mixture.coordinated._charts import Charts
 from sidelight.mixture.coordinated._steps import ChartRules
 
@@ -18,7 +18,7 @@ class Case(NamedTuple):
     """Steps on rows with a state to start from."""
 
     steps: Coordination
-    state: State
+    state: ChartState
 
 
 def make_case(
@@ -78,7 +78,7 @@ def chart_terms(
     return np.array(values)
 
 
-def bound(case: Case, state: State, resp: np.ndarray | None = None) -> float:
+def bound(case: Case, state: ChartState, resp: np.ndarray | None = None) -> float:
     """``Φ``, less the ridge, by its definition; with the best responsibilities by default."""
     steps = case.steps
     rows = steps.source.to_memory()
@@ -96,7 +96,7 @@ def bound(case: Case, state: State, resp: np.ndarray | None = None) -> float:
     return total - 0.5 * steps.rules.ridge * float(penalty)
 
 
-def best_responsibilities(case: Case, state: State) -> np.ndarray:
+def best_responsibilities(case: Case, state: ChartState) -> np.ndarray:
     """``q`` of every row, of shape (n, k)."""
     rows = case.steps.source.to_memory()
     charts, (means, covariances) = state

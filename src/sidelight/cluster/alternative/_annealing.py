@@ -23,7 +23,7 @@ Moves: TypeAlias = Literal["restarts", "best", "none"]
 
 
 class Model(Protocol):
-    """What is annealed: statistics of memberships, parameters, costs."""
+    """Model to be annealed: statistics of memberships, parameters, costs."""
 
     @property
     def masses(self) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What the plain and the conditional information bottleneck share: search, result, new rows."""
+"""Shared parts of the plain and the conditional information bottleneck: search, result, rows."""
 
 from __future__ import annotations
 

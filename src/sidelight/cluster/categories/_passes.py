@@ -55,7 +55,7 @@ class Seeds:
 
 @dataclass(frozen=True)
 class CategoryPass:
-    """What happened in one pass.
+    """Result of one pass.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class CategoryPass:
 
 
 class Passes:
-    """What never changes during a fit: the documents, and the thresholds."""
+    """Constants of a fit: the documents, and the thresholds."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What is known about rows, columns and both: components and conflicts of all elements.
+"""Constraints on rows, columns and both: components and conflicts of all elements.
 
 Rows and columns are elements of one set, the columns counted on after the rows, so that a link
 between a row and a column is a pair like any other.
@@ -27,7 +27,7 @@ Variant: TypeAlias = Literal["auto", "published"]
 
 @dataclass(frozen=True, eq=False)
 class TableStatements:
-    """Everything that is known about a table.
+    """All constraints on a table.
 
     Attributes
     ----------

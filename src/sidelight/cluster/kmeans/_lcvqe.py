@@ -104,7 +104,7 @@ class LCVQE(_MovingPricesBase):
 
 @dataclass(frozen=True)
 class _CenterStatistics:
-    """What the next centers need."""
+    """Sums from which the next centers are computed."""
 
     nodes: Array  # labels of the constrained rows and of the anchors
     offsets: Array  # Σ (x - μ) by cluster

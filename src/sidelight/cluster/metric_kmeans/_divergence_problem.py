@@ -38,7 +38,7 @@ class WeightedCenters:
 
 @dataclass(frozen=True)
 class _DivergenceStatistics:
-    """What the update needs."""
+    """Sums from which centers and term weights are updated."""
 
     nodes: Array  # labels of the constrained rows and of the anchors
     sums: Array

@@ -265,7 +265,7 @@ class MetricProblem:
     # ------------------------------------------------------------------ objective and parameters
 
     def _linear(self, scatter: Array, sums: _MetricStatistics, prior: Array) -> Array:
-        """What is linear in the metrics: scatter of rows, of pairs, of blur and of the prior."""
+        """Sum of the matrices that are linear in the metrics: scatters, blur and prior."""
         sizes = self._sizes(sums)
         blur = sizes.reshape(-1, *(1,) * (scatter.ndim - 1)) * self.blur
         return scatter + sums.pair_scatter + blur + self.tau * prior

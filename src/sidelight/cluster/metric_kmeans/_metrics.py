@@ -97,7 +97,7 @@ class Metrics:
 
     @property
     def rewards(self) -> FloatArray:
-        """What a row saves by belonging to a metric: ``log det A - tr(A blur)``."""
+        """Reward of a row for belonging to each metric: ``log det A - tr(A blur)``."""
         return self.log_det - self.inner(self.blur)
 
     def inner(self, forms: Array) -> FloatArray:
@@ -344,7 +344,7 @@ def labeled_costs(source: RowSource, centers: Array, metrics: Metrics, labels: A
 
 
 class MaxDistance(Protocol):
-    """What stands for the largest distance."""
+    """The largest distance ``Dmax`` under a metric, or a bound of it."""
 
     #: Whether it is linear in the metric.
     linear: bool

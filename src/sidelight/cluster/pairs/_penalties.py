@@ -1,4 +1,4 @@
-"""What violated side information costs, as couplings between rows; k-means with such costs.
+"""Costs of violated side information, as couplings between rows; k-means with such costs.
 
     P(l) = Σ_ML f_e [l_i ≠ l_j]  +  Σ_CL t_e [l_i = l_j]
          + u · min_t #{labeled rows i : l_i ≠ t(class of i)}  +  u · Σ_groups min_t #{i : l_i ≠ t}

@@ -46,7 +46,7 @@ SIZED_ATTRIBUTES = {
 
 @estimator
 class _SizeConstrained(_KMeansBase):
-    """Everything but the geometry, in which the two methods differ."""
+    """Base of the size-constrained methods, which differ in their geometry."""
 
     _common_parameters: ClassVar = {**_KMeansBase._common_parameters, **SIZED_PARAMETERS}
     _common_attributes: ClassVar = {**_KMeansBase._common_attributes, **SIZED_ATTRIBUTES}

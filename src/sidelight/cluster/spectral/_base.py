@@ -1,4 +1,4 @@
-"""What spectral methods share: the graph, the embedding, its labels, and new rows."""
+"""Shared parts of spectral methods: the graph, the embedding, its labels, and new rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What spectral methods with constraints share: one fit, in which only the embedding differs."""
+"""Shared fit of spectral methods with constraints, in which only the embedding differs."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class StatedPairs(NamedTuple):
 
 
 class Statements(NamedTuple):
-    """Everything that a set of constraints states, and notes on how it came about."""
+    """All statements of a set of constraints, and notes on how it came about."""
 
     must_link: StatedPairs
     cannot_link: StatedPairs

@@ -32,7 +32,7 @@ MAX_PAIRS = 50_000_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Closure:
-    r"""What follows from the stated must-links, cannot-links, labels and groups.
+    r"""Consequences of the stated must-links, cannot-links, labels and groups.
 
     Components are the classes of the must-link equivalence, numbered by their smallest row; the
     entailed cannot-links are kept between components and never written out unless asked,

@@ -1,4 +1,4 @@
-"""What users give, one value per row, as plain arrays: dates stay dates, None stays None."""
+"""User input with one value per row, as plain arrays: dates stay dates, None stays None."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def as_moment(value: Any) -> Any:
 
 
 def row_key(value: Any) -> Any:
-    """What an id is looked up by: one day is one id, however it is written."""
+    """Key by which an id is looked up: one day is one id, however it is written."""
     value = as_moment(value)
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return datetime.datetime.combine(value, datetime.time())

@@ -68,7 +68,7 @@ class _Graph:
         return chain
 
     def link_kinds(self, chain: IntArray) -> tuple[str, ...]:
-        """What joins each row of a chain to the next; stated pairs come first."""
+        """Kind of the link between each row of a chain and the next; stated pairs come first."""
         low = np.minimum(chain[:-1], chain[1:])
         high = np.maximum(chain[:-1], chain[1:])
         stated = np.isin(low * self.n + high, self.must_link[:, 0] * self.n + self.must_link[:, 1])

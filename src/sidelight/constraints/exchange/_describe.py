@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def describe(known: Any) -> str:
-    """What is stated, in one line."""
+    """Summary of the statements in one line."""
     pairs = {kind.word: len(getattr(known, kind.field)) for kind in PAIR_KINDS}
     parts = [counted(number, word) for word, number in pairs.items() if number]
     if known.labels is not None:
@@ -32,7 +32,7 @@ def describe(known: Any) -> str:
 
 
 def summarize(known: Any) -> str:
-    """What is stated and what follows, in a few lines."""
+    """Summary of the statements and their consequences in a few lines."""
     closure = known.closure(on_contradiction="keep")
     lines = [
         f"{counted(known.n_samples, 'row')}: {describe(known)}.",

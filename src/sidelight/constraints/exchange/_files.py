@@ -47,7 +47,7 @@ def read_file(blank: Any, path: str | os.PathLike[str]) -> Any:
 
 
 def rows_named_in(path: str | os.PathLike[str]) -> set[str]:
-    """Everything that a file of constraints names rows by, as text."""
+    """Names of rows in a file of constraints, as text."""
     return named_rows(_read_columns(Path(path))[0])
 
 

@@ -104,7 +104,7 @@ def from_columns(blank: Any, columns: Mapping[str, Array], trouble: Trouble) -> 
 
 
 def named_rows(columns: Mapping[str, Array]) -> set[str]:
-    """Everything that columns in the long format name rows by; nothing where they are not clear."""
+    """Names of rows in columns of the long format; empty where the columns are not clear."""
     given = {name.strip().lower(): _texts(column) for name, column in columns.items()}
     if not set(NEEDED) <= set(given):
         return set()

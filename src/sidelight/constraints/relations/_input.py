@@ -1,4 +1,4 @@
-"""What users name objects by: ids, words in pairs, positions."""
+"""Names of objects as users give them: ids, words in pairs, positions."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def log_odds(probability: FloatArray, prior: float) -> tuple[FloatArray, tuple[s
 
 
 def shift(prior: float) -> float:
-    """What the prior adds to the log-odds of every pair."""
+    """Log-odds that the prior adds to every pair."""
     return math.log(prior / (1 - prior))
 
 

@@ -21,7 +21,7 @@ def line(relations: Any) -> str:
 
 
 def summarize(relations: Any) -> str:
-    """What is related and how, in a few lines."""
+    """Summary of the relations in a few lines."""
     lines = [f"{_objects(relations)}: {', '.join(_parts(relations))}."]
     if relations.n_edges:
         scores, degree = relations.scores, relations.degree

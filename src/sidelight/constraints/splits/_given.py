@@ -1,4 +1,4 @@
-"""What a user passes to ``fit`` as known splits."""
+"""Known splits as users pass them to ``fit``."""
 
 from __future__ import annotations
 

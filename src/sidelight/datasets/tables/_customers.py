@@ -38,7 +38,7 @@ USUAL = 0.55  # share of customers who pay as is usual in their market; the othe
 
 @dataclass(frozen=True)
 class _Market:
-    """What the market of a customer decides."""
+    """Distributions that depend on the market of a customer."""
 
     places: Mapping[str, tuple[int, ...]]  # postal codes of every country
     income: float  # median, in euros a year
@@ -48,7 +48,7 @@ class _Market:
 
 @dataclass(frozen=True)
 class _Segment:
-    """What the segment of a customer decides."""
+    """Distributions that depend on the segment of a customer."""
 
     orders: float  # mean, a year
     newsletter: float  # share of readers

@@ -41,7 +41,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Fit:
-    """What comes back of a fit."""
+    """Result of a fit."""
 
     labels: Any
     seconds: float

@@ -1,4 +1,4 @@
-"""What all candidates of a comparison share: rows, folds of the statements, subsamples, time."""
+"""Shared setting of a comparison: rows, folds of the statements, subsamples, time."""
 
 from __future__ import annotations
 

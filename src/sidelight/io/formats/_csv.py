@@ -139,7 +139,7 @@ class _CsvReader:
             raise not_gzip(self.path) from error
 
     def _types(self) -> dict[str, Any]:
-        """What the columns hold: by the first block, or in a wide table by the first value."""
+        """Types of the columns: by the first block, or in a wide table by the first value."""
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
@@ -157,7 +157,7 @@ class _CsvReader:
         }
 
     def _plain_type(self, kind: pa.DataType) -> pa.DataType:
-        """What a column is read as: Arrow guesses from the first block, where 1 may precede 1.5."""
+        """Type to read a column as: Arrow guesses from the first block, where 1 may precede 1.5."""
         import pyarrow as pa
 
         if pa.types.is_boolean(kind) or (self.keep_types and pa.types.is_temporal(kind)):
@@ -168,7 +168,7 @@ class _CsvReader:
         return pa.float64() if number else pa.string()
 
     def _types_of_first_values(self) -> dict[str, Any]:
-        """What the columns of a wide table hold, by the first of their values that is not missing.
+        """Types of the columns of a wide table, by their first values that are not missing.
 
         Arrow takes far longer to guess what a column holds than to read a few rows of it. Columns
         in which other values follow are read as text at first.
@@ -409,7 +409,7 @@ def _left_open(
 
 
 def _skip_blank(row: Any) -> str:
-    """What Arrow is to do about a line with too few or too many values."""
+    """Handler for a line with too few or too many values, as Arrow calls it."""
     return "skip" if NO_ROW.fullmatch(row.text) else "error"
 
 

@@ -109,7 +109,7 @@ def _filled_rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _value(cell: Any) -> Any:
-    """What a cell holds; errors of formulas and blanks are nothing."""
+    """Value of a cell; errors of formulas and blanks are None."""
     return None if isinstance(cell, str) and (not cell.strip() or cell in ERRORS) else cell
 
 

@@ -85,7 +85,7 @@ class Raw(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was decided while reading, as sentences for the user."""
+        """Notes on decisions while reading, as sentences for the user."""
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column, of any type."""

@@ -140,7 +140,7 @@ def read_dates(column: pa.ChunkedArray, *, format: str | None = None) -> Dates |
 
 
 def _seconds(column: pa.ChunkedArray, whole: pa.DataType) -> FloatArray:
-    """What Arrow counts in days, seconds or parts of them."""
+    """Seconds of a column that Arrow counts in days, seconds or parts of them."""
     import pyarrow as pa
 
     kind = column.type
@@ -180,7 +180,7 @@ def _has_time(seconds: FloatArray) -> bool:
 
 @dataclass(frozen=True)
 class DateTokens:
-    """What a shape of a date or a time is made of.
+    """Tokens of a shape of a date or a time.
 
     Attributes
     ----------

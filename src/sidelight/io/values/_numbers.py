@@ -229,7 +229,7 @@ class Convention:
 
 @dataclass(frozen=True)
 class NumberTokens:
-    """What a shape of a number is made of.
+    """Tokens of a shape of a number.
 
     Attributes
     ----------
@@ -313,7 +313,7 @@ def _part(shape: str) -> NumberTokens | None:
 
 
 def _thousands(body: str, decimal: str) -> str | None:
-    """What separates the thousands of a number with this decimal mark; None if it is no number."""
+    """Separator of thousands of a number with this decimal mark; None if it is no number."""
     whole, found, fraction = body.partition(decimal)
     if found and not fraction.isdigit() and fraction:
         return None
@@ -344,7 +344,7 @@ class _NumberReading:
 
     @property
     def weighted(self) -> list[tuple[NumberTokens, int]]:
-        """What is a number in some way, and how often."""
+        """Shapes that are a number in some convention, and how often each occurs."""
         pairs = zip(self.parts, self.counts, strict=True)
         return [(part, count) for part, count in pairs if part is not None]
 

@@ -1,4 +1,4 @@
-"""What locally linear coordination and charting share: charts, the map, its parameters."""
+"""Shared parts of locally linear coordination and charting: charts, the map, its parameters."""
 
 from __future__ import annotations
 

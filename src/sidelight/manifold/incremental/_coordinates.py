@@ -55,7 +55,7 @@ class Coordinates:
 
     @property
     def stretch(self) -> Array:
-        """What takes vectors to coordinates."""
+        """Factors that turn eigenvectors into coordinates."""
         return np.diag(np.sqrt(self.values))
 
     def place(self, lengths: Array) -> Array:
@@ -155,7 +155,7 @@ class LandmarkCoordinates(Coordinates):
 
     @property
     def stretch(self) -> Array:
-        """What takes vectors to coordinates: the linear map that makes them isometric."""
+        """Linear map that turns singular vectors into isometric coordinates."""
         return self._stretch
 
     def place(self, lengths: Array) -> Array:

@@ -20,7 +20,7 @@ NO_PAIRS = Pairs(np.empty((0, 2), np.int64), np.empty(0), np.empty((0, 2), np.in
 
 @dataclass
 class EdgeRules:
-    """What the edges of a map are, beside its neighborhoods.
+    """Rules for the edges of a map beside its neighborhoods: constraints, parts, short-cuts.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ BLOCK_ROWS = 256
 
 
 class Touched(NamedTuple):
-    """What a row that came or went may have changed.
+    """Rows that an added or removed row may have affected.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Neighborhood:
 
     @property
     def lists(self) -> tuple[Array, Array, Array]:
-        """What compiled loops take."""
+        """Arrays for the compiled loops."""
         return self.near, self.near_distances, self.counts
 
     def add(self, row: Array, serial: int) -> Touched:

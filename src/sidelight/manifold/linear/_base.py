@@ -1,4 +1,4 @@
-"""What linear projections share: centering, coordinates of full rank, how many are kept."""
+"""Shared parts of linear projections: centering, coordinates of full rank, how many are kept."""
 
 from __future__ import annotations
 

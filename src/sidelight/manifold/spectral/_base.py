@@ -1,4 +1,4 @@
-"""What embeddings of a neighborhood graph share: parameters, the graph, neighbors of new rows."""
+"""Shared parts of embeddings of a neighborhood graph: parameters, graph, neighbors of new rows."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Estimates(NamedTuple):
     covariances: Array
 
 
-class State(NamedTuple):
+class ChartState(NamedTuple):
     """Charts and estimates of coordinates."""
 
     charts: Charts
@@ -50,7 +50,7 @@ class BoundEvaluation:
 
     Attributes
     ----------
-    parameters : State
+    parameters : ChartState
         Charts and estimates that were evaluated.
     objective : float
         ``-Φ``, with the ridge, per unit of weight, at the best responsibilities for them.
@@ -62,7 +62,7 @@ class BoundEvaluation:
         Sums over the rows that have each view.
     """
 
-    parameters: State
+    parameters: ChartState
     objective: float
     estimates: Estimates
     latent: Array
@@ -103,7 +103,7 @@ class Coordination:
     clamped: Array
     rules: ChartRules
 
-    def e_step(self, state: State, *, free: bool) -> BoundEvaluation:
+    def e_step(self, state: ChartState, *, free: bool) -> BoundEvaluation:
         """Responsibilities, then estimates where they are ``free``, and the sums of both."""
         charts = state.charts
 
@@ -131,12 +131,12 @@ class Coordination:
         latent, views = _unpacked(totals[1:])
         return BoundEvaluation(state, -value / self.weights.sum(), Estimates(*new), latent, views)
 
-    def m_step(self, now: BoundEvaluation) -> State:
+    def m_step(self, now: BoundEvaluation) -> ChartState:
         """Best charts for the responsibilities and estimates of an e-step."""
         charts = m_step(now.parameters.charts, now.latent, now.views, self.rules)
-        return State(charts, now.estimates)
+        return ChartState(charts, now.estimates)
 
-    def of_clusters(self, labels: Array, k: int, estimates: Estimates) -> State:
+    def of_clusters(self, labels: Array, k: int, estimates: Estimates) -> ChartState:
         """Charts of rough clusters of the rows."""
         charts = blank_charts(k, estimates.means.shape[1], self.rules)
 
@@ -154,10 +154,17 @@ class Coordination:
         totals, _ = self.source.map_reduce(
             work, aligned=(self.seen, self.weights, labels, *estimates)
         )
-        return State(m_step(charts, *_unpacked(totals), self.rules), estimates)
+        return ChartState(m_step(charts, *_unpacked(totals), self.rules), estimates)
 
     def ascend(
-        self, state: State, *, free: bool, max_iter: int, tol: float, description: str, verbose: int
+        self,
+        state: ChartState,
+        *,
+        free: bool,
+        max_iter: int,
+        tol: float,
+        description: str,
+        verbose: int,
     ) -> Alternation[BoundEvaluation]:
         """Alternate between the steps until the relative gain falls to ``tol``."""
 

@@ -9,7 +9,12 @@ import numpy as np
 
 from sidelight._fit.alternation import Alternation
 from sidelight._typing import Array
-from sidelight.mixture.coordinated._bound import BoundEvaluation, Coordination, Estimates, State
+from sidelight.mixture.coordinated._bound import (
+    BoundEvaluation,
+    ChartState,
+    Coordination,
+    Estimates,
+)
 from sidelight.mixture.coordinated._posterior import chart_posterior_of_places, expected_rows
 from sidelight.mixture.coordinated._start import rough_clusters
 
@@ -99,7 +104,7 @@ class CoordinatedRestart:
         error = reconstruction_error(steps, last.parameters)
         return CoordinatedFit(last, which, history, n_iter, converged, interrupted, dropped, error)
 
-    def _ascend(self, state: State, *, free: bool) -> Alternation[BoundEvaluation]:
+    def _ascend(self, state: ChartState, *, free: bool) -> Alternation[BoundEvaluation]:
         return self.steps.ascend(
             state,
             free=free,
@@ -109,14 +114,14 @@ class CoordinatedRestart:
             verbose=self.verbose,
         )
 
-    def _without_starved(self, now: BoundEvaluation) -> tuple[State, int]:
+    def _without_starved(self, now: BoundEvaluation) -> tuple[ChartState, int]:
         """Drop charts with fewer rows than the regression on their coordinates needs."""
         charts, estimates = now.parameters
         enough = now.counts >= charts.n_coordinates + 2
         enough[np.argmax(now.counts)] = True
         if enough.all():
             return now.parameters, 0
-        return State(charts.kept(enough), estimates), int(np.sum(~enough))
+        return ChartState(charts.kept(enough), estimates), int(np.sum(~enough))
 
 
 def best_search(searches: Sequence[CoordinatedFit]) -> CoordinatedFit:
@@ -126,7 +131,7 @@ def best_search(searches: Sequence[CoordinatedFit]) -> CoordinatedFit:
     return min(near, key=lambda search: search.objective)
 
 
-def reconstruction_error(steps: Coordination, state: State) -> float:
+def reconstruction_error(steps: Coordination, state: ChartState) -> float:
     """Mean squared ``x - E[x | g_n]`` over the values there are."""
     charts, estimates = state
 

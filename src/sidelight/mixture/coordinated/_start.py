@@ -20,7 +20,7 @@ MAX_CHARTS = 50
 
 
 def default_n_charts(n_rows: int, d: int) -> int:
-    """As many charts as leave each enough rows to fit its ``d + 2`` parameters per column."""
+    """Number of charts that leaves each enough rows to fit its ``d + 2`` parameters per column."""
     return int(np.clip(round(n_rows / (ROWS_PER_PARAMETER * (d + 2))), 1, MAX_CHARTS))
 
 

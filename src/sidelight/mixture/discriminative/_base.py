@@ -1,4 +1,4 @@
-"""What the discriminative mixtures share: the search from several starts, and its result."""
+"""Shared parts of the discriminative mixtures: the search from several starts, and its result."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class BestStart:
         return self.rows.source.map_reduce(work)[1][0]
 
     def result(self, components: Any, log_weights: Array, log_volume: float) -> EMResult:
-        """What the estimator keeps, with log-densities in the units of the rows."""
+        """Result for the estimator, with log-densities in the units of the rows."""
         return EMResult(
             components=components,
             log_weights=log_weights,
@@ -145,7 +145,7 @@ class _DiscriminativeBase(GaussianBase):
 
     @abstractmethod
     def _model(self, rows: WhiteRows, added: float) -> FactorModel:
-        """What the parameters mean; ``added`` is to be added to all variances."""
+        """Model that reads the parameters; ``added`` is added to all variances."""
 
     @abstractmethod
     def _first(self, rows: WhiteRows, model: Any, rng: np.random.RandomState) -> Array:

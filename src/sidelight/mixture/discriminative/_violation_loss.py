@@ -27,7 +27,7 @@ TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True, eq=False)
 class RowStatements:
-    """What is known about rows, each statement about two or more of them.
+    """Constraints as statements about two or more rows each.
 
     Attributes
     ----------

@@ -555,7 +555,7 @@ def bound_by_pairs(n_nodes: int, edges: IntArray) -> tuple[FloatArray, FloatArra
 
 
 def _signatures(exponents: FloatArray, coupling: FloatArray) -> FloatArray:
-    """What a pair looks like without data: its exponents, the smaller first, and its coupling."""
+    """Signature of a pair without data: its exponents, the smaller first, and its coupling."""
     return np.column_stack([np.sort(exponents.reshape(-1, 2), axis=1), coupling])
 
 

@@ -127,7 +127,7 @@ class LowRankComponents(WithMeans):
 
     @cached_property
     def lemma(self) -> Lemma:
-        """What takes the place of factors of the covariances."""
+        """Terms of the determinant and inverse lemmas, in place of factors of the covariances."""
         return lemma(self.model)
 
     @cached_property

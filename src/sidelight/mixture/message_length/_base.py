@@ -1,4 +1,4 @@
-"""What mixtures of least message length share: the search from many components to few."""
+"""Shared search of mixtures of least message length, from many components to few."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Revisable(Protocol):
 
     @property
     def structure(self) -> tuple[int, ...]:
-        """What the message length jumps with: number of components, of features in use."""
+        """Numbers of components and of features in use, with which the message length jumps."""
 
     @property
     def has_common(self) -> bool:

@@ -163,7 +163,7 @@ class SaliencyComponents(WithMeans):
 
     @cached_property
     def _constants(self) -> Array:
-        """What does not depend on the row: ``log`` of the factors of the densities, (k,)."""
+        """Terms that do not depend on the row: ``log`` of the factors of the densities, (k,)."""
         shared, sure = self.shared, self.sure
         common = np.log1p(-self.saliencies[shared]) + np.log(self._common_inverses[shared])
         own = np.log(self._inverses[:, sure]).sum(axis=1)

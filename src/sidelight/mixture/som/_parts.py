@@ -192,7 +192,7 @@ class NumericPart:
         return incomplete_nodes(components, incomplete) if missing else components
 
     def _added(self, variances: Array) -> float:
-        """What is added to variances, in the units of the columns."""
+        """Regularization that is added to variances, in the units of the columns."""
         typical = float(variances.mean())
         return self.settings.reg_covar * (typical if typical > 0 else 1.0)
 

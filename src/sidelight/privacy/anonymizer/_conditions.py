@@ -22,7 +22,7 @@ MODELS = ("distinct", "entropy", "recursive", "recursive-published")
 
 @dataclass(frozen=True, eq=False)
 class ClassConditions:
-    """What every class has to satisfy.
+    """Conditions that every class has to satisfy.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the estimators of connected clusters share: fit, choice of their number, predict."""
+"""Shared parts of the estimators of connected clusters: fit, choice of their number, predict."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ class ConnectedClusterer(Clusterer):
 
 
 def _restart_size(nodes: Nodes) -> RowSource:
-    """What decides whether restarts run in threads: as many numbers as the nodes have, in a block.
+    """Source of as many numbers as the nodes have, by which restarts decide on threads.
 
     The kernels of a restart are not threaded themselves, so that several restarts run at once even
     where the rows themselves would be many blocks.

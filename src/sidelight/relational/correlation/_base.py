@@ -1,4 +1,4 @@
-"""What the clusterers of a graph of scored pairs share: input, fitted attributes, summary."""
+"""Shared parts of the clusterers of scored pairs: input, fitted attributes, summary."""
 
 from __future__ import annotations
 

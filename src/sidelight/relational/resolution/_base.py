@@ -1,4 +1,4 @@
-"""What resolvers share: reading references and knowledge, comparing pairs, and the result."""
+"""Shared parts of resolvers: reading references and constraints, comparing pairs, the result."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from sidelight._kernels.relational.resolution.collective_state import (
     N_MERGES,
     OPEN,
     SINGLE,
-    MergeState,
+    State,
     drop_conflicts,
     fill_heap,
 )
@@ -69,7 +69,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What the merges depend on.
+    """Evidence that the merges depend on.
 
     A node stands for the references of one must-link component.
 
@@ -163,7 +163,7 @@ class Ended:
 
     Attributes
     ----------
-    state : MergeState
+    state : State
         Clusters and similarities at the end.
     settings : Settings
         Numbers that they depended on.
@@ -177,7 +177,7 @@ class Ended:
         Whether no pair that reaches the threshold is left.
     """
 
-    state: MergeState
+    state: State
     settings: Settings
     evidence: Evidence
     edge: IntArray
@@ -226,7 +226,7 @@ def merge_collectively(
     return Ended(state, settings, evidence, edge, n_bootstrapped, converged)
 
 
-def _start(evidence: Evidence, settings: Settings) -> tuple[MergeState, IntArray]:
+def _start(evidence: Evidence, settings: Settings) -> tuple[State, IntArray]:
     """Every node its own cluster; and the edge of every candidate pair, -1 inside a node."""
     n_nodes, linkage = evidence.n_nodes, LINKAGES[settings.linkage]
     ends = np.sort(evidence.node[evidence.pairs], axis=1)
@@ -249,7 +249,7 @@ def _start(evidence: Evidence, settings: Settings) -> tuple[MergeState, IntArray
     else:
         total = given[order[starts + count - 1]] if len(keys) else best.copy()
     m = len(keys)
-    state = MergeState(
+    state = State(
         similar=merge_graph(np.column_stack(np.divmod(keys, n_nodes)), n_nodes),
         neighbors=merge_graph(evidence.neighbors, n_nodes),
         conflicts=_conflict_graph(evidence),
@@ -285,7 +285,7 @@ def _conflict_graph(evidence: Evidence) -> object:
     return merge_graph(pairs, evidence.n_nodes + evidence.exclusive.shape[1])
 
 
-def _bootstrap(state: MergeState, settings: Settings, linkage: int) -> None:
+def _bootstrap(state: State, settings: Settings, linkage: int) -> None:
     """Merge what is nearly identical and occurs with what is nearly identical.
 
     Before any merge, references in different hyper-edges have no neighbor cluster in common.
@@ -300,8 +300,8 @@ def _bootstrap(state: MergeState, settings: Settings, linkage: int) -> None:
 
 
 def _merge(
-    state: MergeState, settings: Settings, linkage: int, max_merges: int | None
-) -> tuple[MergeState, bool]:
+    state: State, settings: Settings, linkage: int, max_merges: int | None
+) -> tuple[State, bool]:
     """Merge until no pair reaches the threshold; the state may get a larger heap."""
     left = len(state.parent) if max_merges is None else max_merges
     ended = PAUSED
@@ -318,7 +318,7 @@ def _merge(
     return state, ended == DONE
 
 
-def _with_larger_heap(state: MergeState) -> MergeState:
+def _with_larger_heap(state: State) -> State:
     size = int(state.counters[HEAP_SIZE])
     larger = {}
     for name in ("heap_value", "heap_edge", "heap_version"):

@@ -29,7 +29,7 @@ FORMS = (
 
 
 def forms() -> str:
-    """What a key can be, in words."""
+    """Description of the forms that a key can have."""
     several = worded(
         "a tuple of keys that all have to agree, or a function of X that gives one value per row",
         'or several that all have to agree as "A&B"',

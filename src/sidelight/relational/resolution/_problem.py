@@ -1,4 +1,4 @@
-"""What a resolver decides about: candidates, hyper-edges, and what must and must not join."""
+"""The problem of a resolver: candidates, hyper-edges, and what must and must not join."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sidelight.relational.resolution._similarities import Scorer
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """All that a resolver decides with.
+    """Inputs of a resolver: candidates, similarities, hyper-edges, rules.
 
     A node stands for the references of one must-link component.
 
@@ -65,7 +65,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class MergeRules:
-    """What must and must not join, by node; see :class:`Problem`."""
+    """Rules on merges: what must and must not join, by node; see :class:`Problem`."""
 
     node: IntArray
     n_nodes: int
@@ -189,7 +189,7 @@ def _source_incidence(sources: IntArray) -> sparse.csr_array:
 
 
 def _of_nodes(incidence: sparse.csr_array, node: IntArray, n_nodes: int) -> sparse.csr_array:
-    """What the references of every node are in, without multiplicity."""
+    """Incidence of nodes, from that of their references, without multiplicity."""
     entries = incidence.tocoo()
     shape = (n_nodes, incidence.shape[1])
     ones = np.ones(entries.nnz, np.int32)

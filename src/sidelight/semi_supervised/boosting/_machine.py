@@ -48,7 +48,7 @@ class BoostingSettings:
 
 @dataclass(frozen=True)
 class BoostingProblem:
-    """What a machine learns from.
+    """Training data of a machine.
 
     Attributes
     ----------

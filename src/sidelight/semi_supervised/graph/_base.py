@@ -1,4 +1,4 @@
-"""What classifiers on a graph share: the graph, parts of it without labels, and new rows."""
+"""Shared parts of classifiers on a graph: the graph, parts of it without labels, and new rows."""
 
 from __future__ import annotations
 

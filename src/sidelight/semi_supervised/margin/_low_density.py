@@ -121,7 +121,7 @@ class GradientTSVM:
 
 @dataclass(frozen=True)
 class LowDensityFit:
-    """What gradient descent came to: ``f`` of all rows, the objective after every stage."""
+    """Result of gradient descent: ``f`` of all rows, the objective after every stage."""
 
     values: Array
     history: list[float]

@@ -42,7 +42,7 @@ LEAST_GAIN = 1e-9
 
 @dataclass
 class Switching:
-    """What the search for one pair of classes came to.
+    """Result of the search for one pair of classes.
 
     Attributes
     ----------

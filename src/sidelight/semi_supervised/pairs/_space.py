@@ -171,7 +171,7 @@ def factor_regular(matrix: FloatArray, ridge: float) -> tuple[FloatArray, bool]:
 
 
 def not_semidefinite() -> SidelightError:
-    """What is wrong with a kernel that is none, and what to do."""
+    """Error about a kernel that is not positive semidefinite, with a remedy."""
     return SidelightError(
         "The kernel is not positive semidefinite between the rows that something is known about: "
         "no function has these inner products. Use another kernel, or clip the negative "

@@ -21,7 +21,7 @@ OPEN, COMBINED, JOINED, APART = 0, 1, 2, 3
 N_MERGES, HEAP_SIZE = 0, 1
 
 
-class MergeState(NamedTuple):
+class State(NamedTuple):
     """Clusters, the pairs of clusters that may be merged, and the merges so far.
 
     Attributes
