@@ -35,7 +35,7 @@ _OPTIONS: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=N
 
 @contextlib.contextmanager
 def at_the_terminal() -> Iterator[None]:
-    """Let messages speak of options of the command line, not of parameters of the library."""
+    """Word messages for the command line: options instead of parameters of the library."""
     token = _OPTIONS.set({"random_state": "--seed"})
     try:
         yield

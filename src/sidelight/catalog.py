@@ -34,7 +34,7 @@ CLOSE = 0.6
 
 
 class Proven(NamedTuple):
-    """A method that is worth a try on data of which little is known, and up to which size."""
+    """A method that is recommended without prior knowledge of the data, with its largest size."""
 
     name: str
     most_rows: float = math.inf

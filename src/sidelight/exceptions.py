@@ -20,7 +20,7 @@ class InvalidParameter(SidelightError, TypeError):
 
 
 class InvalidRequest(SidelightError):
-    """A run was asked for in a way that makes no sense, whatever the data holds."""
+    """A request contradicts itself, whatever the data holds."""
 
 
 class InconsistentConstraints(SidelightError):

@@ -55,7 +55,7 @@ class AnswerLog:
             raise
 
     def _lock(self) -> None:
-        """Refuse a second process: undo in one would take back an answer of the other."""
+        """Lock the file: an undo in a second process would take back an answer of this one."""
         try:
             import fcntl
         except ImportError:  # not on Windows

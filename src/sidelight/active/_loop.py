@@ -27,7 +27,7 @@ LOOKS = 10
 
 @estimator
 class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
-    """Cluster with constraints that are asked for, pair by pair.
+    """Cluster with constraints from an oracle that is asked about one pair after the other.
 
     A strategy chooses pairs, an oracle answers them, the estimator clusters with the answers: ten
     times on the way (see ``history_``) and at the end. A pair whose answer follows from the others

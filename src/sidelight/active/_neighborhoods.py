@@ -67,7 +67,7 @@ class NeighborhoodStrategy(Strategy):
         return None
 
     def _follow(self) -> None:
-        """Take notice of what was answered or undone since the last look."""
+        """Update the state with the answers and undos since the last call."""
         now = (self._answers.revision, len(self._anchors))
         if now == self._seen:
             return

@@ -244,7 +244,7 @@ class _Reduction:
 
 
 def _reduce(cost: FloatArray, graph: Graph) -> _Reduction:
-    """Let nodes leave and edges vanish as long as the exact rules apply."""
+    """Remove nodes and edges as long as the exact reduction rules apply."""
     from sidelight._kernels.assignment.augmenting import reduce_problem
 
     nodes = np.arange(graph.n_nodes)

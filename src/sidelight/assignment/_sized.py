@@ -220,7 +220,7 @@ def solve_flow(
 
 
 def _widen(reach: FloatArray, change: FloatArray, status: int, largest_margin: float) -> FloatArray:
-    """Let those prices go farther that went far; all of them where there was no path at all."""
+    """Widen the reach of prices that changed much; of all where there was no path at all."""
     far = np.abs(change - np.median(change)) > reach / 2
     wider = WIDER * reach if status == NO_PATH else np.where(far, WIDER * reach, reach)
     return np.where(wider > 0, wider, largest_margin)
@@ -290,7 +290,7 @@ def _prices_of_sample(
 
 
 class _MovableRows:
-    """The rows that may move, with the clusters that each of them may come to be in."""
+    """The rows that may move, with the clusters within reach of each."""
 
     def __init__(
         self,

@@ -230,7 +230,7 @@ class ConstrainedEstimator(BaseEstimator):
     def _check_constraints(
         self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
     ) -> Constraints:
-        """Put everything that is known about the rows into one object, in their order.
+        """Join all constraints on the rows into one object, in the order of the rows.
 
         Most clusterers take a ``y`` that labels every row for the truth, and ignore it; what makes
         features, or starts from given classes, learns from it.

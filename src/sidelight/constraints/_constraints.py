@@ -169,7 +169,7 @@ class Constraints:
     def from_table(
         cls, table: Any, *, ids: Any = None, n_samples: int | None = None
     ) -> Constraints:
-        """Take constraints from a table in the long format, one statement per row.
+        """Constraints from a table in the long format, one statement per row.
 
         Parameters
         ----------

@@ -128,7 +128,7 @@ class Correspondences:
 
     @classmethod
     def from_ids(cls, *ids: Any) -> Correspondences:
-        """Take rows of different views that have the same id for the same object.
+        """Correspondences between rows of different views that have the same id.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Correspondences:
 
     @classmethod
     def from_table(cls, table: Any, *, ids: Any = None, sizes: Any = None) -> Correspondences:
-        """Take links from a table, one link per row.
+        """Correspondences from a table, one link per row.
 
         Parameters
         ----------

@@ -260,7 +260,7 @@ def _balanced(classes: IntArray, n: int, rng: np.random.RandomState) -> tuple[In
 def _even_draw(
     sizes: IntArray, n: int, what: str, rng: np.random.RandomState
 ) -> tuple[IntArray, IntArray]:
-    """Draw ``n`` different things, equally many from every urn as far as its size allows.
+    """Draw ``n`` different elements, equally many from every urn as far as its size allows.
 
     Returns the urn of each, and its number in the urn.
     """

@@ -232,7 +232,7 @@ def order_atoms(
 def take_atoms(
     stated: StatementGraph, torn: IntArray, way: IntArray, room: float, *, alone: bool
 ) -> tuple[BoolArray, IntArray]:
-    """Take atoms out until there is no room; (which torn statements go, the rest of the way)."""
+    """Take atoms out until there is no room; (which cut statements go, the rest of the order)."""
     none = np.zeros(len(torn), dtype=bool)
     if len(way) == 0 or (room < 1 and not alone):
         return none, way

@@ -63,7 +63,7 @@ class _DiskRows(RowSource):
         return self._blocks
 
     def _check(self, number: int, block: Array) -> Array:
-        """Look for values that cannot be used the first time a block is read."""
+        """Check a block for values that cannot be used, when it is read for the first time."""
         if self._checked[number]:
             return block
         bad = np.isinf(block) if self._missing_allowed else ~np.isfinite(block)

@@ -68,7 +68,7 @@ class Scoreboard:
         self._first_error = self._first_error or error
 
     def forget_unfinished(self, reason: str) -> None:
-        """Take candidates out of the race that have not been scored on all splits."""
+        """Drop candidates that have not been scored on all splits."""
         for index, kept in enumerate(self._kept):
             if self.errors[index] is None and len(kept) < self.n_splits:
                 self.errors[index] = reason

@@ -295,7 +295,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         seed: int,
         classes: ClassNames | None,
     ) -> None:
-        """Take the best candidate, or the next one while the best cannot meet all constraints."""
+        """Fit the best candidate, or the next one while the best cannot meet all constraints."""
         while True:
             index = board.best()
             if not self.refit:
@@ -400,7 +400,7 @@ def clone_values(params: dict[str, Any]) -> dict[str, Any]:
 def _scored_at_once(
     estimator: Any, X: Any, known: Constraints, plan: list[Repeat], classes: ClassNames | None
 ) -> list[Scored | SidelightError]:
-    """Score a candidate beside others: each has one thread."""
+    """Score a candidate in parallel with others, with one thread each."""
     with threads(1):
         return list(_scored_fits(estimator, X, known, plan, classes))
 

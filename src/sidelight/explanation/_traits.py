@@ -76,7 +76,7 @@ def find_traits(
 
 
 def shown(traits: Sequence[Trait], most: int) -> list[Trait]:
-    """Choose the traits that are worth a reader's time, in their order.
+    """Choose the traits to show, in their order.
 
     A level that is rarer is left out where its column has a trait already: another level
     takes its place. Of the words of a column two are enough, and not two that come together.

@@ -125,7 +125,7 @@ def _smallest(
     tol: float,
     flat: Array | None = None,
 ) -> tuple[Array, Array]:
-    """``k`` smallest eigenvalues, of [0, 2], beside those of known vectors, and their vectors."""
+    """``k`` smallest eigenvalues, in [0, 2], orthogonal to known vectors, with their vectors."""
     n = matrix.shape[0]
     if k <= 0:
         return np.zeros(0), np.zeros((n, 0))
@@ -154,7 +154,7 @@ def _lanczos(
     flat: Array | None,
     step: Callable[[], None],
 ) -> tuple[Array, Array]:
-    """Largest eigenvalues of the normalized graph beside the known vectors, descending."""
+    """Largest eigenvalues of the normalized graph orthogonal to known vectors, descending."""
     n = similar.shape[0]
 
     def apply(x: Array) -> Array:
@@ -189,7 +189,7 @@ def _lanczos(
 
 
 def _patience(n: int) -> int:
-    """Restarts of Lanczos that are worth waiting for."""
+    """Largest number of restarts of Lanczos."""
     multigrid = n > FACTOR_ROWS and find_spec("pyamg") is not None
     return min(RESTARTS, RESTARTS_BEFORE_MULTIGRID) if multigrid else RESTARTS
 

@@ -1,4 +1,4 @@
-"""Which column names the rows: found by its name or its values, or asked for where both could be.
+"""Which column holds row ids: found by name or values, or chosen by the user if ambiguous.
 
 A column of whole numbers that only names rows must not become a feature, and constraints by its
 numbers must not become positions. Without ``id_column`` the rows are named by

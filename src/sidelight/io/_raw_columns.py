@@ -1,4 +1,4 @@
-"""Columns of any type, as a file or a data frame has them: in memory, or read when asked for."""
+"""Columns of any type, from a file or a data frame: in memory, or read on demand."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ArrowColumns(NamedColumns):
 
 
 class ParquetColumns(NamedColumns):
-    """Columns of a Parquet file, of which each is read when it is asked for.
+    """Columns of a Parquet file, each read on demand.
 
     Memory: one column, or one block of rows.
 

@@ -42,7 +42,7 @@ class _MetricBase(LinearTransformer):
         return d if n_components is None else int(n_components)
 
     def _warn_of_rank(self, rank: int, reason: str) -> None:
-        """Warn that more directions were asked for than mean anything."""
+        """Warn that more directions were requested than the metric has."""
         n_components: int | None = getattr(self, "n_components", None)
         if n_components is not None and n_components > rank:
             warnings.warn(

@@ -105,7 +105,7 @@ def point_at(root: Array, problem: Problem) -> MetricPoint:
 
 
 def _newton_step(here: MetricPoint, problem: Problem) -> MetricPoint | None:
-    """Go along Newton's direction as far as it gains; None where nothing is gained any more."""
+    """Line search along Newton's direction; None where nothing is gained any more."""
     active = here.pull != 0
     curvature = problem[-1][active] / here.p[active] ** 2
     direction = _direction(here.gradient, here.u[active], curvature)

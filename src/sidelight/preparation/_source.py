@@ -47,7 +47,7 @@ class Source:
 
 
 def as_source(data: Any) -> Source:
-    """Take a table as named columns.
+    """Table of any form as named columns.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ class AnonymityCheck:
 
     @property
     def l_reached(self) -> dict[str, float]:
-        """Diversity that every class reaches by the model asked for, by sensitive column."""
+        """Diversity that every class reaches under the chosen model, by sensitive column."""
         return {name: one.reached(self.diversity) for name, one in self.sensitive.items()}
 
     def __str__(self) -> str:
@@ -312,7 +312,7 @@ class _ValueCounts:
         return np.bincount(cls[n[first[cls]] < c * tail], minlength=self.n_classes)
 
     def short_of(self, least: int, diversity: str, c: float) -> Array:
-        """Classes that are less diverse than asked for."""
+        """Classes that are less diverse than required."""
         if least == 1:  # asks for nothing, also of a recursive model with a small constant
             return np.zeros(self.n_classes, bool)
         if diversity == "distinct":

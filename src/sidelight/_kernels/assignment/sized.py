@@ -62,7 +62,7 @@ def cost_of(cost: Array, labels: Array) -> float:
 def label_and_count(
     cost: Array, prices: Array, reach: Array, rows: Array, labels: Array, counts: Array
 ) -> None:
-    """Label some of the rows afresh, and count the clusters that they may come to be in.
+    """Label some of the rows, and count the clusters within reach of each.
 
     While no price changes by more than its reach, a row can only go from cluster a to b if b is at
     most ``reach[a] + reach[b]`` worse.
@@ -253,7 +253,7 @@ def _shortest_path(
 def _lend(
     sizes: Array, lower: Array, upper: Array, prices: Array, lent: Array, room: Array, excess: Array
 ) -> None:
-    """Let the pool lend what clusters hold above their lower bounds, as their prices demand.
+    """Set what the pool lends to clusters above their lower bounds, and excesses, at these prices.
 
     A price above 0 stands for a full cluster, one below 0 for a cluster at its lower bound; what
     the sizes have more or less than that is their excess.

@@ -49,7 +49,7 @@ def _rise(costs: Array, h: int, heap: Array, place: int) -> None:
 
 @kernel
 def accept_deferred(costs: Array, rows: Array, quotas: Array, labels: Array) -> None:
-    """Let ``rows`` propose to clusters until nobody has anything better to hope for.
+    """Deferred acceptance (Gale, Shapley): ``rows`` propose to clusters until none can improve.
 
     Every row proposes to the nearest cluster that would have it: one with a place left of its
     quota, or one that holds a row farther away, which has to look on. What a cluster would not
@@ -172,7 +172,7 @@ def _list_wishes(
     right: Array,
     n_nodes: int,
 ) -> int:
-    """Put a row on the lists from its cluster to all that are nearer; return how many nodes are."""
+    """Add a row to the heaps from its cluster to all nearer ones; return the number of nodes."""
     own = labels[i]
     for h in range(costs.shape[1]):
         if costs[i, h] < costs[i, own]:

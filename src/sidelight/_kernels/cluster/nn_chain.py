@@ -62,7 +62,7 @@ def sums_to_means(sums: Array, sizes: Array) -> None:
 
 @kernel
 def shorten_through(distances: Array, n: int, hubs: Array) -> None:
-    """Let every way through a hub count: ``D_ij <- min(D_ij, D_ih + D_hj)``, in place."""
+    """Shortest paths through a hub: ``D_ij <- min(D_ij, D_ih + D_hj)``, in place."""
     to_hub = np.empty(n)
     for hub in hubs:
         for i in range(n):
@@ -99,7 +99,7 @@ def follow_chain(
     place: Array,
     n_steps: int,
 ) -> bool:
-    """Go on with the nearest-neighbor chain for some steps; return whether all is merged.
+    """Continue the nearest-neighbor chain for some steps; return whether all is merged.
 
     Overwrites the distances. ``left``, ``right`` and ``height`` get one member of either side of
     every merge and its height, in the order found: sort by height (stable) for the order of the

@@ -287,7 +287,7 @@ class ConditionalInformationBottleneck(BottleneckBase):
             )
 
     def _check_regression(self, splits: KnownSplits) -> None:
-        """Refuse what only means for every cell have."""
+        """Raise on options that are only available with means for every cell."""
         why = worded(
             " (the default for known splits that are numbers)" if self.known_as == "auto" else "",
             "",

@@ -164,7 +164,7 @@ def means_of_counts(columns: FloatArray, slopes: FloatArray, overall: FloatArray
 
 @dataclass(frozen=True)
 class RegressionTables:
-    """Regression of every cluster, the costs beside the product with a row, and the energy."""
+    """Regression of every cluster, the costs without the product with a row, and the energy."""
 
     regression: Regression
     factors: FloatArray

@@ -183,7 +183,7 @@ class Cycles:
         self._seen: dict[int, Array] = {}
 
     def __call__(self, before: CompetitionPass, now: CompetitionPass, history: list[float]) -> bool:
-        """Whether the passes have come to an end."""
+        """Whether the passes have ended."""
         self._seen[hash(before.labels.tobytes())] = before.stream.counts
         n_rows = len(now.labels)
         n_changed = int(np.count_nonzero(now.labels != before.labels))

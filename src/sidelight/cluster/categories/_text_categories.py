@@ -230,7 +230,7 @@ class TextCategories(Clusterer):
         return as_documents(rows)
 
     def _run(self, passes: Passes, seeds: Seeds) -> tuple[list[CategoryPass], bool]:
-        """All passes, and whether they came to their end."""
+        """All passes, and whether they converged."""
         words = self.n_words
         done: list[CategoryPass] = []
         converged = False
@@ -274,7 +274,7 @@ class TextCategories(Clusterer):
         return len(done) > 1 and np.array_equal(done[-2].labels, done[-1].labels)
 
     def _check_left(self, one: CategoryPass, n_before: int) -> None:
-        """Refuse to go on without documents or without categories."""
+        """Raise if no documents or no categories are left."""
         if one.n_outliers == len(one.labels):
             raise SidelightError(
                 "Every document is an outlier: none has a cosine of "

@@ -90,7 +90,7 @@ class Clustering:
 
     @classmethod
     def of(cls, end: EMResult, source: RowSource, lengths: Array) -> Self:
-        """Put documents of these lengths into the clusters that EM found."""
+        """Clustering of documents of these lengths by the responsibilities that EM found."""
         parameters = end.components, end.log_weights
         resp = log_joint_blocks(source, *parameters, lambda joint: softmax(joint, axis=1))
         return cls(*parameters, resp.argmax(axis=1).astype(np.int32), lengths @ resp, end)

@@ -173,7 +173,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
         return self._set_fitted_attributes(whole, known)
 
     def _check_options(self) -> None:
-        """Refuse options that do not go together."""
+        """Raise on options that exclude each other."""
         if self.search == "full" and self.n_trials not in ("auto", 1):
             raise InvalidParameter("search='full' tries every candidate: n_trials is for 'fast'.")
         if self.n_candidates is not None and not (

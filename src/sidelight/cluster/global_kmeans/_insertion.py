@@ -35,7 +35,7 @@ class Points:
 
     @classmethod
     def of(cls, rows: Array, weights: Array | None) -> Points:
-        """Put rows together with their weights, 1 by default."""
+        """Points from rows and their weights, 1 by default."""
         if weights is None:
             weights = np.ones(len(rows))
         rows = np.ascontiguousarray(rows)
@@ -54,7 +54,7 @@ class NearestRows:
 
     @classmethod
     def around(cls, points: Points, centers: Array) -> NearestRows:
-        """Give every row to its nearest center."""
+        """Assign every row to its nearest center."""
         labels, closest = nearest(points, centers)
         means, sizes = centers.astype(np.float64), np.empty(len(centers))
         to_means(points.rows, points.weights, labels, means, sizes)

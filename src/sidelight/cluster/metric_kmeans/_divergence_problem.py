@@ -162,7 +162,7 @@ class DivergenceProblem:
         return totals, labels
 
     def update(self, now: Labeling[WeightedCenters]) -> WeightedCenters:
-        """Take the best centers, then better weights."""
+        """Update the centers, then the weights."""
         old, sums = now.parameters, now.statistics
         centers = self._divergence.center(sums.sums, sums.sizes, old.weights, old.centers)
         empty = np.flatnonzero(sums.sizes == 0)

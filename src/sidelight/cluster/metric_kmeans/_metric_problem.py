@@ -288,7 +288,7 @@ class MetricProblem:
         return total + self.tau * float(away.sum())
 
     def update(self, now: Labeling[MetricParameters]) -> MetricParameters:
-        """Put centers at the means, then take the metric step."""
+        """Update the centers, then the metrics."""
         old, sums = now.parameters, now.statistics
         centers = (old.centers + sums.offsets).astype(self.source.dtype)
         empty = np.flatnonzero(sums.sizes == 0)

@@ -339,7 +339,7 @@ def _row_sizes(row_sizes: Any, weights: Array | None, source: RowSource) -> Arra
 
 
 def _check_links(known: Constraints, closure: Closure, sizes: Array | None, upper: Array) -> None:
-    """Refuse linked rows that are more than any cluster may hold."""
+    """Raise if linked rows are more than any cluster may hold."""
     together = np.bincount(closure.component, sizes, minlength=closure.n_components)
     largest = int(np.argmax(together))
     if together[largest] <= upper.max() * (1 + 1e-9):

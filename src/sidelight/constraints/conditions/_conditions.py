@@ -311,7 +311,7 @@ class Conditions:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked for."""
+        """Whether there are no conditions."""
         return not any(np.any(np.asarray(m) > 0) for m in self.least)
 
     # --- what they mean for clusters ----------------------------------------------------------

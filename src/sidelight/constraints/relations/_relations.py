@@ -176,7 +176,7 @@ class Relations:
 
     @classmethod
     def from_matrix(cls, matrix: Any, *, ids: Any = None, duplicates: str = "refuse") -> Relations:
-        """Take edges from a square matrix of scores, dense or sparse; zeros are no edges.
+        """Relations from a square matrix of scores, dense or sparse; zeros are no edges.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class Relations:
         prior: float = 0.5,
         duplicates: str = "refuse",
     ) -> Relations:
-        """Take edges from a table with a row per pair, or hyper-edges from one per member.
+        """Relations from a table: edges with a row per pair, or hyper-edges with one per member.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class Relations:
         weight: str | None = "weight",
         duplicates: str = "refuse",
     ) -> Relations:
-        """Take edges from a networkx graph, or one with the same methods.
+        """Relations from a networkx graph, or one with the same methods.
 
         Parameters
         ----------
@@ -392,7 +392,7 @@ class Relations:
 
     @classmethod
     def from_groups(cls, groups: Any, *, ids: Any = None) -> Relations:
-        """Take hyper-edges from one value per object: objects with the same value occur together.
+        """Hyper-edges from one value per object: objects with the same value occur together.
 
         Parameters
         ----------

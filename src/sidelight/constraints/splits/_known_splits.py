@@ -168,7 +168,7 @@ class KnownSplits:
     def from_table(
         cls, table: Any, *, id_column: str | None = None, ids: Any = None, numbers: Any = None
     ) -> KnownSplits:
-        """Take the splits from a table with a column per split, and perhaps a column of ids.
+        """Known splits from a table with a column per split, and perhaps a column of ids.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Who has been fitted to what: the fits of a comparison, in the order in which they are worth most.
+"""Schedule and results of the fits of a comparison, the most promising ones first.
 
 Every candidate, a method with a number of clusters, is fitted to everything (``all``), to every
 fold of the knowledge (``fold``), to nothing that is known (``plain``) and to every subsample of the
@@ -202,7 +202,7 @@ class Race:
     # --- handing out -----------------------------------------------------------------------
 
     def next_task(self) -> Task | None:
-        """Return the fit that is worth most now."""
+        """Return the most promising fit that is still open; None if there is none."""
         if self._unbegun:
             return Task(self._unbegun.pop(0), "baseline", 0)
         waiting = [number for number, entry in enumerate(self.entries) if entry.waiting]

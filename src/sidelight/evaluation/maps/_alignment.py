@@ -1,4 +1,4 @@
-"""Two maps laid on each other, and maps beside the coordinates that made the data."""
+"""Alignment of two maps, and of maps with the coordinates that generated the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A map beside the rows or distances it was made from: checked, without the rows left out."""
+"""A map with the rows or distances it was made from, checked, without dropped rows."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def spread(n: int, n_wanted: int) -> Ints:
 
 
 def sampled(texts: Texts, codes: Ints | None) -> Texts:
-    """Texts of some rows, spread over all of them; columns that hold other things show at once."""
+    """Texts of some rows, spread over all of them, by which most other columns are recognized."""
     if codes is None:
         rows = spread(len(texts), SAMPLE)
     else:

@@ -68,12 +68,12 @@ class Coordinates:
             return np.asarray((self.means - lengths**2) @ self.vectors * inverse)
 
     def add(self, lengths: Array) -> None:
-        """Take one more row, from its geodesics to all others."""
+        """Add a row, from its geodesics to all others."""
         self.vectors = np.vstack([self.vectors, self.place(lengths)])
         self.means = np.append(self.means, np.sum(lengths**2) / max(len(lengths), 1))
 
     def drop(self, slot: int) -> None:
-        """Take the row of a slot out; the last row gets the slot."""
+        """Remove the row of a slot; the last row gets the slot."""
         self.vectors[slot], self.means[slot] = self.vectors[-1], self.means[-1]
         self.vectors, self.means = self.vectors[:-1].copy(), self.means[:-1].copy()
 
@@ -168,11 +168,11 @@ class LandmarkCoordinates(Coordinates):
             return np.asarray((self.means - lengths**2) @ self.left * inverse)
 
     def add(self, lengths: Array) -> None:
-        """Take one more row, from its geodesics to the landmarks."""
+        """Add a row, from its geodesics to the landmarks."""
         self.vectors = np.vstack([self.vectors, self.place(lengths)])
 
     def drop(self, slot: int) -> None:
-        """Take the row of a slot out; the last row gets the slot."""
+        """Remove the row of a slot; the last row gets the slot."""
         self.vectors[slot] = self.vectors[-1]
         self.vectors = self.vectors[:-1].copy()
 

@@ -58,7 +58,7 @@ class EdgeRules:
         return not self.conformal or (near.radius is None and bool(np.all(near.scales() > 0)))
 
     def add_pairs(self, pairs: Pairs, serials: Array) -> None:
-        """Take what is known about pairs of rows that have these serial numbers."""
+        """Add constraints on pairs of rows, given by their serial numbers."""
         old = self.known
         self.known = Pairs(
             np.concatenate([old.together, serials[pairs.together]]),
@@ -84,7 +84,7 @@ class EdgeRules:
             )
 
     def keep_shortcuts(self, pairs: Array, lengths: Array) -> None:
-        """Take edges that a contracted row leaves, by serial numbers."""
+        """Add edges in place of a contracted row, by serial numbers."""
         for (a, b), length in zip(pairs.tolist(), lengths.tolist(), strict=True):
             self.shortcuts.setdefault(a, {})[b] = length
             self.shortcuts.setdefault(b, {})[a] = length

@@ -112,7 +112,7 @@ class GrowingMap:
         self.solve(update)
 
     def add(self, row: Array, update: MapUpdate) -> None:
-        """Take one more row, giving up another where there is no room."""
+        """Add a row, and remove or contract another where there is no room."""
         if self.landmarks is None:
             self._check_size(self.n + 1)
         self.graph.add(row, self.n_seen, update)
@@ -128,7 +128,7 @@ class GrowingMap:
             self._choose_landmarks(limits.n_landmarks)
 
     def remove(self, slot: int, update: MapUpdate) -> None:
-        """Take the row of a slot out; the last row gets the slot."""
+        """Remove the row of a slot; the last row gets the slot."""
         paths = self.graph.paths
         if isinstance(paths, DynamicPathTrees) and slot in paths.sources:
             others = np.setdiff1d(np.arange(self.n), paths.sources)
@@ -184,7 +184,7 @@ class GrowingMap:
     # --- coordinates ----------------------------------------------------------------------------
 
     def improve(self, steps: int, update: MapUpdate) -> None:
-        """Let the coordinates follow the geodesics, and turn them towards those shown before."""
+        """Update the coordinates to the geodesics, and rotate them towards those shown before."""
         started = time.perf_counter()
         if self.n:
             inside = self._inside()

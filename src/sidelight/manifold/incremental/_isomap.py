@@ -187,7 +187,7 @@ class IncrementalIsomap(Embedding):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Take more rows into the map, or begin it.
+        """Add rows to the map, or start it.
 
         The geodesics change with every row, the coordinates once for all rows of the call. A map
         may begin with any number of rows, also with one.
@@ -229,7 +229,7 @@ class IncrementalIsomap(Embedding):
         return self
 
     def remove(self, positions: Any = None, *, ids: Any = None) -> Self:
-        """Take rows out of the map.
+        """Remove rows from the map.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class IncrementalIsomap(Embedding):
                 )
 
     def _check_size(self, n: int) -> None:
-        """Refuse more rows than there is memory for the geodesics of, before they are taken."""
+        """Raise before rows are added if there is no memory for their geodesics."""
         if self.n_landmarks is None:
             check_pairs_fit(
                 min(n, self.window or n, self.max_points or n),
@@ -356,7 +356,7 @@ class IncrementalIsomap(Embedding):
         return np.ldexp(values.astype(np.float64), -self._exponent)
 
     def _grow(self, values: Array, pairs: Pairs, first: int = 0) -> None:
-        """Take rows, and pairs that are about the rows from ``first`` on."""
+        """Add rows, and pairs of the rows from ``first`` on."""
         self._check_size(self._map.n + len(values))
         update = MapUpdate()
         came = self._map.n_seen
@@ -396,7 +396,7 @@ class IncrementalIsomap(Embedding):
         return n
 
     def _add_pairs(self, pairs: Pairs, first: int, update: MapUpdate) -> None:
-        """Take pairs of rows that are in the map, given by positions from ``first`` on."""
+        """Add pairs of rows that are in the map, given by positions from ``first`` on."""
         there = np.zeros(self._map.n_seen, dtype=bool)
         there[self._map.graph.serials] = True
         kept = _pairs_within(pairs, there[first:], 0)

@@ -136,7 +136,7 @@ class _NeighborhoodEmbedding(Embedding):
         return self
 
     def _check_size(self, n: int) -> None:
-        """Refuse more rows than the method has memory for, before anything is computed."""
+        """Raise before any computation if there are more rows than memory allows."""
 
     def _embed(self, near: MappedGraph) -> Array:
         """Coordinates of the rows."""
@@ -238,7 +238,7 @@ class _NeighborhoodEmbedding(Embedding):
 
 
 def check_several(n: int) -> None:
-    """Refuse a single row."""
+    """Raise if there is a single row only."""
     if n < 2:
         given = worded("1 sample", "one")
         raise SidelightError(f"A map needs at least 2 rows; there is {given}.")

@@ -48,7 +48,7 @@ BLOCK_ROWS = 512
 
 
 def check_pairs_fit(n: int, method: str, instead: str) -> None:
-    """Refuse a matrix with a number for every two rows before memory runs out."""
+    """Raise if a matrix of all pairs of rows would not fit into memory."""
     if n > MAX_ROWS:
         raise SidelightError(
             f"{method} keeps a number for every two of {n:,} rows, {8e-9 * n * n:,.1f} GB; at most "
@@ -215,7 +215,7 @@ def start_vector(n: int) -> Array:
 
 
 def warn_of_missing_dimensions(values: Array, n_components: int) -> None:
-    """Warn where the matrix shows fewer dimensions than were asked for."""
+    """Warn where the matrix has fewer positive eigenvalues than dimensions requested."""
     shown = int(np.count_nonzero(values > 0))
     if shown < n_components:
         warnings.warn(
@@ -230,7 +230,7 @@ def warn_of_missing_dimensions(values: Array, n_components: int) -> None:
 def trailing(
     matrix: sparse.csr_array, null: Array, k: int, *, largest: float | None = None
 ) -> tuple[Array, Array]:
-    """``k`` smallest eigenvalues of a positive semidefinite matrix beside a known null vector.
+    """``k`` smallest eigenvalues of a positive semidefinite matrix, without a known null vector.
 
     The inverse beside the null vector ``u`` is that of the matrix without a row and a column ``p``:
     for ``b ⟂ u`` the solution that is 0 at ``p``, less its part along ``u``. That matrix is regular
@@ -295,7 +295,7 @@ def _would_fill(matrix: sparse.csr_array) -> bool:
 def _from_products(
     matrix: sparse.csr_array, flat: Array, k: int, largest: float
 ) -> tuple[Array, Array] | None:
-    """Smallest eigenvalues beside a null vector by Lanczos iterations; None where it takes long."""
+    """Smallest eigenvalues, without a null vector, by Lanczos; None where it takes long."""
     n = matrix.shape[0]
 
     def apply(vector: Array) -> Array:
@@ -342,7 +342,7 @@ def factorized(matrix: Any) -> Callable[[Array], Array]:
 def smallest(
     matrix: sparse.csr_array, null: Array, n_components: int, *, largest: float | None = None
 ) -> tuple[Array, Array]:
-    """Trailing eigenvectors beside a known one, and zeros where there are not enough of them."""
+    """Trailing eigenvectors, without a known one; zeros where there are not enough of them."""
     n = matrix.shape[0]
     k = min(n_components, n - 1)
     if k < n_components:

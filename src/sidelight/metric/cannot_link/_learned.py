@@ -105,7 +105,7 @@ class LearnedMetric:
         return self.support.inner(rows, others).astype(rows.dtype)
 
     def mahalanobis(self, d: int) -> Array:
-        """``A`` of ``d`` features; of the leading directions where only these were asked for."""
+        """``A`` of ``d`` features, or of the leading directions where only these are kept."""
         if not self.kernel.linear:
             raise SidelightError(
                 "With a kernel the metric is no matrix of features; use pair_distance or kernel."

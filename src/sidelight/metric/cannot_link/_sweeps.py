@@ -24,7 +24,7 @@ class Sweeps(Protocol):
     """
 
     def sweep(self, alpha: Array, order: Array, margins: Array, *, rounds: int) -> float:
-        """Go through the pairs; return the largest violation met."""
+        """Go once through the pairs; return the largest violation."""
 
     def rescale(self, factor: float) -> None:
         """All weights have been multiplied."""

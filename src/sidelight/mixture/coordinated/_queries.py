@@ -254,7 +254,7 @@ class AtlasEmbedding(Embedding):
 
 
 def check_covariances(n_rows: int, n_columns: int) -> None:
-    """Refuse covariances that would fill the memory."""
+    """Raise if covariances would fill the memory."""
     if n_rows * n_columns**2 > MAX_NUMBERS:
         most = max(MAX_NUMBERS // n_columns**2, 1)
         raise SidelightError(

@@ -87,7 +87,7 @@ class DescentState:
         return self.history[-1]
 
     def accept(self, theta: Array, value: float) -> float:
-        """Take a step that lowers the objective; return what it gained."""
+        """Accept a step that lowers the objective; return the gain."""
         gain = self.history[-1] - value
         if gain >= 0 or is_lower(value, self.history[-1]):
             self.theta = theta.copy()
@@ -107,7 +107,7 @@ def descend_in_stages(
     description: str,
     verbose: int,
 ) -> DescentState:
-    """Go through the stages, each from the end of the one before.
+    """Descend in stages, each from the end of the one before.
 
     After a stage ``repair`` may hand out other parameters in which no component is lost; they are
     kept if the objective ends lower from there.

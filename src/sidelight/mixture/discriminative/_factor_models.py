@@ -223,7 +223,7 @@ class TiedModel(FactorModel):
         return factor @ m.T, log_softmax(beta) - 0.5 * np.sum(m * m, axis=1)
 
     def constant(self, theta: Array) -> float:
-        """Likelihood of the rows beside their scores."""
+        """Part of the likelihood that does not depend on the scores."""
         factor = self.split(theta)[2]
         sign, log_det = np.linalg.slogdet(factor.T @ factor)
         if sign <= 0:

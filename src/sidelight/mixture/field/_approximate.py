@@ -34,7 +34,7 @@ def spanning_forest(n_nodes: int, edges: IntArray, length: FloatArray) -> IntArr
 
 
 class _Neighbors:
-    """Couplings as neighbor lists, the number of its edge beside each."""
+    """Couplings as neighbor lists, with the number of the edge for each."""
 
     def __init__(self, region: Region) -> None:
         edges, n = region.graph.edges, region.graph.n_nodes
@@ -98,7 +98,7 @@ class _Approximation:
         return labels
 
     def _ramp(self, logphi: FloatArray) -> FloatArray:
-        """Let the couplings grow: a strong one would freeze the first labels it meets."""
+        """Increase the couplings in steps: a strong one would freeze the first labels it meets."""
         top = logphi.max(axis=1, keepdims=True)
         q = np.exp(logphi - top)
         q /= q.sum(axis=1, keepdims=True)

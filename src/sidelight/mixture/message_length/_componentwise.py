@@ -340,7 +340,7 @@ def search_components(
     description: str = "MML",
     verbose: int = 0,
 ) -> ComponentwiseFit:
-    """Go from many components to few, and remember where the message length stood still.
+    """Search from many components to few, and record where the message length had converged.
 
     Parameters
     ----------

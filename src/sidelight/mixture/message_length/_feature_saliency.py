@@ -169,7 +169,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
     def _explore(
         self, source: RowSource, start: SaliencyComponents, row_weights: Array | None
     ) -> ComponentwiseFit:
-        """Let saliencies fall before components do; then try the features that are off again."""
+        """Reduce saliencies before components; then try the features that are off again."""
         if not start.learn:
             return self._search(source, start, row_weights)
         k = start.n_components

@@ -160,7 +160,7 @@ class Separation:
         return at(found.x)
 
     def _rounded(self, saliencies: Array, classes: Array) -> Array:
-        """Put saliencies at the bounds to 0 and 1, unless that parts the classes less."""
+        """Round saliencies at the bounds to 0 and 1, unless that separates the classes less."""
         rounded = saliencies.copy()
         rounded[saliencies < 2 * MARGIN] = 0.0
         rounded[saliencies > 1 - 2 * MARGIN] = 1.0

@@ -91,7 +91,7 @@ def _columns(chosen: Any, n_columns: int, names: Sequence[str] | None) -> Array:
 
 
 def _check_cover(columns: list[Array], n_columns: int, names: Sequence[str] | None) -> None:
-    """Refuse columns that no family has, or several."""
+    """Raise on columns that no family has, or several."""
     counts = np.bincount(np.concatenate(columns), minlength=n_columns)
     for problem, where in (("in no family", counts == 0), ("in several families", counts > 1)):
         found = np.flatnonzero(where)

@@ -225,7 +225,7 @@ class CategoricalPart:
 def categorical_part(
     rows: Array, columns: Array, settings: FamilySettings, names: Sequence[str] | None
 ) -> CategoricalPart:
-    """Learn the categories, and the pairs where asked for."""
+    """Learn the categories, and pairs of columns if requested."""
     values = picked(rows, columns)
     categories = [np.unique(column[~np.isnan(column)]) for column in values.T]
     for column, known in zip(columns, categories, strict=True):

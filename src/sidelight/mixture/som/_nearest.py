@@ -24,7 +24,7 @@ class CenteredRows(NamedTuple):
 
 
 def centered(block: Any, origin: Array) -> CenteredRows:
-    """Take rows about a point, in float64."""
+    """Rows centered at a point, in float64."""
     rows = np.asarray(block, np.float64) - origin
     missing = np.isnan(rows)
     if not missing.any():

@@ -51,7 +51,7 @@ class ClassConditions:
 
     @property
     def codes(self) -> Array:
-        """Codes of the sensitive columns; none where diversity is not asked for."""
+        """Codes of the sensitive columns; none where diversity is not required."""
         if self.least <= 1 or not self.columns:
             return np.zeros((len(self.columns[0].codes) if self.columns else 0, 0), np.int32)
         return np.column_stack([column.codes for column in self.columns]).astype(np.int32)
@@ -131,7 +131,7 @@ def _folded(column: Column) -> Column:
 
 
 def check_sensitive(conditions: ClassConditions) -> None:
-    """Raise if diversity is asked for, but sensitive columns are missing or have gaps."""
+    """Raise if diversity is required, but sensitive columns are missing or have gaps."""
     if conditions.least <= 1:
         return
     if not conditions.columns:

@@ -348,7 +348,7 @@ class AnonymousClasses:
         return labels[rows], losses
 
     def _refine(self, found: RowClasses, rng: np.random.RandomState, progress: Any) -> bool:
-        """Passes of moves and exchanges; whether they came to an end."""
+        """Passes of moves and exchanges; whether they ended without a further change."""
         for number in range(1, MAX_PASSES):
             weights = rng.uniform(0.5, 1.5, self.n_columns) if number > 1 else self.equal_weights
             found.labels = self._pass(found.labels, weights)

@@ -80,7 +80,7 @@ class Features:
     def merge_or_append(
         self, sizes: FloatArray, means: FloatArray, scatters: FloatArray
     ) -> IntArray:
-        """Take in features, and return the number of the one that each went to."""
+        """Merge or append features; return the number of the feature that each went to."""
         number = np.empty(len(sizes), dtype=np.int64)
         done = 0
         while True:

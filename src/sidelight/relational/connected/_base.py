@@ -138,7 +138,7 @@ class ConnectedClusterer(Clusterer):
         return self
 
     def _check_options(self) -> None:
-        """Refuse options that contradict each other."""
+        """Raise on options that contradict each other."""
 
     def _solve(self, nodes: Nodes, n_clusters: int) -> Restart:
         """The best of the restarts with ``n_clusters`` clusters, which the graph allows."""

@@ -61,7 +61,7 @@ class RowGraph:
         return int(self.component.max(initial=-1)) + 1
 
     def check_n_clusters(self, n_clusters: int) -> None:
-        """Refuse fewer clusters than the graph has components, and describe these."""
+        """Raise if there are fewer clusters than components of the graph, and describe these."""
         if n_clusters >= self.n_components:
             return
         sizes = np.bincount(self.component)

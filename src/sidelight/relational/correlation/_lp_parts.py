@@ -128,7 +128,7 @@ class ComponentScores:
 
 
 def check_nodes(groups: list[IntArray], what: str) -> None:
-    """Refuse a component whose matrix of pairs is too large to hold."""
+    """Raise on a component whose matrix of pairs is too large for memory."""
     largest = max((len(group) for group in groups), default=0)
     if largest > MAX_NODES:
         raise SidelightError(
@@ -139,7 +139,7 @@ def check_nodes(groups: list[IntArray], what: str) -> None:
 
 
 def check_pairs(graph: SignedGraph, groups: list[IntArray], what: str) -> None:
-    """Refuse a component that makes a program too large to solve."""
+    """Raise on a component that makes a program too large to solve."""
     check_nodes(groups, what)
     listed = np.diff(graph.scores.indptr)
     for nodes in groups:

@@ -57,7 +57,7 @@ def grow_regions(
     c: float = 3.0,
     order: Array | None = None,
 ) -> Regions:
-    r"""Cut balls out of the graph whose cut is small beside their volume.
+    r"""Cut balls out of the graph whose cut is small compared to their volume.
 
     With :math:`F = \sum S^+_{uv} x_{uv}` over the ``n`` nodes of a component, a ball of radius
     ``r`` around ``u`` has the volume

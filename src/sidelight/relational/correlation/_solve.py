@@ -105,7 +105,7 @@ def _solution(
     bound_method: str,
     found: CandidatePartitions,
 ) -> Solution:
-    """Put a result together; what the best path did not see is its last step."""
+    """Result of the search; what the best path did not see is its last step."""
     cost = graph.cost(labels)
     history = found.history
     if cost < history[-1]:
@@ -128,7 +128,7 @@ def _below(bound: float, cost: float) -> float:
 
 
 def number_of_restarts(graph: SignedGraph, n_init: int | str) -> int:
-    """Restarts that are asked for, or those by default."""
+    """Number of restarts, as requested or by default."""
     if n_init != "auto":
         return int(n_init)
     return N_INIT if graph.scores.nnz <= 2 * LARGE else N_INIT_LARGE

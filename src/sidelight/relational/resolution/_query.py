@@ -66,7 +66,7 @@ class QueryResult:
 
 
 class QueryNeighborhood:
-    """References that are similar, or occur together; similarities are computed when asked for.
+    """References that are similar, or occur together; similarities are computed on demand.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def resolve_query(
     looks_like: float,
     given: tuple[Any, Any, Any, Any],
 ) -> QueryResult:
-    """Resolve the references that are asked for; see :meth:`CollectiveResolution.query`."""
+    """Resolve the requested references; see :meth:`CollectiveResolution.query`."""
     from sidelight.relational.resolution._collective import LEAST_ATTRIBUTE
 
     check_parameters(model)

@@ -56,7 +56,7 @@ class Learner:
         self.takes_weights = takes_weights(self._probe)
 
     def check_takes(self, rows: Any) -> None:
-        """Refuse sparse rows that the learner does not take."""
+        """Raise on sparse rows that the learner does not take."""
         check_takes(self._probe, rows)
 
     def fit(self, rows: Any, codes: IntArray, weights: Array | None = None) -> Any:

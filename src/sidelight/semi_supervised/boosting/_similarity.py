@@ -220,7 +220,7 @@ def _to_unit(rows: Any) -> Any:
 
 
 def _check_products(rows: Any, name: Callable[[Array], list[str]]) -> None:
-    """Refuse rows with negative products; only rows with negative values can have them."""
+    """Raise on rows with negative products; only rows with negative values can have them."""
     lowest = rows.min(axis=1)
     lowest = lowest.toarray().ravel() if sparse.issparse(lowest) else lowest
     suspects = np.flatnonzero(lowest < 0)

@@ -178,7 +178,7 @@ class _Descent:
         return max(float(np.abs(gaps).max()), abs(self.mass) if self.intercept else 0.0)
 
     def solve_free(self) -> None:
-        """Go to the optimum over the variables between the bounds; those that meet one stay there.
+        """Move to the optimum over the free variables; those that meet a bound stay there.
 
         The dual never falls on the way: each step leads to the optimum of the face, or, where rows
         that depend on each other let it rise without end, along that direction to a bound.

@@ -130,7 +130,7 @@ class _PairwiseClassifier(KernelClassifier):
         return min(1.0, self._share_of_pairs() * len(terms.labeled) / pairs) if pairs else 1.0
 
     def _landmarks(self, n: int, linear: bool, random_state: Any) -> IntArray | None:
-        """Rows whose kernels make explicit features, if these are asked for."""
+        """Rows whose kernels make explicit features, if these are requested."""
         if self.n_components is None:
             return None
         if linear:

@@ -102,7 +102,7 @@ class DualSearch:
     is_stuck: bool = False
 
     def look(self, dual: FloatArray, z: FloatArray) -> None:
-        """Take note of variables and of the values ``z`` that follow from them."""
+        """Evaluate variables, with the values ``z`` that follow from them; keep the best."""
         primal, least = self.box.bounds(dual, z)
         if not self.history or primal < self.history[-1]:
             self.best = dual.copy()

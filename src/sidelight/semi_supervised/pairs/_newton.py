@@ -125,7 +125,7 @@ def newton_step(
     coef: FloatArray,
     loss: Callable[[FloatArray], float],
 ) -> tuple[FloatArray, float, float]:
-    """Go one Newton step of soft targets, halved until a loss falls.
+    """One Newton step of soft targets, halved until the loss falls.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def mine(
     pruned_columns: Any,
     max_nodes: int,
 ) -> tuple[int, int]:
-    """Go on with the search; return the height of the stack and the number of concepts found.
+    """Continue the search; return the height of the stack and the number of concepts found.
 
     Ends when the stack is empty, after ``max_nodes`` nodes, when the buffers of found concepts
     could overflow, or when the stack could; whoever calls tells by the height of the stack.
@@ -224,7 +224,7 @@ def _weigh(words: Any, weight: Any) -> int:
 
 @kernel
 def _reachable(intent: Any, often: Any, j: Any, column_weight: Any) -> int:
-    """Largest weight that an intent can still come to."""
+    """Largest weight that an intent can still reach in this branch."""
     total = 0
     for w in range(len(intent)):
         later = often[w]

@@ -34,7 +34,7 @@ def merge_or_append(
     head_of: Array,
     number: Array,
 ) -> int:
-    """Add features to those that are there, or put them beside, one after the other.
+    """Merge each new feature into the nearest one within the radius, or append it.
 
     A feature is a number of rows, their mean, and their sum of squared offsets from it. The search
     has two levels: the nearest anchor (a mean that was farther than ``squared_reach`` from all
