@@ -73,8 +73,8 @@ def setting(name: str, value: Any = None) -> str:
     known = _OPTIONS.get()
     if known is not None and name in known:
         return known[name] if value is None else f"{known[name]} {value}"
-    said = name if value is None else f"{name}={value}"
-    return said if known is None else f"--set {said}"
+    text = name if value is None else f"{name}={value}"
+    return text if known is None else f"--set {text}"
 
 
 def worded(python: str, terminal: str) -> str:

@@ -191,7 +191,7 @@ class Answers:
         """
         i, j = self._pair(i, j)
         if self._growing.entailed(i, j) not in (None, bool(same)):
-            raise self._refusal(i, j)
+            raise self._contradiction(i, j)
         self._write("infer" if inferred else "answer", i, j, same=bool(same))
         self._push(Answer(i, j, bool(same), inferred), self._growing.add(i, j, bool(same)))
 
@@ -335,7 +335,7 @@ class Answers:
                 return "number of clusters" if entry.inferred else f"answer {number}"
         return "known before"
 
-    def _refusal(self, i: int, j: int) -> InconsistentConstraints:
+    def _contradiction(self, i: int, j: int) -> InconsistentConstraints:
         links = self.chain(i, j)
         apart = not all(link.same for link in links)
         first, second = self.known.name_rows([i, j])

@@ -90,7 +90,7 @@ class ExploreConsolidate(_Exploring):
     def _consolidate(self, free: BoolArray) -> int:
         return int(self._order[np.argmax(free[self._order])])
 
-    def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
+    def _expected_gain(self, point: int, members: list[IntArray]) -> FloatArray:
         x = mean_row(self._rows, [point])
         means = [mean_row(self._rows, rows) for rows in members]
         return np.array([-np.sum((x - mean) ** 2) for mean in means])
@@ -128,7 +128,7 @@ class MinMax(_Exploring):
     def _consolidate(self, free: BoolArray) -> int:
         return self._farthest(free)
 
-    def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
+    def _expected_gain(self, point: int, members: list[IntArray]) -> FloatArray:
         return np.array([-self._distances(point, rows).min() for rows in members])
 
 

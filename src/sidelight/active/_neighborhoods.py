@@ -47,7 +47,7 @@ class NeighborhoodStrategy(Strategy):
         """Return which of the free rows comes next."""
 
     @abstractmethod
-    def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
+    def _expected_gain(self, point: int, members: list[IntArray]) -> FloatArray:
         """How likely the row is in each neighborhood: any measure, larger is more likely."""
 
     def next_pair(self) -> tuple[int, int] | None:
@@ -94,7 +94,7 @@ class NeighborhoodStrategy(Strategy):
         if len(unknown) == 1 and len(known) == self._k:
             answers.add(point, self._nearest(point, unknown[0]), True, inferred=True)
             return None
-        promise = self._promise(point, self._members)
+        promise = self._expected_gain(point, self._members)
         for place in sorted(unknown, key=lambda place: -promise[place]):
             nearest = self._nearest(point, place)
             if not answers.was_skipped(point, nearest):

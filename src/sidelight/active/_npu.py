@@ -90,7 +90,7 @@ class NPU(NeighborhoodStrategy):
         candidates = self._order[free[self._order]]  # ties are broken at random
         return int(candidates[np.argmax(scores[candidates])])
 
-    def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
+    def _expected_gain(self, point: int, members: list[IntArray]) -> FloatArray:
         if self._leaves is None:
             return np.zeros(len(members))
         # The row itself comes first, its neighborhoods behind it.

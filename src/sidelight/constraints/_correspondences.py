@@ -116,9 +116,11 @@ class Correspondences:
         ids = tuple(None if index is None else index.ids for index in indices)
         object.__setattr__(self, "ids", ids)
         object.__setattr__(self, "_cache", {"ends": ends, "indices": indices})
-        told = [note.replace(" (largest weight kept)", "") for note in notes]  # links weigh nothing
-        told = [*told, *self._chains()] if report else []
-        object.__setattr__(self, "notes", tuple(told))
+        kept_notes = [
+            note.replace(" (largest weight kept)", "") for note in notes
+        ]  # links weigh nothing
+        kept_notes = [*kept_notes, *self._chains()] if report else []
+        object.__setattr__(self, "notes", tuple(kept_notes))
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"Correspondences cannot be changed; make new ones to set {name!r}.")

@@ -94,8 +94,8 @@ def _kinds(known: Any) -> Iterator[tuple[str, str, str]]:
             continue
         members = np.flatnonzero(codes >= 0)
         first = members[:SHOWN]
-        said = zip(name_rows(first, known.ids), names[codes[first]].tolist(), strict=True)
-        listed = [f"{_cut(row)}: {_cut(str(name))}" for row, name in said]
+        labeled = zip(name_rows(first, known.ids), names[codes[first]].tolist(), strict=True)
+        listed = [f"{_cut(row)}: {_cut(str(name))}" for row, name in labeled]
         word = "class" if kind.field == "labels" else "group"
         number = f"{len(members):,} of {counted(len(names), word)}"
         yield kind.field, number, _with_more(listed, len(members))

@@ -84,9 +84,9 @@ class Trait:
     @property
     def figures(self) -> str:
         """Figures of the cluster and of all other rows."""
-        said = "" if self.statistic == "share" else f"{self.statistic} "
+        prefix = "" if self.statistic == "share" else f"{self.statistic} "
         lift = "" if math.isnan(self.lift) else f", lift {ratio(self.lift)}"
-        return f"{said}{self.inside_text} against {self.rest_text}{lift}"
+        return f"{prefix}{self.inside_text} against {self.rest_text}{lift}"
 
 
 class ColumnDifferences:

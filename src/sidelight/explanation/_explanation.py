@@ -75,9 +75,9 @@ class Profile:
             Number of traits to list.
         """
         head = f"{self.title}: {counted(self.size, 'row')} ({percent(self.share)})."
-        told = [trait.text for trait in shown(self.traits, most)]
-        if told:
-            text = ", ".join(told)
+        texts = [trait.text for trait in shown(self.traits, most)]
+        if texts:
+            text = ", ".join(texts)
             return f"{head} {text[:1].upper()}{text[1:]}."
         if self.share == 1.0:
             return f"{head} There are no other rows to compare it with."
@@ -367,8 +367,8 @@ def brief(explanation: Explanation) -> list[str]:
     """
     lines = []
     for profile in explanation.clusters:
-        told = [trait.text for trait in shown(profile.traits, BRIEF_TRAITS)]
-        lines.append(f"{profile.title}: {', '.join(told) or 'nothing sets it apart'}")
+        texts = [trait.text for trait in shown(profile.traits, BRIEF_TRAITS)]
+        lines.append(f"{profile.title}: {', '.join(texts) or 'nothing sets it apart'}")
     return lines
 
 

@@ -83,12 +83,12 @@ def shown(traits: Sequence[Trait], most: int) -> list[Trait]:
     """
     chosen: list[Trait] = []
     for trait in traits:
-        told = [one for one in chosen if one.column == trait.column and one.about == trait.about]
+        listed = [one for one in chosen if one.column == trait.column and one.about == trait.about]
         rarer = trait.about == "level" and trait.effect < 0.0
         if trait.about == "word":
-            skipped = len(told) > 1 or any(_alike(trait, one) for one in told)
+            skipped = len(listed) > 1 or any(_alike(trait, one) for one in listed)
         else:
-            skipped = rarer and bool(told)
+            skipped = rarer and bool(listed)
         if not skipped:
             chosen.append(trait)
         if len(chosen) == most:

@@ -209,7 +209,7 @@ class DynamicShortestPaths:
         up, down = wanted > old, wanted < old
         if np.count_nonzero(up | down) > max(MANY_EDGES, self.n_vertices // 10):
             self._graph.set(ends, wanted)
-            return self._compute_anew()
+            return self._recompute_all()
         change = self._lengthen(ends[up], old[up], wanted[up])
         for pair, length in zip(ends[down], wanted[down], strict=True):
             change += self._lower(pair, float(length))
@@ -306,7 +306,7 @@ class DynamicShortestPaths:
         longer = self._recompute(invalid)
         return PathChange(invalidated=len(invalid), lengthened=longer)
 
-    def _compute_anew(self) -> PathChange:
+    def _recompute_all(self) -> PathChange:
         """All paths by Dijkstra's search, blocks of rows after each other, and how many changed."""
         n = self.n_vertices
         graph = self._graph.as_csr()

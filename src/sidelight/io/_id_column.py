@@ -114,8 +114,8 @@ def notes_on_features(raw: Raw, features: Sequence[str], X: Any) -> list[str]:
     """Notes on features that look like row ids or row numbers."""
     counters = _counters(raw, features, X)
     named = [name for name in features if raw.has_names and sounds_like_ids(name)]
-    told = set(named)
-    counting = [name for name in counters if name not in told]
+    noted = set(named)
+    counting = [name for name in counters if name not in noted]
     notes = [_note_on_name(raw, name) for name in named[:MAX_NOTES]]
     for name in counting[:MAX_NOTES]:
         low, high = counters[name]

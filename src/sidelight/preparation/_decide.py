@@ -50,7 +50,7 @@ ASKED = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class ColumnChoice:
     """The user's choices for a column.
 
     Attributes
@@ -65,14 +65,14 @@ class Asked:
     levels: tuple[str, ...] = ()
 
 
-def decide(raw: RawColumn, asked: Asked) -> ColumnPlan:
+def decide(raw: RawColumn, asked: ColumnChoice) -> ColumnPlan:
     """Decide what becomes of a column.
 
     Parameters
     ----------
     raw : RawColumn
         The column.
-    asked : Asked
+    asked : ColumnChoice
         What the user says about it.
     """
     import pyarrow as pa
@@ -85,7 +85,7 @@ def decide(raw: RawColumn, asked: Asked) -> ColumnPlan:
     if types.is_nested(column.type):
         return ColumnPlan(name, ASIDE, "holds lists or records, not values", column.null_count)
     if asked.kind is not None:
-        return _as_asked(raw, asked)
+        return _plan_as_chosen(raw, asked)
     if types.is_boolean(column.type):
         return _levels_plan(name, raw.coded)
     if types.is_dictionary(column.type) and column.type.ordered:
@@ -97,7 +97,7 @@ def decide(raw: RawColumn, asked: Asked) -> ColumnPlan:
     return _names_plan(raw) or _levels_plan(name, raw.coded)
 
 
-def _as_asked(raw: RawColumn, asked: Asked) -> ColumnPlan:
+def _plan_as_chosen(raw: RawColumn, asked: ColumnChoice) -> ColumnPlan:
     """Follow the user; raise where the column cannot be read like that."""
     name, kind = raw.name, ASKED[asked.kind or ""]
     if kind == "number":
@@ -173,11 +173,11 @@ def _number_plan(raw: RawColumn, numbered: Numbered) -> ColumnPlan:
     if named and _is_code(name):
         return _code_plan(name, raw.coded)
     scale = _skewed(sample, low)
-    told = "skewed, so its logarithm" if scale else ""
+    note = "skewed, so its logarithm" if scale else ""
     if named and _numbers_rows(values, low, high):
-        told = f"each of {low:.0f} to {high:.0f} once; drop it if it only names the rows"
+        note = f"each of {low:.0f} to {high:.0f} once; drop it if it only names the rows"
     plan = _plain_number(name, numbered)
-    return replace(plan, log_scale=scale, how="; ".join(filter(None, [plan.how, told])))
+    return replace(plan, log_scale=scale, how="; ".join(filter(None, [plan.how, note])))
 
 
 def _is_code(name: str) -> bool:

@@ -18,7 +18,7 @@ from sidelight._words import worded
 from sidelight.engine._threads import get_threads
 from sidelight.exceptions import InvalidParameter, PreparationWarning, SidelightError
 from sidelight.io._columns import close_names, quoted
-from sidelight.preparation._decide import ASKED, Asked, decide
+from sidelight.preparation._decide import ASKED, ColumnChoice, decide
 from sidelight.preparation._parts import ColumnFeatures, NoWords, Scale, make_part
 from sidelight.preparation._plan import ASIDE, ColumnPlan, plan_table
 from sidelight.preparation._reading import RawColumn, read_typed
@@ -275,15 +275,15 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if self.missing not in ("fill", "keep"):
             raise InvalidParameter(f"missing must be 'fill' or 'keep', got {self.missing!r}.")
 
-    def _asked(self, names: Sequence[str]) -> dict[str, Asked]:
+    def _asked(self, names: Sequence[str]) -> dict[str, ColumnChoice]:
         """The user's choices for every column."""
         kinds = dict(self.kinds or {})
         for name in (*kinds, *(self.weights or {}), *self.drop):
             if name not in names:
                 raise SidelightError(f"There is no column {name!r}; {close_names(name, names)}.")
-        asked = {name: Asked() for name in names}
+        asked = {name: ColumnChoice() for name in names}
         asked |= {name: _read_kind(name, kind) for name, kind in kinds.items()}
-        return asked | {name: Asked(ASIDE) for name in self.drop}
+        return asked | {name: ColumnChoice(ASIDE) for name in self.drop}
 
     def _weighted(self, plan: ColumnPlan) -> ColumnPlan:
         weight = (self.weights or {}).get(plan.name, 1.0)
@@ -380,15 +380,17 @@ def check_scale(scale: Any) -> None:
         )
 
 
-def _read_kind(name: str, kind: Any) -> Asked:
+def _read_kind(name: str, kind: Any) -> ColumnChoice:
     """Parse the user's choice: a kind, an order such as ``ordered:S<M<L``, or its levels."""
     if isinstance(kind, str):
         word, _, levels = kind.partition(":")
         word = word.strip().lower()
         if word in ASKED and (not levels or word == "ordered"):
-            return Asked(word, tuple(one.strip() for one in levels.split("<") if one.strip()))
+            return ColumnChoice(
+                word, tuple(one.strip() for one in levels.split("<") if one.strip())
+            )
     elif isinstance(kind, Sequence) and len(kind) > 1:
-        return Asked("ordered", tuple(map(str, kind)))
+        return ColumnChoice("ordered", tuple(map(str, kind)))
     raise InvalidParameter(
         f"A column is one of {', '.join(ASKED)}, or ordered:low<medium<high; got {name}={kind!r}."
     )

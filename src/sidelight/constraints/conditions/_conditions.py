@@ -197,8 +197,8 @@ class Conditions:
             f"at least {number_text(m)} of {int(self.members[:, j].sum()):,} {name!r}"
             for j, (name, m) in enumerate(zip(self.names, self.least, strict=True))
         ]
-        said = ", ".join(parts) or "none"
-        return f"<Conditions on clusters of {counted(self.n_samples, 'row')}: {said}>"
+        text = ", ".join(parts) or "none"
+        return f"<Conditions on clusters of {counted(self.n_samples, 'row')}: {text}>"
 
     # --- more of them -------------------------------------------------------------------------
 

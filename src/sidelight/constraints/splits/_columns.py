@@ -176,11 +176,11 @@ def _read(given: RawSplit, spelled: bool) -> CodedSplit:
     name, values, numeric = given
     if numeric is None:
         numeric = _has_fractions(values, spelled)
-        told = f"The known split {name!r} holds fractions and was taken for numbers."
+        note = f"The known split {name!r} holds fractions and was taken for numbers."
     else:
-        told = ""
+        note = ""
     if numeric:
-        return CodedSplit(name, as_numbers(values, name), None, False, told)
+        return CodedSplit(name, as_numbers(values, name), None, False, note)
     return _read_classes(name, values)
 
 

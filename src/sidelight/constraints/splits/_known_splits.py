@@ -131,7 +131,7 @@ class KnownSplits:
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise SidelightError(f"Two known splits are called {twice[0]!r}; rename one of them.")
-        told = tuple(column.note for column in columns if column.note)
+        notes = tuple(column.note for column in columns if column.note)
         kinds = [column for column in columns if column.classes is not None]
         counts = [column for column in columns if column.classes is None]
         fields: dict[str, Any] = {
@@ -142,7 +142,7 @@ class KnownSplits:
             "class_names": tuple(canonical.frozen(np.asarray(column.classes)) for column in kinds),
             "numbers": canonical.frozen(_side_by_side(counts, n_samples, np.float64)),
             "ids": None if index is None else index.ids,
-            "notes": told,
+            "notes": notes,
             "_missing": tuple(column.missing for column in kinds),
             "_cache": {"index": index},
         }

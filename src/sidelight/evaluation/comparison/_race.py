@@ -129,10 +129,10 @@ def fit(estimator: Any, X: Any, known: Constraints, *, keep: bool) -> Fit:
         seconds = time.perf_counter() - started
     if not keep:
         return Fit(_compact(labels), seconds)
-    told = dict.fromkeys(
+    messages = dict.fromkeys(
         str(one.message) for one in caught if issubclass(one.category, ConstraintWarning)
     )
-    return Fit(labels, seconds, _pickled(fitted), tuple(told))
+    return Fit(labels, seconds, _pickled(fitted), tuple(messages))
 
 
 def _compact(labels: Any) -> Any:

@@ -76,18 +76,18 @@ class Setting:
 
     def remarks(self) -> list[str]:
         """Remarks on the comparison for the user."""
-        said = []
+        remarks = []
         if self.is_sample:
-            said.append(
+            remarks.append(
                 f"Candidates were compared on {len(self.rows):,} of {self.n_rows:,} rows, those "
                 "that statements mention first; the chosen one was fitted to all."
             )
         if not self.known.is_empty and not self.n_folds:
-            said.append(
+            remarks.append(
                 "None of what is known could be held out: there is too little, or all of it is "
                 "about the same rows."
             )
-        return said
+        return remarks
 
 
 def draw_folds(known: Constraints, n_splits: int, rng: np.random.RandomState) -> list[Split]:

@@ -108,8 +108,13 @@ class Verdict:
         """All sentences of the verdict, the choice first."""
         if not len(self.held_out):
             return [*self._by_stability()]
-        told = [self._choice(), *self._best_score(), *self._against_rival(), *self._knowledge()]
-        return told + self._too_few(ask)
+        sentences = [
+            self._choice(),
+            *self._best_score(),
+            *self._against_rival(),
+            *self._knowledge(),
+        ]
+        return sentences + self._too_few(ask)
 
     def _by_stability(self) -> list[str]:
         chosen = self.chosen
@@ -166,19 +171,21 @@ class Verdict:
                 return []
             return [f"{chosen.name} uses nothing of what is known."]
         without = f"{chosen.plain} without the knowledge"
-        said = f"{gain.value:+.2f} ± {gain.error:.2f}"
+        difference = f"{gain.value:+.2f} ± {gain.error:.2f}"
         clear = how_clear(gain)
         if clear == "more":
-            return [f"The knowledge helped: {said} over {without}, on statements not used."]
+            return [f"The knowledge helped: {difference} over {without}, on statements not used."]
         if clear == "less":
             return [
-                f"The knowledge hurt: {said} against {without}, on statements not used. Look for "
-                "wrong statements, or leave it out."
+                f"The knowledge hurt: {difference} against {without}, on statements not used. "
+                "Look for wrong statements, or leave it out."
             ]
         if clear == "unclear":
             word = "helped" if gain.value > 0 else "hurt"
-            return [f"The knowledge may have {word}: {said} against {without}, perhaps chance."]
-        return [f"No sign that the knowledge helped: {said} against {without}."]
+            return [
+                f"The knowledge may have {word}: {difference} against {without}, perhaps chance."
+            ]
+        return [f"No sign that the knowledge helped: {difference} against {without}."]
 
     def _too_few(self, ask: Ask) -> list[str]:
         """How many more statements would answer what is open."""

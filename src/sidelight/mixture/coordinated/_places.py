@@ -35,11 +35,11 @@ class FirstPlaces(NamedTuple):
 
 def with_messages(find: Callable[[], Array]) -> FirstPlaces:
     """Coordinates with the warnings: they concern the user if this start is the best."""
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EmbeddingWarning)
         places = find()
     messages = []
-    for one in said:
+    for one in caught:
         if isinstance(one.message, EmbeddingWarning):
             messages.append(one.message)
         else:

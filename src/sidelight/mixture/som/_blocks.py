@@ -96,9 +96,9 @@ def _check_cover(columns: list[Array], n_columns: int, names: Sequence[str] | No
     for problem, where in (("in no family", counts == 0), ("in several families", counts > 1)):
         found = np.flatnonzero(where)
         if len(found):
-            said = [str(column if names is None else names[column]) for column in found[:5]]
+            shown = [str(column if names is None else names[column]) for column in found[:5]]
             more = f" and {len(found) - 5} more" if len(found) > 5 else ""
             raise SidelightError(
-                f"Column {listed(said)}{more} of the rows is {problem} of {setting('blocks')}; "
+                f"Column {listed(shown)}{more} of the rows is {problem} of {setting('blocks')}; "
                 "every column belongs to one."
             )

@@ -283,7 +283,7 @@ class SelfOrganizingMixture(MapBase):
             steps.m_step(first),
             evaluate,
             steps.m_step,
-            settled=_stand_still,
+            settled=_same_winners,
             tol=self.tol,
             max_iter=self.max_iter,
             description=type(self).__name__,
@@ -492,7 +492,7 @@ def _episodes(known: Constraints) -> tuple[Array, Array | None]:
     return order, component[order]
 
 
-def _stand_still(before: Winners, now: Winners) -> bool:
+def _same_winners(before: Winners, now: Winners) -> bool:
     """Whether the m-step would give the same parameters once more."""
     exact = all(has_exact_m_step(part) for part in now.parameters.parts)
     return exact and np.array_equal(before.winners, now.winners)

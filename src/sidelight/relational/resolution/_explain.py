@@ -94,8 +94,8 @@ class ResolutionRun:
     def name(self, row: int) -> str:
         """Text for a reference: its name and attributes."""
         (named,) = self.references.name_rows([row])
-        said = self.references.describe(int(row))
-        return f"{named} ({said})" if said else named
+        text = self.references.describe(int(row))
+        return f"{named} ({text})" if text else named
 
 
 def outcome_of(
@@ -291,24 +291,24 @@ def _what_would_join(outcome: ResolutionRun, place: int, final: IntArray) -> str
     settings, left = outcome.settings, outcome.left_parts
     attribute = float(left["attribute"][place])
     shared, around = int(left["shared"][place]), int(left["around"][place])
-    said = f"Attributes {attribute:.2f}"
+    text = f"Attributes {attribute:.2f}"
     if settings.alpha:
-        said += _neighbors_in_words(shared, around, float(left["relational"][place]))
+        text += _neighbors_in_words(shared, around, float(left["relational"][place]))
         with_one_more = _mixed(settings, attribute, shared + 1, around - 1)
         if around >= 2 and with_one_more >= settings.threshold:
             pair = _undecided_neighbors(outcome, place, final)
             if pair is not None:
                 one, other = outcome.name(pair[0]), outcome.name(pair[1])
                 return (
-                    f"{said}: were {one} and {other} the same, the similarity would be "
+                    f"{text}: were {one} and {other} the same, the similarity would be "
                     f"{with_one_more:.2f} and they would join."
                 )
     if settings.alpha < 1:
         relational = float(left["relational"][place])
         needed = (settings.threshold - settings.alpha * relational) / (1 - settings.alpha)
         if needed <= 1:
-            return f"{said}: with attributes of similarity {needed:.2f} they would join."
-    return f"{said}: no other pair decides, only a statement about these two."
+            return f"{text}: with attributes of similarity {needed:.2f} they would join."
+    return f"{text}: no other pair decides, only a statement about these two."
 
 
 def _neighbors_in_words(shared: int, around: int, relational: float) -> str:
@@ -342,9 +342,9 @@ def _what_would_part(outcome: ResolutionRun, step: int) -> str:
     settings, merges = outcome.settings, outcome.merges
     attribute = float(merges.attribute[step])
     shared, around = int(merges.shared[step]), int(merges.around[step])
-    said = f"Attributes {attribute:.2f}"
+    text = f"Attributes {attribute:.2f}"
     if settings.alpha:
-        said += _neighbors_in_words(shared, around, float(merges.relational[step]))
+        text += _neighbors_in_words(shared, around, float(merges.relational[step]))
     if settings.alpha and shared:
         with_one_less = _mixed(settings, attribute, shared - 1, around + 1)
         if with_one_less < settings.threshold:
@@ -352,8 +352,8 @@ def _what_would_part(outcome: ResolutionRun, step: int) -> str:
             common = _common_neighbors(outcome, step, cluster)
             row = int(np.flatnonzero(cluster == common[0])[0])
             return (
-                f"{said}: were the references to {outcome.name(row)} around the two different "
+                f"{text}: were the references to {outcome.name(row)} around the two different "
                 f"entities, the similarity would be {with_one_less:.2f} and they would stay apart."
             )
     margin = float(merges.similarity[step]) - settings.threshold
-    return f"{said}: joined, {margin:.2f} above the threshold."
+    return f"{text}: joined, {margin:.2f} above the threshold."

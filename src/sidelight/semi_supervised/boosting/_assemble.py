@@ -200,11 +200,11 @@ class _Assembling:
             weights = np.exp(log_weights - log_weights.max())
             weights /= weights.sum()
             trained = self._train(weights)
-            said = self.learner.predict(trained, self.rows)
-            error = float(weights[said != self.classes].sum())
+            predicted = self.learner.predict(trained, self.rows)
+            error = float(weights[predicted != self.classes].sum())
             if error >= self.chance and self.rounds:
                 break
-            self._add(trained, said, error)
+            self._add(trained, predicted, error)
             progress.step(self.rounds[-1].objective)
             if not LEAST_ERROR < error < self.chance:
                 break
@@ -223,13 +223,13 @@ class _Assembling:
         drawn = np.concatenate([drawn, np.flatnonzero(left_out)])  # no class is missing
         return self.learner.fit(self.rows[drawn], self.classes[drawn])
 
-    def _add(self, trained: Any, said: IntArray, error: float) -> None:
+    def _add(self, trained: Any, predicted: IntArray, error: float) -> None:
         """Add a learner; the first one may be no better than chance, and has the weight 1 then."""
         weight = 1.0
         if error < self.chance:
             odds = (1 - error) / max(error, LEAST_ERROR)
             weight = math.log((self.n_classes - 1) * odds) / 2
-        self.votes[np.arange(len(said)), said] += weight
+        self.votes[np.arange(len(predicted)), predicted] += weight
         self.total += weight
         self.classes = np.where(self.unlabeled, self.votes.argmax(axis=1), self.classes)
         objective = float(np.exp(self._log_weights()).sum())

@@ -75,13 +75,17 @@ def predicted_codes(learner: Any, rows: Any, n_classes: int) -> IntArray:
     """Codes of the classes that a trained learner predicts; numbers of regressors are refused."""
     if not rows.shape[0]:
         return np.zeros(0, dtype=np.int64)
-    said = np.asarray(learner.predict(rows))
-    codes = said.astype(np.int64) if said.dtype.kind in "biuf" else np.full(said.shape, -1)
+    predicted = np.asarray(learner.predict(rows))
+    codes = (
+        predicted.astype(np.int64)
+        if predicted.dtype.kind in "biuf"
+        else np.full(predicted.shape, -1)
+    )
     if codes.shape != (rows.shape[0],) or np.any(
-        (codes != said) | (codes < 0) | (codes >= n_classes)
+        (codes != predicted) | (codes < 0) | (codes >= n_classes)
     ):
         raise SidelightError(
             f"estimator must be a classifier, which predicts one of the classes it was trained on; "
-            f"{type(learner).__name__} predicts {said.ravel()[:1].tolist()}."
+            f"{type(learner).__name__} predicts {predicted.ravel()[:1].tolist()}."
         )
     return codes

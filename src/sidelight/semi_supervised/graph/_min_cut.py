@@ -159,13 +159,13 @@ class MinCutClassifier(_DistributionClassifier):
         shares = np.bincount(labels[labels >= 0], minlength=len(self.classes_)) / np.sum(
             labels >= 0
         )
-        told = ", ".join(
+        numbers = ", ".join(
             f"{self.classes_.tolist()[code]!r} {np.sum(free == code):,} (labels let expect "
             f"{shares[code] * len(free):,.0f})"
             for code in starved[:3]
         )
         warnings.warn(
-            f"The cut is degenerate: of {len(free):,} unlabeled rows it gives class {told}. The "
+            f"The cut is degenerate: of {len(free):,} unlabeled rows it gives class {numbers}. The "
             "lightest cut runs around the labeled rows themselves; give more labels, try other "
             f"{setting('n_neighbors')} or {setting('sigma')}, or use HarmonicClassifier or "
             "SpectralGraphTransducer, which balance the classes.",
