@@ -51,7 +51,7 @@ class CompareRun(Run):
     @property
     def verdict(self) -> list[str]:
         """What the comparison says, with the command that asks for more statements."""
-        return self.comparison.say(self._ask)
+        return self.comparison.sentences(self._ask)
 
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values, the candidates too."""
