@@ -149,7 +149,7 @@ KNOWLEDGE: dict[str, Knowledge] = {
         Knowledge("sources", "U", "rows of one source are all different"),
         Knowledge("splits", "K", "a split of the rows is known and not wanted again"),
         Knowledge("order", "O", "rows or columns have an order, and clusters are runs of it"),
-        Knowledge("conditions", "E", "every cluster has at least so many rows of a kind"),
+        Knowledge("conditions", "E", "every cluster has a least number of rows of a kind"),
     )
 }
 

@@ -67,7 +67,7 @@ def _njit(function: Function, **options: Any) -> Function:
 def _fallback() -> Path | None:
     """Choose the temporary folder that keeps compiled loops, and warn about it once."""
     folder = _temporary_folder()
-    instead = "not kept, and compiled anew every time" if folder is None else f"kept in {folder}"
+    instead = "not kept, and compiled again every time" if folder is None else f"kept in {folder}"
     warnings.warn(
         "Neither the folder of Sidelight nor the home folder can be written, so compiled loops are "
         f"{instead}; NUMBA_CACHE_DIR names a folder that can.",

@@ -179,7 +179,7 @@ def usable_neighbors(n_neighbors: int, n_samples: int, n_components: int) -> int
     usable = min(n_neighbors, n_samples - 1)
     if usable <= n_components:
         raise SidelightError(
-            f"{counted(usable, 'neighbor')} of a row cannot tell "
+            f"{counted(usable, 'neighbor')} of a row cannot determine "
             f"{counted(n_components, 'dimension')}"
             f"{worded(f' (n_samples = {n_samples})', '')}; more than "
             f"{n_components} are needed."

@@ -84,7 +84,7 @@ def groups_of(model: CellModel, labels: Array, n_clusters: int) -> tuple[Groups,
 
 
 def expectations_of(model: CellModel, masses: FloatArray) -> tuple[bool, Array, Array, Array]:
-    """Whether the coordination is adjusted, means of cells, sums they let expect, and zeros."""
+    """Whether the coordination is adjusted, means of cells, expected sums, and zeros."""
     if not model.adjusted:
         return False, np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1)
     means = model.baseline.means

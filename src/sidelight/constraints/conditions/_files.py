@@ -168,7 +168,9 @@ def _to_table(conditions: Any, change: bool) -> Any:
     for name, m, mask in zip(conditions.names, conditions.least, conditions.members.T, strict=True):
         own = [ALL] if mask.all() else [shown[row] for row in np.flatnonzero(mask)]
         if not own:
-            raise SidelightError(f"No row counts for {name!r}, so that no line could tell of it.")
+            raise SidelightError(
+                f"No row counts for {name!r}: a file of rows cannot hold this condition."
+            )
         names += [name] * len(own)
         least += [str(m) if np.ndim(m) == 0 else MARK.join(map(str, m))] * len(own)
         rows += own

@@ -57,7 +57,9 @@ def cannot_links_from_keys(
     before = np.concatenate([[0], np.cumsum(len(rows) - behind)])
     n_all = int(before[-1])
     if not n_all:
-        raise SidelightError("No two records have different keys, so that they tell nothing apart.")
+        raise SidelightError(
+            "No two records have different keys: there are no pairs to keep apart."
+        )
     chosen = np.arange(n_all) if n_all <= n_pairs else _draw(n_all, int(n_pairs), random_state)
     first = np.searchsorted(before, chosen, side="right") - 1
     second = behind[first] + chosen - before[first]

@@ -128,7 +128,7 @@ class KernelPCA(Embedding):
         """
         check_is_fitted(self)
         if self._rows is None:
-            raise SidelightError("Rows cannot be told from a precomputed kernel.")
+            raise SidelightError("Rows cannot be recovered from a precomputed kernel.")
         places = check_array(Z, dtype=[np.float64, np.float32])
         mapped = self.embedding_.astype(np.float64)
         if places.shape[1] != mapped.shape[1]:

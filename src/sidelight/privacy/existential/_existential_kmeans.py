@@ -117,7 +117,7 @@ class ExistentialKMeans(KMeans):
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
-            summary="k-means whose clusters each hold at least so many rows of a kind",
+            summary="k-means whose clusters each hold a least number of rows of a kind",
             knowledge=("conditions",),
             enforcement="hard",
             source="Constrained Clustering 16.2-16.4",

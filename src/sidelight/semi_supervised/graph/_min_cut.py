@@ -27,7 +27,7 @@ from sidelight.semi_supervised.graph._flow import (
 from sidelight.tags import own_tags
 
 #: A cut is degenerate if a class has less than this share of the unlabeled rows that the labels
-#: let expect.
+#: suggest.
 DEGENERATE = 0.05
 
 #: Fewer expected rows than this are no evidence.
@@ -160,8 +160,8 @@ class MinCutClassifier(_DistributionClassifier):
             labels >= 0
         )
         numbers = ", ".join(
-            f"{self.classes_.tolist()[code]!r} {np.sum(free == code):,} (labels let expect "
-            f"{shares[code] * len(free):,.0f})"
+            f"{self.classes_.tolist()[code]!r} {np.sum(free == code):,} ("
+            f"{shares[code] * len(free):,.0f} expected by the labels)"
             for code in starved[:3]
         )
         warnings.warn(

@@ -93,7 +93,7 @@ def add_row(
 
 @kernel
 def _add_expected(mean: Array, mass: float, expected: Array, sizes: Array, cluster: int) -> None:
-    """Change what the cells of a group let expect, after a row was put in or taken out."""
+    """Update the sums expected from the cells of a group, after a row was put in or taken out."""
     for f in range(len(mean)):
         expected[f, cluster] += mass * mean[f]
     if sizes[cluster] == 0:
@@ -121,7 +121,7 @@ def adjusted_losses(
     factor: float,
     losses: Array,
 ) -> None:
-    """Like :func:`group_losses` for groups that are compared with what their cells let expect.
+    """Like :func:`group_losses` for groups that are compared with sums expected from cells.
 
     With ``E`` the means of the cells of the rows of a group, added up, a group is worth
     ``Σ S log(S / E)``, or ``‖S - E‖² / M`` where the features are no counts. ``row`` is dense,
@@ -171,8 +171,8 @@ def row_losses(
 
     ``weights`` are the coordination and the price of redundancy; ``cell`` and ``whole`` are sums,
     totals, masses and sizes of the clusters in the cell of the row and in all. ``beside`` says
-    whether the coordination is adjusted for the cells, and has the mean of the cell, the sums that
-    the cells let expect, and zeros for a row.
+    whether the coordination is adjusted for the cells, and has the mean of the cell, the sums
+    expected from the cells, and zeros for a row.
     """
     losses[:] = 0.0
     group_losses(values, columns, mass, counts, cell[0], cell[1], cell[2], cell[3], 1.0, losses)
@@ -219,7 +219,7 @@ def reinsert_rows(
 
     ``in_cells`` and ``whole`` are the sums, totals, masses and sizes of the clusters in every cell
     and in all; ``beside`` says whether the coordination is adjusted, and has the means of all
-    cells, the sums that they let expect, and zeros for a row. All and ``labels`` are kept up to
+    cells, the sums expected from them, and zeros for a row. All and ``labels`` are kept up to
     date.
     """
     data, indices, indptr = rows
