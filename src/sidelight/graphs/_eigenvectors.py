@@ -227,11 +227,11 @@ def _where_lanczos_is_slow(
         return np.asarray(matrix @ x)
 
     operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
-    beside = known if known.shape[1] else None  # SciPy before 1.14 stumbles over no columns
+    constraints = known if known.shape[1] else None  # SciPy before 1.14 stumbles over no columns
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the residual is looked at below
         values, vectors = lobpcg(
-            operator, guess, M=preconditioner, Y=beside, largest=False, tol=1e-5, maxiter=200
+            operator, guess, M=preconditioner, Y=constraints, largest=False, tol=1e-5, maxiter=200
         )
     order = np.argsort(values, kind="stable")[:k]
     values, vectors = values[order], vectors[:, order]

@@ -74,12 +74,14 @@ def keep_columns(
             f"{setting('ignore')} names all {counted(width, 'column')}: none is left for the "
             "distances."
         )
-    beside, values = rows[:, ignored].astype(np.float64), rows[:, kept].astype(np.float64)
-    mean = beside.mean(axis=0)
+    covariates, values = rows[:, ignored].astype(np.float64), rows[:, kept].astype(np.float64)
+    mean = covariates.mean(axis=0)
     # Units of the columns would decide which of them count as constant.
-    spread = np.abs(beside - mean).max(axis=0)
+    spread = np.abs(covariates - mean).max(axis=0)
     spread[spread == 0] = 1.0
-    effect = np.linalg.lstsq((beside - mean) / spread, values - values.mean(axis=0), rcond=None)[0]
+    effect = np.linalg.lstsq(
+        (covariates - mean) / spread, values - values.mean(axis=0), rcond=None
+    )[0]
     return KeptColumns(kept, ignored, mean, effect / spread[:, None])
 
 

@@ -290,9 +290,9 @@ def _floats(spelled: npt.NDArray[np.uint8]) -> FloatArray:
     return values
 
 
-def _column(text: bytes, beside: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+def _column(text: bytes, neighbors: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """The same text for each row."""
-    return np.tile(np.frombuffer(text, dtype=np.uint8), (len(beside), 1))
+    return np.tile(np.frombuffer(text, dtype=np.uint8), (len(neighbors), 1))
 
 
 def _part(shape: str) -> NumberTokens | None:

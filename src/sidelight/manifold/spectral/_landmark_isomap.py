@@ -100,7 +100,8 @@ class LandmarkIsomap(_GeodesicEmbedding):
         if m <= self.n_components and m < n:
             raise SidelightError(
                 f"{counted(m, 'landmark')} cannot determine "
-                f"{counted(self.n_components, 'dimension')}; set {setting('n_landmarks')} to at least {self.n_components + 1}."
+                f"{counted(self.n_components, 'dimension')}; set {setting('n_landmarks')} to at "
+                f"least {self.n_components + 1}."
             )
         rng = check_random_state(self.random_state)
         chosen = np.sort(rng.choice(n, m, replace=False)) if m < n else np.arange(n)

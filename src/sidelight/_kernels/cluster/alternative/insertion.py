@@ -164,20 +164,20 @@ def row_losses(
     weights: tuple[float, float],
     cell: tuple[Array, Array, Array, Array],
     whole: tuple[Array, Array, Array, Array],
-    beside: tuple[bool, Array, Array, Array],
+    adjustment: tuple[bool, Array, Array, Array],
     losses: Array,
 ) -> None:
     """``d(x, c)`` for every cluster: what the objective loses when the row joins it.
 
     ``weights`` are the coordination and the price of redundancy; ``cell`` and ``whole`` are sums,
-    totals, masses and sizes of the clusters in the cell of the row and in all. ``beside`` says
+    totals, masses and sizes of the clusters in the cell of the row and in all. ``adjustment`` says
     whether the coordination is adjusted for the cells, and has the mean of the cell, the sums
     expected from the cells, and zeros for a row.
     """
     losses[:] = 0.0
     group_losses(values, columns, mass, counts, cell[0], cell[1], cell[2], cell[3], 1.0, losses)
-    if weights[0] > 0.0 and beside[0]:
-        _, mean, expected, row = beside
+    if weights[0] > 0.0 and adjustment[0]:
+        _, mean, expected, row = adjustment
         for e in range(len(values)):
             row[columns[e]] = values[e]
         adjusted_losses(
@@ -212,18 +212,18 @@ def reinsert_rows(
     weights: tuple[float, float],
     in_cells: tuple[Array, Array, Array, Array],
     whole: tuple[Array, Array, Array, Array],
-    beside: tuple[bool, Array, Array, Array],
+    adjustment: tuple[bool, Array, Array, Array],
     labels: Array,
 ) -> int:
     """Take every row out in turn and put it where the objective loses least; count moves.
 
     ``in_cells`` and ``whole`` are the sums, totals, masses and sizes of the clusters in every cell
-    and in all; ``beside`` says whether the coordination is adjusted, and has the means of all
+    and in all; ``adjustment`` says whether the coordination is adjusted, and has the means of all
     cells, the sums expected from them, and zeros for a row. All and ``labels`` are kept up to
     date.
     """
     data, indices, indptr = rows
-    adjusted, means, expected, zeros = beside
+    adjusted, means, expected, zeros = adjustment
     losses = whole[2] * 0.0
     moved = 0
     for i in order:
