@@ -37,7 +37,7 @@ State = TypeVar("State", bound=Evaluation)
 
 @dataclass(frozen=True)
 class Alternation(Generic[State]):
-    """Where an alternation ended.
+    """Final state of an alternation.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ FEW_NUMBERS = 150_000
 
 
 class Finished(Protocol):
-    """Where a restart ended."""
+    """Final state of a restart."""
 
     @property
     def objective(self) -> float:

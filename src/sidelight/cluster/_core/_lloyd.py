@@ -105,7 +105,7 @@ class PricedRows:
 
 @dataclass(frozen=True)
 class LloydResult:
-    """Where Lloyd's algorithm, or another alternation of its kind, ended.
+    """Final state of Lloyd's algorithm, or another alternation of its kind.
 
     Attributes
     ----------

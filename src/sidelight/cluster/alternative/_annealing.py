@@ -49,7 +49,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class AnnealedRestart:
-    """Where a restart ended.
+    """Final state of a restart.
 
     Attributes
     ----------

@@ -161,7 +161,7 @@ class Incremental(_Competition):
 
 
 class Cycles:
-    """Stopping rule of the passes of one restart: labels that stand still or come back.
+    """Stopping rule of the passes of one restart: labels that are unchanged or repeat.
 
     Parameters
     ----------

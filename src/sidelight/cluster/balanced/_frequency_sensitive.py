@@ -242,7 +242,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
     def _spherical(
         self, source: RowSource, random_state: np.random.RandomState
     ) -> tuple[Array, ClusterSums]:
-        """Run spherical k-means until it stands still."""
+        """Run spherical k-means until it converges."""
         found = lloyd(
             source,
             self._start(source, random_state, None),
@@ -257,7 +257,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
     def _passes(
         self, one_pass: Callable[[Any, CompetitionPass | None], CompetitionPass], begin: Any
     ) -> _Passes:
-        """Pass over the rows until labels stand still or come back; keep the best pass."""
+        """Pass over the rows until labels are unchanged or repeat; keep the best pass."""
         cycles = Cycles(self.tol)
         found = alternate(
             begin,

@@ -234,7 +234,7 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
 
 @dataclass(frozen=True)
 class _SoftResult(LloydResult):
-    """Where the alternation ended, with the multipliers and the temperature there."""
+    """Final state of the alternation, with the multipliers and the temperature there."""
 
     balance: Balance
     temperature: float

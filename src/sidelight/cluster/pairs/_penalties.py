@@ -448,7 +448,7 @@ class PenaltyProblem(Protocol[Parameters]):
 
 
 class Beginnings(Protocol):
-    """Where the restarts begin."""
+    """Starts of the restarts."""
 
     #: Number of restarts.
     n_starts: int

@@ -142,7 +142,7 @@ class _Evaluation:
 
 @dataclass(frozen=True)
 class SizedResult(LloydResult):
-    """Where the loop ended, and its last assignment."""
+    """Final state of the loop, and its last assignment."""
 
     assignment: SizedAssignment
 

@@ -305,7 +305,7 @@ class Conditions:
 
     @property
     def row_index(self) -> RowIndex | None:
-        """Where each id is."""
+        """Position of each id."""
         index: RowIndex | None = self._cache["index"]
         return index
 

@@ -26,7 +26,7 @@ def table_options(ids: Any, n_samples: int | None, prior: float, duplicates: str
 
 
 def as_index(ids: Any) -> RowIndex | None:
-    """Where each of the ids of a user is."""
+    """Position of each of the ids of a user."""
     if ids is None:
         return None
     index = RowIndex(canonical.frozen(np.array(canonical.as_ids(ids))))

@@ -430,7 +430,7 @@ class Relations:
 
     @property
     def row_index(self) -> RowIndex | None:
-        """Where each id is; None where there are no ids."""
+        """Position of each id; None where there are no ids."""
         index: RowIndex | None = self._cache["index"]
         return index
 

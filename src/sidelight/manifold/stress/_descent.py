@@ -144,7 +144,7 @@ def over_tiles(n_rows: int, n_columns: int, work: Callable[[slice], None]) -> No
 
 @dataclass(frozen=True)
 class StressDescent:
-    """Where a descent ended."""
+    """Final state of a descent."""
 
     last: StressEvaluation
     history: list[float]

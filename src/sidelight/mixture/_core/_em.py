@@ -371,7 +371,7 @@ def feature_tiles(components: Components, block: Any) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class EMResult:
-    """Where EM ended.
+    """Final state of EM.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ ERROR_SLACK = 1.1
 
 @dataclass(frozen=True)
 class CoordinatedFit:
-    """Where a restart ended.
+    """Final state of a restart.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Where the search begins: coordinates of the rows, and rough clusters for the charts."""
+"""Start of the search: coordinates of the rows, and rough clusters for the charts."""
 
 from __future__ import annotations
 

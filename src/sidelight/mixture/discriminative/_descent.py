@@ -59,7 +59,7 @@ def schedule(
 
 @dataclass(eq=False)
 class DescentState:
-    """Where a descent stands: always the best of the running stage.
+    """Current state of a descent: always the best of the running stage.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ LEAST_OUTSIDE = 1e-9
 
 @dataclass(frozen=True)
 class CellResult(EMResult):
-    """Where EM on cells ended; ``history`` is the bound ``F`` per unit of weight.
+    """Final state of EM on cells; ``history`` is the bound ``F`` per unit of weight.
 
     Attributes
     ----------

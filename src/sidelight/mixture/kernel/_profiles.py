@@ -34,7 +34,7 @@ ELSEWHERE = 0.1
 
 @dataclass(frozen=True)
 class ProfileFit:
-    """Where one start ended.
+    """Final state of one start.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ MAP_ATTRIBUTES = {
 
 
 class MapSearchResult(Protocol):
-    """Where a search ended."""
+    """Final state of a search."""
 
     @property
     def converged(self) -> bool:

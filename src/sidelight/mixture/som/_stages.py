@@ -19,7 +19,7 @@ Stage = TypeVar("Stage")
 
 @dataclass(frozen=True)
 class Annealed(Generic[State]):
-    """Where the stages ended.
+    """Final state of the stages.
 
     Attributes
     ----------

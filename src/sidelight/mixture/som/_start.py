@@ -1,4 +1,4 @@
-"""Where maps start: nodes on the plane of the first principal components, or at random rows."""
+"""Start of maps: nodes on the plane of the first principal components, or at random rows."""
 
 from __future__ import annotations
 

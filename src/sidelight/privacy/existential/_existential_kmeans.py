@@ -304,7 +304,7 @@ class ExistentialKMeans(KMeans):
 
 @dataclass(frozen=True)
 class _Result:
-    """Where a restart ended; ``labels`` are shares while micro-clusters stand for the rows."""
+    """Final state of a restart; ``labels`` are shares while micro-clusters stand for the rows."""
 
     centers: Array
     labels: Any

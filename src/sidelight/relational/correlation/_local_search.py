@@ -104,7 +104,7 @@ class Level(NamedTuple):
 
 
 class LocalOptimum(NamedTuple):
-    """Where a local search ended."""
+    """Final state of a local search."""
 
     labels: Array
     objective: float

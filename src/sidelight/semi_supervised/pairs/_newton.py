@@ -55,7 +55,7 @@ class SoftTargets:
 
 @dataclass(frozen=True)
 class NewtonResult:
-    """Where a minimization ended.
+    """Final state of a minimization.
 
     Attributes
     ----------
