@@ -263,6 +263,7 @@ def _search_part(
     if node < 0:
         return 0
     decided[node] = True
+    # Depth-first search: the node at every depth takes its labels by increasing cost.
     while depth >= 0:
         v = chosen[depth]
         if label_at[depth] >= 0:
@@ -274,6 +275,7 @@ def _search_part(
             if free and (best < 0 or cost[v, h] < cost[v, best]):
                 best = h
         exhausted = decisions > budget
+        # Backtrack: no label is left, or the budget is spent.
         if best < 0 or exhausted:
             for h in range(k):
                 tried[depth, h] = False
@@ -286,6 +288,7 @@ def _search_part(
         _shift(blocked, indptr, neighbors, v, best, 1)
         spent[depth + 1] = spent[depth] + cost[v, best]
         rest, node = _bound(cost, nodes, blocked, decided)
+        # Bound: cheapest free labels of all open nodes.
         if spent[depth + 1] + rest >= best_cost:
             continue
         if depth + 1 == size:
