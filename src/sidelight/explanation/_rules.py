@@ -27,7 +27,7 @@ from sidelight.preparation import TypedColumn
 MAX_ROWS = 5_000
 MAX_CLUSTERS = 30
 MAX_COLUMNS = 60
-LEAST_COVERAGE = 0.05
+MIN_COVERAGE = 0.05
 N_FOLDS = 5
 _LITTLE_SKILL = 0.5
 
@@ -304,7 +304,7 @@ def _counted_rules(
     rules.sort(key=lambda one: (one[0], -one[1].coverage, one[1].text))
     first = dict(reversed(rules))
     return tuple(
-        rule for code, rule in rules if rule.coverage >= LEAST_COVERAGE or rule is first[code]
+        rule for code, rule in rules if rule.coverage >= MIN_COVERAGE or rule is first[code]
     )
 
 

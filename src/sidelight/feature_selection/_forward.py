@@ -22,7 +22,7 @@ from sidelight.feature_selection._scores import ROUNDING, largest_values, square
 from sidelight.tags import own_tags
 
 #: Below this variance (of a feature with mean square 1) a feature does not vary.
-LEAST_VARIANCE = 1e-10
+MIN_VARIANCE = 1e-10
 #: Up to this many features all their products are kept.
 MAX_PRODUCTS = 512
 #: Differences that are taken at a time: pairs times features.
@@ -193,7 +193,7 @@ class PairMoments:
         self._unit = np.sqrt(np.where(differs, squares, 1.0))
         self._mean = sums / self._unit
         variance = np.where(differs, 1.0 - self._mean**2, 0.0)
-        self.varies = variance > LEAST_VARIANCE
+        self.varies = variance > MIN_VARIANCE
         self._spread = np.sqrt(np.where(self.varies, variance, 1.0))
         share = float(self._weight[is_apart].sum())
         covariance = apart / self._unit - share * self._mean

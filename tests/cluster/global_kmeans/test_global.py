@@ -28,7 +28,7 @@ from sidelight.cluster.global_kmeans._insertion import (
     trial_ends,
 )
 from sidelight.cluster.global_kmeans._kd_partition import kd_means, kd_partition
-from sidelight.cluster.global_kmeans._trial_runs import LEAST_TRIALS, number_of_trials
+from sidelight.cluster.global_kmeans._trial_runs import MIN_TRIALS, number_of_trials
 from sidelight.exceptions import SidelightError
 
 # Errors on the raw iris data for k = 1..15, by Lloyd's algorithm until no label changes.
@@ -259,7 +259,7 @@ def test_losses_are_what_the_error_rises_by() -> None:
 
 
 def test_many_rows_have_one_trial_few_have_some() -> None:
-    assert number_of_trials(20, 2) == LEAST_TRIALS
+    assert number_of_trials(20, 2) == MIN_TRIALS
     assert number_of_trials(900, 4) == 45
     assert number_of_trials(1_000_000, 8) == 1
 

@@ -26,7 +26,7 @@ from sidelight.cluster.global_kmeans._kd_partition import kd_means
 
 #: Rows per trial, and the fewest trials that are worth it.
 ROWS_PER_TRIAL = 20
-LEAST_TRIALS = 4
+MIN_TRIALS = 4
 
 #: Share of the trials that begin all over the data, where that is not up to the candidates.
 SPREAD = 0.75
@@ -43,9 +43,9 @@ ROUNDING = 1e-9
 
 def number_of_trials(n_rows: int, n_features: int) -> int:
     """Number of trial runs: more for more rows, one where a trial is too expensive."""
-    wanted = max(n_rows // ROWS_PER_TRIAL, LEAST_TRIALS)
+    wanted = max(n_rows // ROWS_PER_TRIAL, MIN_TRIALS)
     affordable = int(MAX_WORK / (n_rows * n_features))
-    return min(wanted, affordable) if affordable >= LEAST_TRIALS else 1
+    return min(wanted, affordable) if affordable >= MIN_TRIALS else 1
 
 
 class Trials:

@@ -27,7 +27,7 @@ from sidelight.manifold.coordination._charts import (
 from sidelight.tags import own_tags
 
 #: Mean entropy of the responsibilities, in bits, below which charts hardly overlap.
-LEAST_ENTROPY = 0.05
+MIN_ENTROPY = 0.05
 
 
 @estimator
@@ -155,7 +155,7 @@ def _gluing_rows(charts: LocalCharts, rows: Array) -> Array:
 
 def warn_of_low_entropy(entropy: float, n_charts: int) -> None:
     """Warn where no row belongs to several charts, so that any arrangement of them is optimal."""
-    if n_charts > 1 and entropy < LEAST_ENTROPY:
+    if n_charts > 1 and entropy < MIN_ENTROPY:
         llc = worded("LocallyLinearCoordination", "--method locally-linear-coordination")
         warnings.warn(
             f"The mean entropy of the responsibilities is {entropy:.2g} bits: charts hardly "

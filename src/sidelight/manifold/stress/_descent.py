@@ -30,7 +30,7 @@ GROWTH = 1.5
 
 #: Second derivatives are taken to be at least this share of ``Σ_j 1/δ_ij``: where they vanish,
 #: single points would be thrown off the map, and the steps of all others be halved with theirs.
-LEAST_CURVATURE = 0.1
+MIN_CURVATURE = 0.1
 
 #: Nearest rows from whose places the search for the place of a new row starts.
 START_NEIGHBORS = 3
@@ -217,7 +217,7 @@ def _lower(
 
 def newton_step(gradient: FloatArray, curvature: FloatArray, weights: FloatArray) -> FloatArray:
     """Diagonal Newton step ``S' / |S''|`` of points with the sums ``Σ_j 1/δ_ij`` of weights."""
-    floored = np.maximum(np.abs(curvature), LEAST_CURVATURE * weights)
+    floored = np.maximum(np.abs(curvature), MIN_CURVATURE * weights)
     return np.divide(gradient, floored, out=np.zeros_like(gradient), where=floored > 0)
 
 

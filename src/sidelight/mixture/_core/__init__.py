@@ -29,7 +29,7 @@ from sidelight.mixture._core._base import (
 from sidelight.mixture._core._criteria import aic, bic, mdl, mml
 from sidelight.mixture._core._discrete import DiscreteComponents, MultinomialComponents, as_floats
 from sidelight.mixture._core._em import (
-    LEAST_WEIGHT,
+    MIN_WEIGHT,
     Components,
     ConstrainedPosterior,
     EMResult,
@@ -48,7 +48,7 @@ from sidelight.mixture._core._em import (
 )
 
 __all__ = [
-    "LEAST_WEIGHT",
+    "MIN_WEIGHT",
     "Components",
     "ConstrainedPosterior",
     "DiscreteComponents",

@@ -37,7 +37,7 @@ from sidelight.engine import RowSource, as_rows
 TILE_BYTES = 2**19
 
 #: A mixing weight never falls below this, so that its logarithm is a number.
-LEAST_WEIGHT = 1e-300
+MIN_WEIGHT = 1e-300
 
 #: Noisy EM has converged when this many iterations gain nothing on as many before.
 WINDOW = 5
@@ -294,7 +294,7 @@ class ExpectationMaximization:
         components, log_weights = expectation.parameters
         if self._constrained is None or expectation.counts is None:
             shares = expectation.free / expectation.free.sum()
-            log_weights = np.log(np.maximum(shares, LEAST_WEIGHT))
+            log_weights = np.log(np.maximum(shares, MIN_WEIGHT))
         else:
             log_weights = self._constrained.m_step(
                 expectation.free, expectation.counts, log_weights
@@ -517,5 +517,5 @@ def components_of_clusters(
 
 def normalized_log(values: Array) -> Array:
     """Logarithms of the values divided by their sum."""
-    logs = np.log(np.maximum(values, LEAST_WEIGHT))
+    logs = np.log(np.maximum(values, MIN_WEIGHT))
     return np.asarray(logs - logsumexp(logs))

@@ -26,7 +26,7 @@ from sidelight.mixture.coordinated._tile import ViewSums
 STARVED = 1e-9
 
 #: A mixing weight never falls below this, so that its logarithm is a number.
-LEAST_WEIGHT = 1e-300
+MIN_WEIGHT = 1e-300
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def m_step(charts: Charts, latent: Array, views: tuple[ViewSums, ...], rules: Ch
     fed = totals > STARVED
     charts = replace(
         charts,
-        log_weights=np.log(np.maximum(totals / totals.sum(), LEAST_WEIGHT)),
+        log_weights=np.log(np.maximum(totals / totals.sum(), MIN_WEIGHT)),
         offsets=np.where(fed[:, None], centers, charts.offsets),
         spreads=np.where(fed[:, None, None], spreads, charts.spreads),
     )

@@ -25,7 +25,7 @@ from sidelight.mixture.discriminative._objective import Objective
 SMALL = 300
 
 #: A stage ends when a step gains less than this, relative to the objective.
-LEAST_GAIN = 1e-10
+MIN_GAIN = 1e-10
 
 #: First stages are solved no more closely than this, relative to the gradient at their start.
 LOOSEST = 1e-2
@@ -172,7 +172,7 @@ def _minimize(
     def each_step(intermediate_result: Any) -> None:
         gain = descent.accept(intermediate_result.x, float(intermediate_result.fun))
         progress.step(descent.history[-1])
-        if gain <= LEAST_GAIN * max(abs(descent.history[-1]), 1.0):
+        if gain <= MIN_GAIN * max(abs(descent.history[-1]), 1.0):
             raise StopIteration
 
     settings: dict[str, Any]
@@ -213,7 +213,7 @@ def _newton(
         theta, value, gradient = found
         gain = descent.accept(theta, value)
         progress.step(value)
-        if gain <= LEAST_GAIN * max(abs(value), 1.0):
+        if gain <= MIN_GAIN * max(abs(value), 1.0):
             return True
     return False
 

@@ -52,7 +52,7 @@ _FEW_NODES = 1000
 _REMEMBERED = 64
 
 # A mixing weight never falls below this, so that its logarithm is a number.
-_LEAST_WEIGHT = 1e-300
+_MIN_WEIGHT = 1e-300
 
 
 class ConstraintField:
@@ -511,7 +511,7 @@ class PriorModel:
         self, totals: FloatArray, log_pi: FloatArray, free: float, accuracy: float
     ) -> FloatArray:
         """Mixing weights (logarithms) under which the prior expects the totals."""
-        share = np.maximum(totals / totals.sum(), _LEAST_WEIGHT)
+        share = np.maximum(totals / totals.sum(), _MIN_WEIGHT)
         powers = np.unique(np.append(self.exponent, 1.0) if free > 0 else self.exponent)
         if len(self.edges) == 0 and len(powers) <= 1:
             # Independent draws, all of one exponent: pi^s is the share.
@@ -527,12 +527,12 @@ class PriorModel:
 
         # Counts of independent draws vary by Σ s² where there are Σ s of them.
         drawn = self.number * self.exponent
-        spread = (drawn @ self.exponent + free) / max(drawn.sum() + free, _LEAST_WEIGHT)
+        spread = (drawn @ self.exponent + free) / max(drawn.sum() + free, _MIN_WEIGHT)
         exactly = len(self.exponent) <= _FEW_NODES
         found = descend(
             loss, normalized(log_pi), 1.0 / (spread * share), 0.0 if exactly else accuracy
         )
-        return np.maximum(found, np.log(_LEAST_WEIGHT))
+        return np.maximum(found, np.log(_MIN_WEIGHT))
 
 
 def bound_by_pairs(n_nodes: int, edges: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -43,7 +43,7 @@ COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 STARVED = 10 * np.finfo(np.float64).eps
 
 #: A variance below this is none.
-LEAST_VARIANCE = float(np.finfo(np.float64).tiny)
+MIN_VARIANCE = float(np.finfo(np.float64).tiny)
 
 #: Products of centered rows lose this many units of rounding against the density at most.
 CANCELLATION = 1e9
@@ -275,7 +275,7 @@ class GaussianComponents(WithMeans, ExponentialFamily):
         if self.kind == "full":
             good = fed & _are_positive(covariances)
             return np.where(good[:, None, None], covariances, self.covariances)
-        good = covariances > LEAST_VARIANCE
+        good = covariances > MIN_VARIANCE
         if self.kind == "diag":
             good = np.all(good, axis=1, keepdims=True) & fed[:, None]
         else:

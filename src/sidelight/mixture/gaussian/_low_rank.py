@@ -38,7 +38,7 @@ from sidelight.mixture.gaussian._low_rank_steps import (
 LOW_RANK_TYPES = ("factor", "ppca", "subspace")
 
 #: Noise of a feature never falls below this share of the variance of the feature.
-LEAST_NOISE = 1e-6
+MIN_NOISE = 1e-6
 
 #: Passes over the rows that find the leading directions of all of them.
 PASSES = 4
@@ -399,7 +399,7 @@ def least_noise(variances: Array, reg_covar: float) -> Array:
     """Bound below the noise: a small share of the variance, a typical one for constant features."""
     typical = float(variances.mean()) or 1.0
     known = np.where(variances > 0, variances, typical)
-    return np.maximum(LEAST_NOISE * known, reg_covar)
+    return np.maximum(MIN_NOISE * known, reg_covar)
 
 
 def _leading_directions(

@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from sidelight._typing import Array
 from sidelight.exceptions import SidelightError
-from sidelight.mixture.kernel._profiles import LEAST_DENSITY
+from sidelight.mixture.kernel._profiles import MIN_DENSITY
 from sidelight.mixture.kernel._rows import SquaredDistances
 
 
@@ -139,7 +139,7 @@ class KernelComponents:
                 for s, weights in enumerate(np.log(self.profiles).T):
                     out[lost, s] = logsumexp(logs[lost] + weights, axis=1)
         nowhere = np.all(np.isneginf(out), axis=1)
-        out[nowhere] = np.log(LEAST_DENSITY)
+        out[nowhere] = np.log(MIN_DENSITY)
         return out
 
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:

@@ -20,12 +20,12 @@ from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
 from sidelight._fit.restarts import fit_progress
-from sidelight._kernels.mixture.profiles import LEAST_ROOM, solve_profiles
+from sidelight._kernels.mixture.profiles import MIN_ROOM, solve_profiles
 from sidelight._typing import Array
 from sidelight.mixture.kernel._rows import ZeroDiagonalKernel
 
 #: Densities below this count as this: a row that no kernel reaches.
-LEAST_DENSITY = 1e-300
+MIN_DENSITY = 1e-300
 #: Labels that have stood still for so long are final, though the profiles still move.
 STILL = 50
 #: Share of a profile that starts outside its cell.
@@ -92,8 +92,8 @@ class StartSweep:
 
 def weigh(responses: Array, profiles: Array) -> tuple[Array, tuple[Array, Array]]:
     """Label rows by ``K Q`` and ``Q``, and give them the weights ``[g_i = s] / (K Q)_is``."""
-    responses = np.maximum(responses.reshape(profiles.shape), LEAST_DENSITY)
-    densities = responses / np.maximum(1.0 - profiles, LEAST_ROOM)
+    responses = np.maximum(responses.reshape(profiles.shape), MIN_DENSITY)
+    densities = responses / np.maximum(1.0 - profiles, MIN_ROOM)
     labels = densities.argmax(axis=2)[:, :, None]
     best = np.take_along_axis(densities, labels, axis=2)[:, :, 0]
     weights = np.zeros_like(responses)

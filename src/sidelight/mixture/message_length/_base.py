@@ -15,7 +15,7 @@ from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core import LEAST_WEIGHT, EMResult, MixtureBase
+from sidelight.mixture._core import MIN_WEIGHT, EMResult, MixtureBase
 from sidelight.mixture.message_length._componentwise import ComponentwiseFit, search_components
 from sidelight.tags import PLAIN_TAGS
 
@@ -93,7 +93,7 @@ class MessageLengthMixture(MixtureBase):
         self.search_ = search.table
         return EMResult(
             components=components,
-            log_weights=np.log(np.maximum(mixing_weights, LEAST_WEIGHT)),
+            log_weights=np.log(np.maximum(mixing_weights, MIN_WEIGHT)),
             history=search.history / n,
             n_iter=search.n_iter,
             converged=search.best.converged,

@@ -16,7 +16,7 @@ from sidelight._fit.parameters import Auto, NonNegative, estimator
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core import LEAST_WEIGHT, known_classes
+from sidelight.mixture._core import MIN_WEIGHT, known_classes
 from sidelight.mixture.message_length._base import MessageLengthMixture
 from sidelight.mixture.message_length._componentwise import ComponentwiseEM, ComponentwiseFit
 from sidelight.mixture.message_length._saliency import SaliencyComponents
@@ -199,7 +199,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
             wanted = self.feature_saliency and len(self.classes_) > 1
         if not wanted:
             return components, weights
-        log_weights = np.log(np.maximum(weights, LEAST_WEIGHT))
+        log_weights = np.log(np.maximum(weights, MIN_WEIGHT))
         class_weights = np.eye(len(weights))
         if len(self.classes_) > 1:
             labeled = np.flatnonzero(labels >= 0)

@@ -40,7 +40,7 @@ from sidelight.mixture.som._start import means_on_plane
 from sidelight.tags import own_tags
 
 #: The variance does not fall below this share of the mean variance of the columns.
-LEAST_VARIANCE = 1e-9
+MIN_VARIANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -228,10 +228,10 @@ class GenerativeTopographicMap(MapBase):
             origin,
             basis,
             alpha=float(self.alpha) / spread,
-            least=LEAST_VARIANCE * spread,
+            least=MIN_VARIANCE * spread,
         )
         found = alternate(
-            _first_sheet(numbers, origin, nodes, basis, LEAST_VARIANCE * spread),
+            _first_sheet(numbers, origin, nodes, basis, MIN_VARIANCE * spread),
             steps.evaluate,
             steps.update,
             stop=lambda before, now, history: before.objective - now.objective <= self.tol,

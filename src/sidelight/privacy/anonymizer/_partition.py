@@ -27,11 +27,11 @@ from sidelight.privacy.anonymizer._recount import counts_of
 #: Rows of a block within which classes grow, and classes of this size that it holds at least.
 BLOCK_ROWS, BLOCK_CLASSES = 2000, 30
 #: Rows that a class may grow by, and per row of a class.
-LEAST_NEAR, NEAR_PER_ROW = 30, 4
+MIN_NEAR, NEAR_PER_ROW = 30, 4
 #: Classes between which rows move in one pass.
 PASS_CLASSES = 100
 #: Most passes of refinement; they end when one lowers the loss by less than this share.
-MAX_PASSES, LEAST_SHARE = 12, 0.004
+MAX_PASSES, MIN_SHARE = 12, 0.004
 #: Classes of more rows than this, and of more than this many times ``k``, are not changed.
 LARGE_CLASS, LARGE_TIMES = 400, 4
 #: Rule of diversity that every class satisfies.
@@ -251,7 +251,7 @@ class AnonymousClasses:
             self.columns,
             block,
             size,
-            max(LEAST_NEAR, NEAR_PER_ROW * size),
+            max(MIN_NEAR, NEAR_PER_ROW * size),
             self.sensitive,
             self.n_values,
             (model, least, size // self.conditions.n_even),
@@ -355,7 +355,7 @@ class AnonymousClasses:
             found.history.append(self.loss(found.labels))
             progress.step(found.history[-1])
             before, now = found.history[-2:]
-            if before - now <= LEAST_SHARE * before:
+            if before - now <= MIN_SHARE * before:
                 return True
         return False
 

@@ -31,7 +31,7 @@ SHOWN_BLOCKS = 5
 WINDOW = 5
 
 #: Numbers of default keys are found up to this similarity, even where less could join.
-LEAST_SIMILARITY = 0.3
+MIN_SIMILARITY = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ def suggested_keys(scorer: Scorer, least: float) -> tuple[str, ...]:
         elif comparison.kind == "words":
             keys.append(f"{name}:words")
     if not keys:
-        reach = math.sqrt(-2 * math.log(min(max(least, LEAST_SIMILARITY), 1.0)))
+        reach = math.sqrt(-2 * math.log(min(max(least, MIN_SIMILARITY), 1.0)))
         for name, comparison in scorer.comparisons.items():
             if comparison.kind in ("number", "date"):
                 assert comparison.scale is not None

@@ -36,7 +36,7 @@ from sidelight.tags import own_tags
 
 #: Pairs whose attributes are less similar are no candidates: nothing could join them sensibly, and
 #: tables of which all pairs are compared have many.
-LEAST_ATTRIBUTE = 0.05
+MIN_ATTRIBUTE = 0.05
 
 #: Threshold by default: attributes as similar as the first with neighbors as similar as the second.
 USUAL_ATTRIBUTE, USUAL_RELATIONAL = 0.8, 0.3
@@ -182,9 +182,9 @@ class CollectiveResolution(_Resolver):
 
     def _least_similarity(self) -> float:
         if self.alpha == 1:
-            return LEAST_ATTRIBUTE
+            return MIN_ATTRIBUTE
         least = (self._usual_threshold(self.alpha) - self.alpha) / (1 - self.alpha)
-        return max(least, LEAST_ATTRIBUTE)
+        return max(least, MIN_ATTRIBUTE)
 
     def _usual_threshold(self, alpha: float) -> float:
         """Threshold as given, or what suits the share of the relational part."""
@@ -331,7 +331,7 @@ class CollectiveResolution(_Resolver):
 def evidence_of(problem: Problem) -> Evidence:
     """Candidates that are similar at all, hyper-edges and rules."""
     candidates = problem.candidates
-    kept = candidates.similarity >= LEAST_ATTRIBUTE
+    kept = candidates.similarity >= MIN_ATTRIBUTE
     return Evidence(
         pairs=candidates.pairs[kept],
         similarity=candidates.similarity[kept],

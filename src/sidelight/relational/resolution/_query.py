@@ -178,7 +178,7 @@ def resolve_query(
     given: tuple[Any, Any, Any, Any],
 ) -> QueryResult:
     """Resolve the requested references; see :meth:`CollectiveResolution.query`."""
-    from sidelight.relational.resolution._collective import LEAST_ATTRIBUTE
+    from sidelight.relational.resolution._collective import MIN_ATTRIBUTE
 
     check_parameters(model)
     model = clone(model)  # reading the references sets attributes
@@ -197,7 +197,7 @@ def resolve_query(
     pairs, _ = candidate_pairs(
         model.blocking, references, scorer, least=model._least_similarity(), X=X
     )
-    near = QueryNeighborhood(pairs, scorer, incidence, rules.node, LEAST_ATTRIBUTE, looks_like)
+    near = QueryNeighborhood(pairs, scorer, incidence, rules.node, MIN_ATTRIBUTE, looks_like)
     extracted, level = extract(near, asked, levels)
     evidence = _restricted(near, incidence, rules, extracted)
     ended = merge_collectively(evidence, model._settings(incidence, scorer))

@@ -31,7 +31,7 @@ SHARE_OF_NUMBERS = 0.1
 
 #: Columns that both references have count as at least this share of all weights, so that equal
 #: values of a minor column are not enough where all else is missing.
-LEAST_COVERAGE = 0.5
+MIN_COVERAGE = 0.5
 
 #: Different pairs of values that are compared in one go.
 PAIRS_AT_A_TIME = 2_000_000
@@ -193,7 +193,7 @@ class Scorer:
         Parts that have less than half of all weights together are divided by that half.
         """
         given = ~np.isnan(parts)
-        weight = np.maximum(given @ self._weights, LEAST_COVERAGE * self._weights.sum())
+        weight = np.maximum(given @ self._weights, MIN_COVERAGE * self._weights.sum())
         total = np.where(given, parts, 0.0) @ self._weights
         return np.minimum(total / weight, 1.0)
 

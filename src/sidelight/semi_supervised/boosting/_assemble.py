@@ -24,7 +24,7 @@ from sidelight.semi_supervised.boosting._staged import StagedClassifier
 from sidelight.tags import own_tags
 
 #: Errors are taken to be at least this, so that a learner without any has a finite weight.
-LEAST_ERROR = 1e-10
+MIN_ERROR = 1e-10
 
 
 @estimator
@@ -206,7 +206,7 @@ class _Assembling:
                 break
             self._add(trained, predicted, error)
             progress.step(self.rounds[-1].objective)
-            if not LEAST_ERROR < error < self.chance:
+            if not MIN_ERROR < error < self.chance:
                 break
 
     def _log_weights(self) -> Array:
@@ -227,7 +227,7 @@ class _Assembling:
         """Add a learner; the first one may be no better than chance, and has the weight 1 then."""
         weight = 1.0
         if error < self.chance:
-            odds = (1 - error) / max(error, LEAST_ERROR)
+            odds = (1 - error) / max(error, MIN_ERROR)
             weight = math.log((self.n_classes - 1) * odds) / 2
         self.votes[np.arange(len(predicted)), predicted] += weight
         self.total += weight

@@ -15,7 +15,7 @@ from sidelight.graphs._build import MAX_ROWS
 from sidelight.semi_supervised._core._kernel import Kernel, check_precomputed
 
 #: Pivots below this share of the largest are rounding.
-LEAST_PIVOT = 1e-13
+MIN_PIVOT = 1e-13
 
 #: A kernel may miss being positive semi-definite by this share of its largest entry.
 INDEFINITE = 1e-6
@@ -111,7 +111,7 @@ def kernel_factor(matrix: Array) -> Array:
     if largest == 0.0:
         return np.zeros((n, 1))
     factor, pivots, rank, _ = lapack.dpstrf(
-        np.asfortranarray(matrix), tol=LEAST_PIVOT * largest, lower=1
+        np.asfortranarray(matrix), tol=MIN_PIVOT * largest, lower=1
     )
     G = np.empty((n, rank))
     G[pivots - 1] = np.tril(factor)[:, :rank]

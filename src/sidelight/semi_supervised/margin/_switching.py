@@ -37,7 +37,7 @@ ROUGH = 1e-4
 FEW_SWITCHES = 1e-3
 
 #: Switches gain at least this much slack: less may be rounding.
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 
 
 @dataclass
@@ -97,7 +97,7 @@ def pairs_to_switch(values: Array, signs: Array) -> tuple[IntArray, IntArray]:
     n = min(len(ordered[0]), len(ordered[1]))
     positive, negative = ordered[0][:n], ordered[1][:n]
     # Sums fall from pair to pair: those that are large enough come first.
-    taken = int(np.count_nonzero(slacks[positive] + slacks[negative] > 2.0 + LEAST_GAIN))
+    taken = int(np.count_nonzero(slacks[positive] + slacks[negative] > 2.0 + MIN_GAIN))
     return positive[:taken], negative[:taken]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit
 
 from sidelight._typing import FloatArray
-from sidelight.semi_supervised.pairs._space import LEAST_CURVATURE, Space
+from sidelight.semi_supervised.pairs._space import MIN_CURVATURE, Space
 
 #: Largest number of times that a step is halved.
 MAX_HALVINGS = 40
@@ -146,7 +146,7 @@ def newton_step(
     """
     z = space.values(coef)
     slope, total = targets.slope(z), targets.positive + targets.negative
-    curvature = np.maximum(targets.curvature(z), LEAST_CURVATURE * total)
+    curvature = np.maximum(targets.curvature(z), MIN_CURVATURE * total)
     step = space.step(coef, slope, curvature, regularization)
     along = space.values(step)
     squares = space.inner(coef, coef), space.inner(coef, step), space.inner(step, step)

@@ -21,7 +21,7 @@ MAX_DENSE = 3000
 
 #: Least curvature of a term, as a share of its weight. It bounds the steps of terms that are far
 #: from 0 and changes no optimum.
-LEAST_CURVATURE = 1e-10
+MIN_CURVATURE = 1e-10
 
 
 class Space(Protocol):

@@ -21,7 +21,7 @@ from sidelight._kernels.privacy.anonymizer.penalty import (
 )
 
 #: A change has to lower the penalty by more than what may be rounding.
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 
 #: Classes of one pass with which a row may change places, and rows of them that are tried.
 N_TARGETS, N_PARTNERS = 4, 12
@@ -199,13 +199,13 @@ def refine_block(
                 sensitive, values, members[i], sizes[i], a, -1, rule
             )
             alone = penalty_of_rows(columns, members[i], sizes[i], a, seen) if sizes[i] > 1 else 0.0
-            if alone >= penalty[i] - LEAST_GAIN and not spare:
+            if alone >= penalty[i] - MIN_GAIN and not spare:
                 continue
             # Gain of the class that is left; a move pays if that of the target rises by less.
             relief = sizes[i] * penalty[i] - (sizes[i] - 1) * alone
             targets[:] = -1
             opened[:] = np.inf
-            best_move, best_cost = -1, relief - LEAST_GAIN
+            best_move, best_cost = -1, relief - MIN_GAIN
             for j in range(n_classes):
                 if j == i or sizes[j] > largest:
                     continue
@@ -253,7 +253,7 @@ def refine_block(
                 a -= 1
                 continue
             # Otherwise the best exchange with some rows of these classes; sizes do not change.
-            best, best_j, best_b = -LEAST_GAIN, -1, -1
+            best, best_j, best_b = -MIN_GAIN, -1, -1
             for t in range(N_TARGETS):
                 j = targets[t]
                 if j < 0:

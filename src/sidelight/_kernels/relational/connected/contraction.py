@@ -17,7 +17,7 @@ def contract(
     rows: Array,
     directions: bool,
     n_wanted: int,
-    most_work: int,
+    max_work: int,
     labels: Array,
 ) -> int:
     """Merge the adjacent clusters that raise the objective least, until ``n_wanted`` are left.
@@ -35,7 +35,7 @@ def contract(
         Whether rows have unit length and only directions of centers count.
     n_wanted : int
         Number of clusters, at least that of the components.
-    most_work : int
+    max_work : int
         Largest number of list entries to go through: a hub that takes its neighbors one by one
         would otherwise need the square of their number.
     labels : ndarray of int64, shape (n,)
@@ -80,7 +80,7 @@ def contract(
                 n_slots += 1
     seen = np.full(n, -1, np.int64)
     n_left, work = n, 0
-    while n_left > n_wanted and size and work <= most_work:
+    while n_left > n_wanted and size and work <= max_work:
         tag = tags[0]
         size -= 1
         sift_down(keys, tags, size)
