@@ -364,8 +364,8 @@ def test_many_small_trees_are_solved_at_once():
 
 
 def test_what_is_too_large_for_a_solver_is_assigned_without_a_proof(monkeypatch):
-    monkeypatch.setattr(parts, "_MOST_TERMS", 0)
-    monkeypatch.setattr(_cpsat, "MOST_TERMS", 0)
+    monkeypatch.setattr(parts, "_MAX_TERMS", 0)
+    monkeypatch.setattr(_cpsat, "MAX_TERMS", 0)
     cost, edges = hard_problem()
     found = assign(cost, edges)
     assert found.parts["greedy"] == 1

@@ -256,7 +256,7 @@ def test_a_large_graph_takes_the_fast_path():
 
 
 def test_a_graph_that_is_too_large_for_the_solver_stays_unknown(monkeypatch):
-    monkeypatch.setattr(_cpsat, "MOST_TERMS", 0)
+    monkeypatch.setattr(_cpsat, "MAX_TERMS", 0)
     n, edges = mycielski(*mycielski(5, cycle(5)))
     found = check_coloring(n, edges, 4)
     assert (found.answer, found.lower, found.upper) == ("unknown", 2, 5)

@@ -121,7 +121,7 @@ def test_many_pairs_are_sampled(monkeypatch):
     X = np.random.default_rng(0).normal(size=(100, 2))
     known = Constraints.sample(np.arange(100) % 2, 2000, random_state=0)
     full = known.quality(X)
-    monkeypatch.setattr(quality, "_MOST_COMPARED", 300)
+    monkeypatch.setattr(quality, "_MAX_COMPARED", 300)
     some = known.quality(X)
     assert some.n_compared == 300 * 300
     assert some.overlap == pytest.approx(full.overlap, abs=0.03)

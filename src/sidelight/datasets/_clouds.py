@@ -1,4 +1,4 @@
-"""Small sets of points whose classes are not what the nearest center would say.
+"""Small sets of points whose classes are not those of the nearest class mean.
 
 Each reproduces the illustration of one method; parameters that the source does not give are those
 of our specification and say so.

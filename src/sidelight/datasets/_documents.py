@@ -1,4 +1,4 @@
-"""Documents about two things at once."""
+"""Documents with two independent topics each."""
 
 from __future__ import annotations
 

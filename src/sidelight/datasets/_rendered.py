@@ -316,7 +316,7 @@ def _nearest_surface(position: FloatArray, bearing: FloatArray) -> tuple[FloatAr
 
 
 def _panorama(distance: FloatArray, gray: FloatArray, height: int) -> FloatArray:
-    """Images in which surfaces are as tall as they are near, between ceiling and floor."""
+    """Panoramic images between ceiling and floor, in which nearer surfaces are taller."""
     level = 1 - 2 * (np.arange(height) + 0.5) / height
     tall = 1.8 / (0.6 + distance)
     # Edges are soft by about a pixel, so that images change smoothly with the position.

@@ -175,7 +175,7 @@ def test_bounds_change_nothing(dtype, offset, k, monkeypatch):
             skipped.append(np.mean((lower <= bounds) & np.isfinite(bounds)))
 
     monkeypatch.setattr(_lloyd, "WORTH_BOUNDS", 0)
-    monkeypatch.setattr(_lloyd, "CALM", 0.3)
+    monkeypatch.setattr(_lloyd, "MAX_CHANGED_SHARE", 0.3)
     monkeypatch.setattr(_lloyd, "BoundedPass", Counting)
     for n in (1, 3):
         with threads(n):

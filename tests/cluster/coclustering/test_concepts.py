@@ -171,7 +171,7 @@ def test_too_many_concepts_are_refused_with_advice() -> None:
 
 
 def test_memory_is_a_limit_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_mining, "MOST_BYTES", 16 * 100)
+    monkeypatch.setattr(_mining, "MAX_BYTES", 16 * 100)
     table = np.random.default_rng(0).random((60, 40)) < 0.4
     with pytest.raises(SidelightError, match="the 100 that fit into"):
         mine_concepts(table)

@@ -306,7 +306,7 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_much_memory_is_told_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_group_distances, "WORTH_TELLING", 1000)
+    monkeypatch.setattr(_group_distances, "LARGE_MEMORY", 1000)
     X = np.arange(40.0)[:, None]
     with pytest.warns(UserWarning, match="between its 40 starting clusters"):
         ConstrainedAgglomeration().fit(X)

@@ -214,7 +214,7 @@ def test_sums_and_labels_are_right_whether_or_not_calm_rows_are_skipped(
     kind: Any, with_bounds: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_lloyd, "WORTH_BOUNDS", 0 if with_bounds else np.inf)
-    monkeypatch.setattr(_lloyd, "CALM", 2)
+    monkeypatch.setattr(_lloyd, "MAX_CHANGED_SHARE", 2)
     X, y = make_blobs(2000, n_features=3, centers=6, cluster_std=2.0, random_state=2)
     known = Constraints.sample(y, 300, random_state=0).flip(0.2, random_state=0)
     start, k = X[:6].copy(), 6

@@ -213,7 +213,7 @@ def test_many_classes_are_counted_without_listing_their_conflicts():
 
 
 def test_expansion_beyond_the_limit_is_refused(monkeypatch):
-    monkeypatch.setattr(_closure, "MOST_PAIRS", 5)
+    monkeypatch.setattr(_closure, "MAX_PAIRS", 5)
     closure = Constraints.from_groups([0] * 4).closure()
     assert closure.n_entailed_must_link == 6
     with pytest.raises(SidelightError, match="6 entailed must-links, too many"):

@@ -9,16 +9,16 @@ import numpy as np
 from scipy.stats import multivariate_normal
 
 from sidelight.engine import as_rows
-from sidelight.manifold.atlas._bound import Coordination, Estimates, State
+from sidelight.manifold.atlas._bound import ChartState, Coordination, Estimates
 from sidelight.manifold.atlas._charts import Charts
-from sidelight.manifold.atlas._steps import Rules
+from sidelight.manifold.atlas._steps import ChartRules
 
 
 class Case(NamedTuple):
     """Steps on rows with a state to start from."""
 
     steps: Coordination
-    state: State
+    state: ChartState
 
 
 def make_case(
@@ -45,7 +45,7 @@ def make_case(
         seen = rng.uniform(size=seen.shape) < 0.7
         seen[~seen.any(axis=1), 0] = True
     weights = rng.uniform(0.5, 2.0, n)
-    rules = Rules(views, isotropic, conformal, np.full(ends[-1], floor), ridge)
+    rules = ChartRules(views, isotropic, conformal, np.full(ends[-1], floor), ridge)
     steps = Coordination(as_rows(rows), seen, weights, np.zeros(n, dtype=bool), rules)
     estimates = Estimates(g + 0.1 * rng.normal(size=g.shape), spd(rng, n, d, 0.05))
     start = steps.of_clusters(rng.integers(0, k, n), k, estimates)
@@ -78,7 +78,7 @@ def chart_terms(
     return np.array(values)
 
 
-def bound(case: Case, state: State, resp: np.ndarray | None = None) -> float:
+def bound(case: Case, state: ChartState, resp: np.ndarray | None = None) -> float:
     """``Φ``, less the ridge, by its definition; with the best responsibilities by default."""
     steps = case.steps
     rows = steps.source.to_memory()
@@ -96,7 +96,7 @@ def bound(case: Case, state: State, resp: np.ndarray | None = None) -> float:
     return total - 0.5 * steps.rules.ridge * float(penalty)
 
 
-def best_responsibilities(case: Case, state: State) -> np.ndarray:
+def best_responsibilities(case: Case, state: ChartState) -> np.ndarray:
     """``q`` of every row, of shape (n, k)."""
     rows = case.steps.source.to_memory()
     charts, (means, covariances) = state

@@ -155,16 +155,18 @@ def test_a_broken_search_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     from sidelight.privacy.anonymizer import _partition
 
     X, _ = people(100)
-    honest = _partition.Search._grown
+    honest = _partition.AnonymousClasses._grown
 
     def wrong(self: object, rows: np.ndarray) -> np.ndarray:
         labels = honest(self, rows)
         labels[0] = labels.max() + 1
         return labels
 
-    monkeypatch.setattr(_partition.Search, "_grown", wrong)
-    monkeypatch.setattr(_partition.Search, "violating", lambda self, labels: np.zeros(1, bool))
-    monkeypatch.setattr(_partition, "MOST_PASSES", 1)
+    monkeypatch.setattr(_partition.AnonymousClasses, "_grown", wrong)
+    monkeypatch.setattr(
+        _partition.AnonymousClasses, "violating", lambda self, labels: np.zeros(1, bool)
+    )
+    monkeypatch.setattr(_partition, "MAX_PASSES", 1)
     with pytest.raises(RuntimeError, match="fewer than k=5"):
         Anonymizer(5, random_state=0).fit(X)
 

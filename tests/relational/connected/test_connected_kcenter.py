@@ -187,7 +187,7 @@ def test_lower_bound_of_many_rows_is_within_the_factor() -> None:
 def test_exact_refuses_what_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SidelightError, match=r"2001 rows only up to 2000: use method=greedy"):
         ConnectedKCenter(2, method="exact").fit(np.arange(2001.0)[:, None])
-    monkeypatch.setattr(_relaxation, "MOST_TESTS", 5)
+    monkeypatch.setattr(_relaxation, "MAX_TESTS", 5)
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(SidelightError, match="tested 5 balls for one radius"):
         ConnectedKCenter(3, method="exact").fit(X)

@@ -465,7 +465,7 @@ def test_cost_of_unscored_pairs_is_that_of_all_paths(seed: int) -> None:
 def test_cost_of_unscored_pairs_from_drawn_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, _ = make_signed_graph(400, 20, degree=20, random_state=0)
     exact = estimate_absent(graph)
-    monkeypatch.setattr(_absent, "MOST_PATHS", 15_000)
+    monkeypatch.setattr(_absent, "MAX_PATHS", 15_000)
     assert estimate_absent(graph) == pytest.approx(exact, rel=0.1)
     assert estimate_absent(graph) != exact
     assert estimate_absent(Relations(n_samples=3)) == 0.0

@@ -181,7 +181,7 @@ def test_completeness_by_brute_force() -> None:
 
 
 def test_a_block_with_too_many_pairs_is_refused(monkeypatch: Any) -> None:
-    monkeypatch.setattr(_blocking, "MOST_PAIRS", 1_000)
+    monkeypatch.setattr(_blocking, "MAX_PAIRS", 1_000)
     table = {"name": [f"n{i}" for i in range(200)], "city": ["Berlin"] * 120 + ["Rome"] * 80}
     words = r"The key 'city=berlin' has 120 rows, 7,140 pairs, of 10,300 pairs of the key 'city'"
     with pytest.raises(SidelightError, match=f"{words}.*longer prefix"):

@@ -186,6 +186,6 @@ def test_ambiguous_names_are_told_apart_by_who_is_around_them() -> None:
 
 
 def test_hyperedges_that_are_too_long_are_refused(monkeypatch: Any) -> None:
-    monkeypatch.setattr(_relational, "MOST_COMPANIONS", 20)
+    monkeypatch.setattr(_relational, "MAX_COMPANIONS", 20)
     with pytest.raises(SidelightError, match="the largest of 5 references, have 25 pairs"):
         RelationalResolution().fit(np.ones((5, 1)), relations=[1] * 5)

@@ -20,7 +20,7 @@ from sidelight._words import counted, setting
 from sidelight.cluster.coclustering._binary import as_binary
 from sidelight.cluster.coclustering._concepts import Concepts
 from sidelight.cluster.coclustering._sides import TwoSides, prepare
-from sidelight.cluster.coclustering._statements import Statements, Variant, gather
+from sidelight.cluster.coclustering._statements import TableStatements, Variant, gather
 from sidelight.constraints import Constraints, CrossLinks, Ordering
 from sidelight.exceptions import SidelightError
 
@@ -31,7 +31,7 @@ CHUNK = 8_192
 NODES = 200_000
 
 #: Most memory for bi-sets.
-MOST_BYTES = 2 * 1024**3
+MAX_BYTES = 2 * 1024**3
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +126,7 @@ def mine_concepts(
         Parameter(name, kind, kind, "").check(value)
     names = getattr(X, "columns", None)
     rows = check_array(X, accept_sparse="csr")
+    # Side information of rows and columns, with ids and orders brought to positions.
     known = gather(
         X,
         Constraints(n_samples=rows.shape[0]) if constraints is None else constraints.align(X),
@@ -136,6 +137,7 @@ def mine_concepts(
         row_order=row_order,
         column_order=column_order,
     )
+    # As published: concepts that violate a constraint are left out, not mended.
     return find_bi_sets(
         as_binary(rows, X),
         known,
@@ -150,7 +152,7 @@ def mine_concepts(
 
 def find_bi_sets(
     table: Array,
-    known: Statements,
+    known: TableStatements,
     *,
     variant: Variant,
     min_rows: int,
@@ -166,8 +168,8 @@ def find_bi_sets(
     """
     sides = prepare(table, known, variant)
     turned = sides.rows.n_elements < sides.columns.n_elements
-    search = _Search(sides, known, variant, min_rows, min_columns, turned)
-    most = max(1, min(max_concepts, MOST_BYTES // search.bytes_each))
+    search = _BiSetSearch(sides, known, variant, min_rows, min_columns, turned)
+    most = max(1, min(max_concepts, MAX_BYTES // search.bytes_each))
     kept: list[tuple[Array, Array]] = []
     n_kept = 0
     with stage_progress(description, verbose=verbose) as progress:
@@ -183,13 +185,13 @@ def find_bi_sets(
     return Found(Concepts(words[0], words[1], *table.shape), search.removed())
 
 
-class _Search:
+class _BiSetSearch:
     """Search for bi-sets over the elements of two sides, by the side with fewer of them."""
 
     def __init__(
         self,
         sides: TwoSides,
-        known: Statements,
+        known: TableStatements,
         variant: Variant,
         min_rows: int,
         min_columns: int,
@@ -354,7 +356,7 @@ def _without_copies(rows: Array, columns: Array) -> list[Array]:
 
 
 def _too_many(kept: list[tuple[Array, Array]], most: int, max_concepts: int) -> SidelightError:
-    """Say how many bi-sets there were, and which sizes would leave half of them."""
+    """Error with the number of bi-sets, and with least sizes that would leave half of them."""
     sample = [Concepts(rows, columns, 0, 0) for rows, columns in kept[:20]]
     rows, columns = (
         int(np.median(np.concatenate([getattr(one, name) for one in sample]))) + 1
@@ -363,7 +365,7 @@ def _too_many(kept: list[tuple[Array, Array]], most: int, max_concepts: int) -> 
     limit = (
         setting("max_concepts", f"{max_concepts}")
         if most == max_concepts
-        else f"the {most:,} that fit into {MOST_BYTES // 1024**3} GiB"
+        else f"the {most:,} that fit into {MAX_BYTES // 1024**3} GiB"
     )
     return SidelightError(
         f"The table has more bi-sets than {limit}, and the search was ended. Ask for larger ones: "

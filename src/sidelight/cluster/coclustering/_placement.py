@@ -7,7 +7,7 @@ import numpy as np
 from sidelight._kernels.cluster.coclustering.concepts import unpack
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.cluster.coclustering._grouping import Centroids
-from sidelight.cluster.coclustering._statements import Statements
+from sidelight.cluster.coclustering._statements import TableStatements
 
 
 def likeness(ones: Array, weights: FloatArray) -> FloatArray:
@@ -27,7 +27,7 @@ def likeness(ones: Array, weights: FloatArray) -> FloatArray:
 
 
 def place_trimmed(
-    labels: IntArray, found: Array, table: Array, means: Centroids, known: Statements
+    labels: IntArray, found: Array, table: Array, means: Centroids, known: TableStatements
 ) -> IntArray:
     """Give a cluster to elements with cannot-links that all their bi-sets left behind.
 
@@ -44,7 +44,7 @@ def place_trimmed(
         The ones.
     means : Centroids
         Weights of both sides.
-    known : Statements
+    known : TableStatements
         What is known.
     """
     lost = np.flatnonzero((labels < 0) & (known.vertex >= 0) & found)

@@ -7,17 +7,17 @@ import numpy as np
 from sidelight._kernels.cluster.coclustering import admission
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, listed, setting
-from sidelight.cluster.coclustering._statements import Statements
+from sidelight.cluster.coclustering._statements import TableStatements
 from sidelight.exceptions import SidelightError
 
-#: So many partners of an element, and elements in an error, are named.
+#: Largest number of partners of an element, and of elements in an error, that are named.
 SHOWN = 3
 
 NO_ONES = "it has no ones"
 
 
 def explain_uncovered(
-    covered: Array, found_covered: Array, removed: Array, table: Array, known: Statements
+    covered: Array, found_covered: Array, removed: Array, table: Array, known: TableStatements
 ) -> dict[int, str]:
     """Reasons of all elements that are in no cluster, by element.
 
@@ -31,7 +31,7 @@ def explain_uncovered(
         Elements of bi-sets that each kind of constraint removed.
     table : ndarray of bool
         The ones.
-    known : Statements
+    known : TableStatements
         What is known.
     """
     ones = np.concatenate([table.sum(axis=1), table.sum(axis=0)])
@@ -49,7 +49,7 @@ def explain_uncovered(
     return reasons
 
 
-def _responsible(element: int, removed: Array, known: Statements) -> str:
+def _responsible(element: int, removed: Array, known: TableStatements) -> str:
     """The statement that left no bi-set for an element."""
     partners = np.flatnonzero(known.component == known.component[element])
     if len(partners) > 1 and not removed.any():
@@ -69,19 +69,19 @@ def _responsible(element: int, removed: Array, known: Statements) -> str:
         (admission.COLUMN_ORDER, "columns", known.column_order),
     ):
         if removed[kind] and order is not None:
-            found.append(f"the order of the {side} ({order.says})")
+            found.append(f"the order of the {side} ({order.bounds_text})")
     if not found:
         return f"no bi-set has {setting('min_rows')} rows and {setting('min_columns')} columns"
     return f"{listed(found)} removed every bi-set that covers it"
 
 
-def _together(element: int, partners: IntArray, known: Statements) -> str:
+def _together(element: int, partners: IntArray, known: TableStatements) -> str:
     others = [known.name(other) for other in partners.tolist() if other != element]
     more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
     return f"the must-link with {', '.join(others[:SHOWN])}{more}"
 
 
-def _apart(element: int, known: Statements) -> str:
+def _apart(element: int, known: TableStatements) -> str:
     edges = known.conflicts
     mine = known.component[element]
     others = np.concatenate([edges[edges[:, 0] == mine, 1], edges[edges[:, 1] == mine, 0]])
@@ -90,7 +90,7 @@ def _apart(element: int, known: Statements) -> str:
     return f"the cannot-link with {', '.join(names)}{more}"
 
 
-def refuse_unsolved(reasons: dict[int, str], known: Statements) -> None:
+def check_all_covered(reasons: dict[int, str], known: TableStatements) -> None:
     """Raise if an element with a cannot-link is in no cluster: it need not be apart from it."""
     lost = [
         element
@@ -115,8 +115,8 @@ def split_by_side(reasons: dict[int, str], n_rows: int) -> tuple[dict[int, str],
     return rows, columns
 
 
-def warning_of(reasons: dict[int, str], known: Statements) -> str:
-    """What to tell about elements in no cluster although they have ones."""
+def warning_of(reasons: dict[int, str], known: TableStatements) -> str:
+    """Warning text about elements that have ones but are in no cluster; empty if there are none."""
     lost = [element for element in reasons if reasons[element] != NO_ONES]
     if not lost:
         return ""

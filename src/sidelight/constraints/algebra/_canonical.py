@@ -16,7 +16,7 @@ from sidelight.exceptions import InconsistentConstraints, SidelightError, Unknow
 from sidelight.io.inner import alike_hint
 
 # A pair is sorted as the one number i * n + j, which must fit into 64 bits.
-MOST_ROWS = 3_037_000_499
+MAX_ROWS = 3_037_000_499
 
 
 class StatementKind(NamedTuple):
@@ -67,7 +67,7 @@ class StatedPairs(NamedTuple):
 
 
 class Statements(NamedTuple):
-    """Everything that a set of constraints states, and notes on how it came about."""
+    """All statements of a set of constraints, and notes on how it came about."""
 
     must_link: StatedPairs
     cannot_link: StatedPairs
@@ -167,7 +167,7 @@ def as_positions(pairs: Any, what: str, index: RowIndex | None, n_samples: int) 
         return np.empty((0, 2), np.int64)
     if index is not None:
         positions = index.positions(_like_ids(values, index.ids))
-        _refuse_unknown(values, positions, what, index.ids)
+        _check_known_ids(values, positions, what, index.ids)
         return positions
     positions = whole_numbers(values, f"{what} must hold row positions (or pass ids=)")
     outside = (positions < 0) | (positions >= n_samples)
@@ -303,7 +303,7 @@ def _like_ids(values: Array, ids: Array) -> Array:
     return values
 
 
-def _refuse_unknown(values: Array, positions: IntArray, what: str, ids: Array) -> None:
+def _check_known_ids(values: Array, positions: IntArray, what: str, ids: Array) -> None:
     unknown = positions < 0
     if not unknown.any():
         return
@@ -347,7 +347,7 @@ def _count(number: int, what: str, of: str, done: str) -> str:
 
 
 def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Any) -> int:
-    """Number of rows, as far as anything tells it; all that tell must agree on the shape later."""
+    """Number of rows: ``n_samples``, or the length of the first argument that has one."""
     if n_samples is None:
         lengths = [] if index is None else [len(index.ids)]
         lengths += [len(value) for value in values if _has_rows(value)]
@@ -360,8 +360,8 @@ def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Any) -> int:
         n = operator.index(n_samples)
     except TypeError as error:
         raise SidelightError(f"n_samples must be a whole number, got {n_samples!r}.") from error
-    if not 0 <= n <= MOST_ROWS:
-        raise SidelightError(f"n_samples must be between 0 and {MOST_ROWS}, got {n}.")
+    if not 0 <= n <= MAX_ROWS:
+        raise SidelightError(f"n_samples must be between 0 and {MAX_ROWS}, got {n}.")
     if index is not None and len(index.ids) != n:
         raise SidelightError(f"There are {len(index.ids)} ids for n_samples={n} rows.")
     return n

@@ -33,7 +33,7 @@ def as_codes(given: Array | None, n_samples: int, what: str) -> Classes | None:
 
     Unknown is -1 (also as a word), whatever :func:`read_classes` takes for unknown. Names are
     compared by their text and are whole numbers when all of them look like it, because a text file
-    cannot tell ``1`` from ``"1"``.
+    cannot distinguish ``1`` from ``"1"``.
     """
     if given is None:
         return None

@@ -1,4 +1,4 @@
-"""What users give, one value per row, as plain arrays: dates stay dates, None stays None."""
+"""User input with one value per row, as plain arrays: dates stay dates, None stays None."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _as_array(values: Any) -> Array:
         return values
     if hasattr(values, "__array__"):
         array = np.asarray(values)
-        if array.dtype.kind in "mM":  # the objects of pandas know about time zones and nanoseconds
+        if array.dtype.kind in "mM":  # the objects of pandas hold time zones and nanoseconds
             for to_list in ("to_list", "to_pylist"):
                 if hasattr(values, to_list):
                     return _objects(getattr(values, to_list)())
@@ -78,7 +78,7 @@ def _moments(array: Array) -> Array:
 
 
 def as_moment(value: Any) -> Any:
-    """A date or duration of NumPy as Python's own where that is exact; anything else as it is."""
+    """A NumPy date or duration as Python's own where that is exact; anything else unchanged."""
     if not isinstance(value, np.datetime64 | np.timedelta64):
         return value
     if np.isnat(value):
@@ -90,7 +90,7 @@ def as_moment(value: Any) -> Any:
 
 
 def row_key(value: Any) -> Any:
-    """What an id is looked up by: one day is one id, however it is written."""
+    """Key by which an id is looked up: one day is one id, however it is written."""
     value = as_moment(value)
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return datetime.datetime.combine(value, datetime.time())
@@ -183,7 +183,7 @@ _NUMBERS = (Integral, Real, Decimal)
 
 
 def is_unknown(value: Any) -> bool:
-    """Whether a label says "not known": missing, -1 as a number, or an empty word."""
+    """Whether a label marks an unknown class: missing, -1 as a number, or an empty word."""
     if isinstance(value, str | bytes):
         return not value.strip()
     if isinstance(value, bool | np.bool_):

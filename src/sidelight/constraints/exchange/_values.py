@@ -31,7 +31,7 @@ def canonical_fields(
 ) -> dict[str, Any]:
     """Fields from statements in any order; equal statements give equal fields.
 
-    With ``report`` the notes tell which of the statements were merged or dropped.
+    With ``report`` the notes list which of the statements were merged or dropped.
     """
     ids = None if index is None else index.ids
     fields: dict[str, Any] = {"n_samples": n_samples, "ids": ids, "_cache": {"index": index}}

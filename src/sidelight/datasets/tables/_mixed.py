@@ -96,7 +96,7 @@ def make_mixed_table(
     """Draw a table of mixed columns with known groups, as it would come from a file.
 
     Units differ, amounts are skewed, values are missing, and some columns only name the rows or
-    say nothing. In some tables another split of the rows, the ``nuisance``, shows in several
+    are noise. In some tables another split of the rows, the ``nuisance``, shows in several
     columns too, so that clusters that follow the columns alone are partly that.
 
     ============ ====== ============================================================ ========
@@ -159,7 +159,7 @@ def make_mixed_table(
 
 
 def _shares(rng: np.random.RandomState, n: int, shares: tuple[float, ...]) -> IntArray:
-    """Numbers of groups in random order, as many of each as its share says."""
+    """Group numbers in random order, in proportion to the shares."""
     bounds = np.floor(np.cumsum(shares) * n + 1e-9).astype(int)
     bounds[-1] = n
     groups: IntArray = np.repeat(np.arange(len(shares)), np.diff(bounds, prepend=0))

@@ -1,4 +1,4 @@
-"""What comes out of a comparison: its candidates, the chosen one, and what it says."""
+"""Result of a comparison: its candidates, the chosen one, and a verdict in words."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Comparison:
 
     @property
     def verdict(self) -> list[str]:
-        """What the comparison says: the choice, whether it is clear, whether knowledge helped.
+        """Verdict in sentences: the choice, whether it is clear, whether constraints helped.
 
         Examples
         --------
@@ -167,9 +167,9 @@ class Comparison:
         >>> found.verdict[0].startswith("Chosen: pckmeans with k = 3. It keeps 0.")
         True
         """
-        return self.say(ask_in_general)
+        return self.sentences(ask_in_general)
 
-    def say(self, ask: Ask) -> list[str]:
+    def sentences(self, ask: Ask) -> list[str]:
         """Return the verdict with other advice on how to get more statements.
 
         Parameters
@@ -239,10 +239,9 @@ class Comparison:
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
             for row in self.rows()
         )
-        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.verdict)
-        return (
-            f"<div>{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        )
+        paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.verdict)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<div>{paragraphs}{table}</div>"
 
 
 HEADINGS = ("Method", "k", "Score", "Without", "Gain", "Stable", "Time")
@@ -255,9 +254,9 @@ def _cells(one: Candidate) -> list[str]:
     return [
         *name,
         pair(one.score, one.error),
-        figure(one.plain_score) + _other(one),
+        two_digits(one.plain_score) + _other(one),
         pair(one.gain, one.gain_error, "+"),
-        figure(one.stability),
+        two_digits(one.stability),
         f"{one.seconds:.2f}s",
     ]
 
@@ -267,14 +266,14 @@ def _other(one: Candidate) -> str:
     return f" ({one.plain})" if one.plain not in (None, one.name) else ""
 
 
-def figure(value: float, sign: str = "") -> str:
+def two_digits(value: float, sign: str = "") -> str:
     """Write a number with two decimals, a dash for none."""
     return "–" if np.isnan(value) else format(value, f"{sign}.2f")
 
 
 def pair(value: float, error: float, sign: str = "") -> str:
     """Write a number with its standard error."""
-    return "–" if np.isnan(value) else f"{figure(value, sign)}±{figure(error)}"
+    return "–" if np.isnan(value) else f"{two_digits(value, sign)}±{two_digits(error)}"
 
 
 def restore(model: bytes) -> Any:

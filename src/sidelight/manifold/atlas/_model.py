@@ -13,12 +13,12 @@ from sidelight._typing import Array
 from sidelight.engine import as_rows
 from sidelight.manifold.atlas import _posterior as inference
 from sidelight.manifold.atlas._charts import Charts
-from sidelight.manifold.atlas._posterior import Posterior, posterior
+from sidelight.manifold.atlas._posterior import ChartPosterior, posterior
 from sidelight.manifold.atlas._tile import tiles
 
 
 @dataclass(frozen=True)
-class Units:
+class ViewUnits:
     """Units of the search: rows about their mean, of variance 1 on average in every view.
 
     Attributes
@@ -50,7 +50,7 @@ class Units:
         return np.array([np.log(self.scale[view]).sum() for view in self.views])
 
     @classmethod
-    def of(cls, table: Array, columns: tuple[Array, ...], seen: Array, weights: Array) -> Units:
+    def of(cls, table: Array, columns: tuple[Array, ...], seen: Array, weights: Array) -> ViewUnits:
         """Units of a table in which views are missing as a whole."""
         centers, scales = [], []
         for number, own in enumerate(columns):
@@ -82,14 +82,14 @@ class Atlas:
     ----------
     charts : Charts
         Charts in the units of the search.
-    units : Units
+    units : ViewUnits
         Units of the rows.
     place_center, place_scale : ndarray of shape (d,)
         Center and scale of the coordinates.
     """
 
     charts: Charts
-    units: Units
+    units: ViewUnits
     place_center: Array
     place_scale: Array
 
@@ -101,7 +101,7 @@ class Atlas:
         )
 
     def by_rows(
-        self, table: Array, seen: Array, finish: Callable[[Posterior, Array], Array]
+        self, table: Array, seen: Array, finish: Callable[[ChartPosterior, Array], Array]
     ) -> Array:
         """Map ``finish(posterior, seen)`` over the rows, in which it has an entry for each."""
 
@@ -124,16 +124,16 @@ class Atlas:
         joined: Array = as_rows(table).map_reduce(work, aligned=(seen,))[1][0]
         return joined
 
-    def coordinates(self, found: Posterior, seen: Array) -> Array:
+    def coordinates(self, found: ChartPosterior, seen: Array) -> Array:
         """``E[g | x]``."""
         return self.to_user(found.coordinates())
 
-    def coordinate_covariances(self, found: Posterior, seen: Array) -> Array:
+    def coordinate_covariances(self, found: ChartPosterior, seen: Array) -> Array:
         """Covariances of ``g`` given ``x``."""
         scale = np.multiply.outer(self.place_scale, self.place_scale)
         return found.coordinate_covariances() * scale
 
-    def log_density(self, found: Posterior, seen: Array) -> Array:
+    def log_density(self, found: ChartPosterior, seen: Array) -> Array:
         """``log p(x)`` of the views that are seen."""
         return found.log_density - float(self.units.log_scales[seen].sum())
 
@@ -150,14 +150,14 @@ class Atlas:
         own = slice(0, len(self.units.center)) if view is None else self.units.views[view]
         return own, self.units.center[own], self.units.scale[own]
 
-    def predicted_rows(self, found: Posterior, view: int, allowed: Array) -> Array:
+    def predicted_rows(self, found: ChartPosterior, view: int, allowed: Array) -> Array:
         """Expected columns of a view, by the ``allowed`` charts."""
         own, center, scale = self.view_units(view)
         resp = found.responsibilities(allowed)
         rows = inference.expected_rows(self.charts, own, resp, found.means)
         return np.asarray(center + scale * rows)
 
-    def predicted_covariances(self, found: Posterior, view: int, allowed: Array) -> Array:
+    def predicted_covariances(self, found: ChartPosterior, view: int, allowed: Array) -> Array:
         """Covariances of the columns of a view, by the ``allowed`` charts."""
         own, _, scale = self.view_units(view)
         resp = found.responsibilities(allowed)

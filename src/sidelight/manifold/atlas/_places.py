@@ -20,7 +20,7 @@ from sidelight.manifold import (
 )
 from sidelight.manifold.atlas._bound import Coordination, Estimates
 from sidelight.manifold.atlas._start import principal_places
-from sidelight.manifold.atlas._steps import Rules
+from sidelight.manifold.atlas._steps import ChartRules
 
 #: Iterations of a single chart that makes linear coordinates of incomplete rows.
 LINEAR_STEPS = 200
@@ -35,11 +35,11 @@ class FirstPlaces(NamedTuple):
 
 def with_messages(find: Callable[[], Array]) -> FirstPlaces:
     """Coordinates with the warnings: they concern the user if this start is the best."""
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EmbeddingWarning)
         places = find()
     messages = []
-    for one in said:
+    for one in caught:
         if isinstance(one.message, EmbeddingWarning):
             messages.append(one.message)
         else:
@@ -81,7 +81,7 @@ def view_places(
     return np.asarray(model.fit(table).embedding_, dtype=np.float64)
 
 
-def one_chart_places(rows: Array, seen: Array, d: int, rules: Rules) -> Array:
+def one_chart_places(rows: Array, seen: Array, d: int, rules: ChartRules) -> Array:
     """Coordinates of rows that lack views, by one chart: factor analysis of incomplete rows."""
     n = len(rows)
     start = Estimates(principal_places(rows, d), np.tile(1e-2 * np.eye(d), (n, 1, 1)))

@@ -20,7 +20,7 @@ from sidelight._typing import Array
 from sidelight.manifold.atlas._charts import LOG_2PI, Charts
 
 
-class Posterior(NamedTuple):
+class ChartPosterior(NamedTuple):
     """Charts and coordinates given rows that have the same views.
 
     Attributes
@@ -69,7 +69,7 @@ class Posterior(NamedTuple):
         return np.einsum("nk,nki,nij,nkj->n", resp, offsets, precisions, offsets, optimize=True)
 
 
-def posterior(charts: Charts, rows: Array, seen: Array) -> Posterior:
+def posterior(charts: Charts, rows: Array, seen: Array) -> ChartPosterior:
     """Posterior of rows that have the views for which ``seen`` of shape (V,) is true."""
     precisions = charts.spread_precisions.copy()
     shape = charts.offsets.shape
@@ -88,7 +88,7 @@ def posterior(charts: Charts, rows: Array, seen: Array) -> Posterior:
     offsets = np.einsum("kij,nkj->nki", covariances, pulls)
     joint -= 0.5 * np.linalg.slogdet(precisions)[1]
     joint += 0.5 * np.einsum("nkd,nkd->nk", offsets, pulls)
-    return Posterior(joint, charts.offsets + offsets, covariances, precisions)
+    return ChartPosterior(joint, charts.offsets + offsets, covariances, precisions)
 
 
 def chart_posterior_of_places(charts: Charts, places: Array) -> Array:

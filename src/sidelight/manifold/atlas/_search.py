@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._fit.alternation import Alternation
 from sidelight._typing import Array
-from sidelight.manifold.atlas._bound import Coordination, Estimates, Evaluation, State
+from sidelight.manifold.atlas._bound import BoundEvaluation, ChartState, Coordination, Estimates
 from sidelight.manifold.atlas._posterior import chart_posterior_of_places, expected_rows
 from sidelight.manifold.atlas._start import rough_clusters
 
@@ -19,12 +19,12 @@ ERROR_SLACK = 1.1
 
 
 @dataclass(frozen=True)
-class Search:
-    """Where a restart ended.
+class CoordinatedFit:
+    """Final state of a restart.
 
     Attributes
     ----------
-    last : Evaluation
+    last : BoundEvaluation
         The e-step at the end.
     start : int
         Number of the coordinates that it started from.
@@ -40,7 +40,7 @@ class Search:
         Mean squared difference between the rows and their reconstructions from the map.
     """
 
-    last: Evaluation
+    last: BoundEvaluation
     start: int
     history: Array
     n_iter: int
@@ -56,7 +56,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Restart:
+class CoordinatedRestart:
     """One restart: rough clusters, then the two phases.
 
     Attributes
@@ -79,7 +79,7 @@ class Restart:
     description: str
     verbose: int
 
-    def __call__(self, number: int, rng: np.random.RandomState) -> Search:
+    def __call__(self, number: int, rng: np.random.RandomState) -> CoordinatedFit:
         """Run it; the contract of :func:`sidelight._fit.restarts.best_restart`."""
         steps = self.steps
         whole = bool(steps.seen.all())
@@ -97,9 +97,9 @@ class Restart:
             last, converged, interrupted = second.last, second.converged, second.interrupted
             n_iter += second.n_iter
         error = reconstruction_error(steps, last.parameters)
-        return Search(last, which, history, n_iter, converged, interrupted, dropped, error)
+        return CoordinatedFit(last, which, history, n_iter, converged, interrupted, dropped, error)
 
-    def _ascend(self, state: State, *, free: bool) -> Alternation[Evaluation]:
+    def _ascend(self, state: ChartState, *, free: bool) -> Alternation[BoundEvaluation]:
         return self.steps.ascend(
             state,
             free=free,
@@ -109,24 +109,24 @@ class Restart:
             verbose=self.verbose,
         )
 
-    def _without_starved(self, now: Evaluation) -> tuple[State, int]:
+    def _without_starved(self, now: BoundEvaluation) -> tuple[ChartState, int]:
         """Drop charts with fewer rows than the regression on their coordinates needs."""
         charts, estimates = now.parameters
         enough = now.counts >= charts.n_coordinates + 2
         enough[np.argmax(now.counts)] = True
         if enough.all():
             return now.parameters, 0
-        return State(charts.kept(enough), estimates), int(np.sum(~enough))
+        return ChartState(charts.kept(enough), estimates), int(np.sum(~enough))
 
 
-def best_search(searches: Sequence[Search]) -> Search:
+def best_search(searches: Sequence[CoordinatedFit]) -> CoordinatedFit:
     """The highest bound among the restarts that reconstruct the rows about as well as the best."""
     lowest = min(search.error for search in searches)
     near = [search for search in searches if search.error <= ERROR_SLACK * lowest]
     return min(near, key=lambda search: search.objective)
 
 
-def reconstruction_error(steps: Coordination, state: State) -> float:
+def reconstruction_error(steps: Coordination, state: ChartState) -> float:
     """Mean squared ``x - E[x | g_n]`` over the values there are."""
     charts, estimates = state
 

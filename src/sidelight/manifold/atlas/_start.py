@@ -1,4 +1,4 @@
-"""Where the search begins: coordinates of the rows, and rough clusters for the charts."""
+"""Start of the search: coordinates of the rows, and rough clusters for the charts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from sidelight._words import counted, setting
 from sidelight.cluster import KMeans
 from sidelight.exceptions import SidelightError
 
-#: So many steps of k-means make rough clusters.
+#: Steps of k-means that make rough clusters.
 ROUGH_STEPS = 20
 
 #: Rows per coordinate and chart by default, and the largest default number of charts.
 ROWS_PER_PARAMETER = 8
-MOST_CHARTS = 50
+MAX_CHARTS = 50
 
 
 def default_n_charts(n_rows: int, d: int) -> int:
-    """As many charts as leave each enough rows to fit its ``d + 2`` parameters per column."""
-    return int(np.clip(round(n_rows / (ROWS_PER_PARAMETER * (d + 2))), 1, MOST_CHARTS))
+    """Number of charts that leaves each enough rows to fit its ``d + 2`` parameters per column."""
+    return int(np.clip(round(n_rows / (ROWS_PER_PARAMETER * (d + 2))), 1, MAX_CHARTS))
 
 
 def principal_places(rows: Array, d: int) -> Array:

@@ -20,17 +20,17 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.manifold.atlas._charts import Charts
-from sidelight.manifold.atlas._tile import Sums
+from sidelight.manifold.atlas._tile import ViewSums
 
 #: A chart, or a chart in a view, with less weight than this keeps its parameters.
 STARVED = 1e-9
 
 #: A mixing weight never falls below this, so that its logarithm is a number.
-LEAST_WEIGHT = 1e-300
+MIN_WEIGHT = 1e-300
 
 
 @dataclass(frozen=True)
-class Rules:
+class ChartRules:
     """Restrictions of the charts.
 
     Attributes
@@ -54,8 +54,8 @@ class Rules:
     ridge: float
 
 
-def blank_charts(k: int, d: int, rules: Rules) -> Charts:
-    """Charts that say nothing: where an m-step finds no rows, they stay."""
+def blank_charts(k: int, d: int, rules: ChartRules) -> Charts:
+    """Uninformative charts, which stay where an M-step has no rows."""
     n_columns = len(rules.floor)
     return Charts(
         log_weights=np.full(k, -np.log(k)),
@@ -73,15 +73,15 @@ def penalty(charts: Charts, ridge: float) -> float:
     return 0.5 * ridge * float(np.sum(charts.loadings**2 / charts.noise[:, :, None]))
 
 
-def m_step(charts: Charts, latent: Array, views: tuple[Sums, ...], rules: Rules) -> Charts:
-    """Return the charts of the largest bound; those without rows stay as they are."""
+def m_step(charts: Charts, latent: Array, views: tuple[ViewSums, ...], rules: ChartRules) -> Charts:
+    """Return the charts that maximize the bound; those without rows are unchanged."""
     totals, centers, spreads = _moments(latent, charts.n_coordinates)
     if rules.conformal:
         spreads = _multiples_of_identity(spreads)
     fed = totals > STARVED
     charts = replace(
         charts,
-        log_weights=np.log(np.maximum(totals / totals.sum(), LEAST_WEIGHT)),
+        log_weights=np.log(np.maximum(totals / totals.sum(), MIN_WEIGHT)),
         offsets=np.where(fed[:, None], centers, charts.offsets),
         spreads=np.where(fed[:, None, None], spreads, charts.spreads),
     )
@@ -110,7 +110,7 @@ def _multiples_of_identity(matrices: Array) -> Array:
 
 
 def _regression(
-    sums: Sums, centers: Array, floor: Array, rules: Rules
+    sums: ViewSums, centers: Array, floor: Array, rules: ChartRules
 ) -> tuple[Array, Array, Array]:
     """Rows at the centers, loadings and noise of all charts in one view."""
     d = centers.shape[1]

@@ -22,7 +22,7 @@ from sidelight.manifold.atlas._charts import LOG_2PI, Charts
 TILE_BYTES = 2**20
 
 
-class Sums(NamedTuple):
+class ViewSums(NamedTuple):
     """Sums over the rows that have a view, weighted by their responsibilities.
 
     Attributes
@@ -142,7 +142,7 @@ class Tile:
         return places, new
 
     def sums(self, resp: Array, means: Array, covariances: Array) -> tuple[Array, ...]:
-        """Sums over all rows, then :class:`Sums` of every view, weighted by ``resp``."""
+        """Sums over all rows, then :class:`ViewSums` of every view, weighted by ``resp``."""
         d = means.shape[1]
         features = with_moments(means, covariances)
         found = [resp.T @ features]

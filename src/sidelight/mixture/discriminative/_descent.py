@@ -25,14 +25,14 @@ from sidelight.mixture.discriminative._objective import Objective
 SMALL = 300
 
 #: A stage ends when a step gains less than this, relative to the objective.
-LEAST_GAIN = 1e-10
+MIN_GAIN = 1e-10
 
 #: First stages are solved no more closely than this, relative to the gradient at their start.
 LOOSEST = 1e-2
 
 
 @dataclass(frozen=True)
-class Stage:
+class DescentStage:
     """One objective on the way: its temperatures, and how closely it is solved."""
 
     sharpness: float
@@ -42,7 +42,7 @@ class Stage:
 
 def schedule(
     sharpness: Sequence[float], inverse_temperature: Sequence[float], tol: float
-) -> list[Stage]:
+) -> list[DescentStage]:
     """Stages: the likelihood is annealed at the first sharpness, then the sharpness rises.
 
     The last is solved to ``tol``, each one before it ten times more loosely, up to 1e-2: 1e-2,
@@ -52,14 +52,14 @@ def schedule(
     pairs += [(tau, inverse_temperature[-1]) for tau in sharpness[1:]]
     last = len(pairs) - 1
     return [
-        Stage(tau, gamma, max(tol, min(LOOSEST, tol * 10.0 ** (last - place))))
+        DescentStage(tau, gamma, max(tol, min(LOOSEST, tol * 10.0 ** (last - place))))
         for place, (tau, gamma) in enumerate(pairs)
     ]
 
 
 @dataclass(eq=False)
-class Descent:
-    """Where a descent stands: always the best of the running stage.
+class DescentState:
+    """Current state of a descent: always the best of the running stage.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Descent:
         return self.history[-1]
 
     def accept(self, theta: Array, value: float) -> float:
-        """Take a step that lowers the objective; return what it gained."""
+        """Accept a step that lowers the objective; return the gain."""
         gain = self.history[-1] - value
         if gain >= 0 or is_lower(value, self.history[-1]):
             self.theta = theta.copy()
@@ -99,27 +99,27 @@ class Descent:
 def descend_in_stages(
     objective: Objective,
     theta: Array,
-    stages: Sequence[Stage],
+    stages: Sequence[DescentStage],
     *,
     solver: str,
     max_iter: int,
     repair: Callable[[Objective, Array], Array | None],
     description: str,
     verbose: int,
-) -> Descent:
-    """Go through the stages, each from the end of the one before.
+) -> DescentState:
+    """Descend in stages, each from the end of the one before.
 
     After a stage ``repair`` may hand out other parameters in which no component is lost; they are
     kept if the objective ends lower from there.
     """
-    descent = Descent(theta)
+    descent = DescentState(theta)
     with fit_progress(description, verbose=verbose) as progress:
         for stage in stages:
             at_stage = at(objective, stage)
             _solve(at_stage, descent, stage.tol, solver, max_iter, progress)
             repaired = repair(at_stage, descent.theta)
             if repaired is not None:
-                other = Descent(repaired)
+                other = DescentState(repaired)
                 _solve(at_stage, other, stage.tol, solver, max_iter, progress)
                 other.n_iter += descent.n_iter
                 if is_lower(other.objective, descent.objective):
@@ -129,7 +129,7 @@ def descend_in_stages(
     return descent
 
 
-def at(objective: Objective, stage: Stage) -> Objective:
+def at(objective: Objective, stage: DescentStage) -> Objective:
     """Return the objective of a stage."""
     return replace(
         objective, sharpness=stage.sharpness, inverse_temperature=stage.inverse_temperature
@@ -138,7 +138,7 @@ def at(objective: Objective, stage: Stage) -> Objective:
 
 def _solve(
     objective: Objective,
-    descent: Descent,
+    descent: DescentState,
     tol: float,
     solver: str,
     max_iter: int,
@@ -161,7 +161,7 @@ def _solve(
 
 def _minimize(
     objective: Objective,
-    descent: Descent,
+    descent: DescentState,
     tol: float,
     solver: str,
     max_iter: int,
@@ -172,7 +172,7 @@ def _minimize(
     def each_step(intermediate_result: Any) -> None:
         gain = descent.accept(intermediate_result.x, float(intermediate_result.fun))
         progress.step(descent.history[-1])
-        if gain <= LEAST_GAIN * max(abs(descent.history[-1]), 1.0):
+        if gain <= MIN_GAIN * max(abs(descent.history[-1]), 1.0):
             raise StopIteration
 
     settings: dict[str, Any]
@@ -192,7 +192,7 @@ def _minimize(
 
 
 def _newton(
-    objective: Objective, descent: Descent, tol: float, max_iter: int, progress: FitProgress
+    objective: Objective, descent: DescentState, tol: float, max_iter: int, progress: FitProgress
 ) -> bool:
     """Line-search Newton with the exact Hessian, made positive; True when the descent ended.
 
@@ -213,7 +213,7 @@ def _newton(
         theta, value, gradient = found
         gain = descent.accept(theta, value)
         progress.step(value)
-        if gain <= LEAST_GAIN * max(abs(value), 1.0):
+        if gain <= MIN_GAIN * max(abs(value), 1.0):
             return True
     return False
 

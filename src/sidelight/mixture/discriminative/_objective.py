@@ -20,8 +20,8 @@ from sidelight._kernels.mixture.responsibilities import posterior_rows
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core import feature_tiles
-from sidelight.mixture.discriminative._factor_models import FactorModel, Sums
-from sidelight.mixture.discriminative._violation_loss import Statements, Violation, violation
+from sidelight.mixture.discriminative._factor_models import FactorModel, FactorSums
+from sidelight.mixture.discriminative._violation_loss import RowStatements, Violation, violation
 
 #: Numbers that a pass over a tile of rows may hold per direction of a Hessian product, times
 #: the directions taken at once.
@@ -42,7 +42,7 @@ class WhiteRows:
         ``W``, symmetric.
     weights : ndarray of shape (n,)
         Weights of the rows.
-    known : Statements
+    known : RowStatements
         What is known about some of them.
     """
 
@@ -50,7 +50,7 @@ class WhiteRows:
     mean: Array
     whitener: Array
     weights: Array
-    known: Statements
+    known: RowStatements
 
     @cached_property
     def total(self) -> float:
@@ -152,7 +152,7 @@ class Objective:
             if loss is not None:
                 of_scores = _product(self.known_features, eta_change) + offset_change
                 slope = self.penalty * loss.slope_change(of_scores)
-                change = Sums(
+                change = FactorSums(
                     change.totals - slope.sum(axis=0),
                     change.features - _sums(slope, self.known_features),
                 )
@@ -171,13 +171,13 @@ class Objective:
         scores += offset
         return violation(scores, self.rows.known, self.sharpness)
 
-    def _without(self, loss: Violation, sums: Sums) -> Sums:
+    def _without(self, loss: Violation, sums: FactorSums) -> FactorSums:
         """Subtract the part of the loss."""
         slope = self.penalty * loss.slope
         features = sums.features - slope.T @ self.known_features
-        return Sums(sums.totals - slope.sum(axis=0), features)
+        return FactorSums(sums.totals - slope.sum(axis=0), features)
 
-    def _likelihood(self, eta: Array, offset: Array) -> tuple[float, Sums]:
+    def _likelihood(self, eta: Array, offset: Array) -> tuple[float, FactorSums]:
         """Annealed log-likelihood, and sums of posteriors and of the features by them."""
         gamma = self.inverse_temperature
 
@@ -190,11 +190,11 @@ class Objective:
             return likelihood, joint.sum(axis=0), joint.T @ features
 
         likelihood, *sums = self._add_up(of_tile, eta)
-        return float(likelihood) / gamma, Sums(*sums)
+        return float(likelihood) / gamma, FactorSums(*sums)
 
     def _likelihood_change(
         self, eta: Array, offset: Array, eta_change: Array, offset_change: Array
-    ) -> Sums:
+    ) -> FactorSums:
         """Directional derivatives of the sums of posteriors."""
         gamma = self.inverse_temperature
         shape = eta_change.shape
@@ -210,7 +210,7 @@ class Objective:
             return change.sum(axis=0), _sums(change, features)
 
         together = np.hstack((eta, eta_change.reshape(len(eta), -1)))
-        return Sums(*self._add_up(of_tile, together))
+        return FactorSums(*self._add_up(of_tile, together))
 
     def _add_up(self, of_tile: Callable[..., tuple[Any, ...]], eta: Array) -> tuple[Any, ...]:
         """Add what a function of features, weights and ``η`` gives for all tiles of rows.

@@ -26,8 +26,8 @@ TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
-class Statements:
-    """What is known about rows, each statement about two or more of them.
+class RowStatements:
+    """Constraints as statements about two or more rows each.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Statements:
         return len(self.price)
 
 
-def statements(known: Constraints, n_labels: int) -> Statements:
+def statements(known: Constraints, n_labels: int) -> RowStatements:
     """Put pairs, groups and partial labels into one sparse matrix.
 
     A pair costs its weight when it is violated. A group of ``e`` rows counts like the ``e - 1``
@@ -109,7 +109,7 @@ def statements(known: Constraints, n_labels: int) -> Statements:
     largest = np.log(np.minimum(sizes, n_labels))
     # With one row or one label there is nothing to violate or to keep.
     price = np.where(largest > 0, weights / np.where(largest > 0, largest, 1.0), 0.0)
-    return Statements(
+    return RowStatements(
         rows,
         incidence,
         price,
@@ -151,7 +151,7 @@ class Violation:
 
     value: float
     slope: Array
-    known: Statements
+    known: RowStatements
     sharpness: float
     sharp: Array
     mixed: Array
@@ -176,7 +176,7 @@ class Violation:
         )
 
 
-def violation(scores: Array, known: Statements, sharpness: float) -> Violation:
+def violation(scores: Array, known: RowStatements, sharpness: float) -> Violation:
     """Evaluate the loss at ``log q`` of the rows of the statements, up to a constant per row.
 
     With ``g = Aᵀ price`` (B.6 and B.8 of the source)::

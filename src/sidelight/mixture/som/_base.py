@@ -55,8 +55,8 @@ MAP_ATTRIBUTES = {
 }
 
 
-class Finished(Protocol):
-    """Where a search ended."""
+class MapSearchResult(Protocol):
+    """Final state of a search."""
 
     @property
     def converged(self) -> bool:
@@ -85,8 +85,8 @@ class FittedMap(Embedding):
         self.node_positions_ = nodes.positions.astype(dtype)
         self.edges_ = nodes.edges
 
-    def _warn_unless_converged(self, found: Finished) -> None:
-        """Tell that the last stage was cut off."""
+    def _warn_unless_converged(self, found: MapSearchResult) -> None:
+        """Warn that the last stage did not converge."""
         if not found.converged and not found.interrupted:
             warn(
                 f"{type(self).__name__} did not converge in "

@@ -27,7 +27,7 @@ from sidelight.exceptions import SidelightError
 
 Topology: TypeAlias = Literal["rectangular", "hexagonal"]
 
-MOST_AXES = 3
+MAX_AXES = 3
 
 #: The first neighborhood: ``λ`` times the largest squared distance between nodes. Nearly uniform
 #: ones lose the layout of the start, after which grids of two axes may fold.
@@ -35,7 +35,7 @@ FIRST_RATE = 3.0
 
 
 @dataclass(frozen=True)
-class Neighborhood:
+class GridNeighborhood:
     """Normalized neighborhoods of all nodes.
 
     Attributes
@@ -140,13 +140,13 @@ class Grid:
         largest = float(self.squared_distances.max())
         return FIRST_RATE / largest if largest > 0 else 0.0
 
-    def neighborhood(self, rate: float) -> Neighborhood:
+    def neighborhood(self, rate: float) -> GridNeighborhood:
         """Normalized neighborhoods at a rate, which may be infinite."""
         if math.isinf(rate):
-            return Neighborhood(rate, np.eye(self.n_nodes), np.zeros(self.n_nodes))
+            return GridNeighborhood(rate, np.eye(self.n_nodes), np.zeros(self.n_nodes))
         shares = np.exp(-rate * self.squared_distances)
         shares /= shares.sum(axis=1, keepdims=True)
-        return Neighborhood(rate, shares, -xlogy(shares, shares).sum(axis=1))
+        return GridNeighborhood(rate, shares, -xlogy(shares, shares).sum(axis=1))
 
     def rate_of_mass(self, mass: float) -> float:
         """Rate at which the median node has this share of its own neighborhood."""
@@ -208,11 +208,11 @@ def squared_distances(points: Array, others: Array, periods: Array | None) -> Ar
 
 
 def make_grid(shape: Sequence[int], topology: Topology, periodic: bool) -> Grid:
-    """Make a grid, or say why there is none of this shape."""
+    """Make a grid; raise if there is none of this shape."""
     shape = tuple(int(n) for n in shape)
-    if len(shape) > MOST_AXES:
+    if len(shape) > MAX_AXES:
         raise SidelightError(
-            f"{setting('grid')} has {len(shape)} axes, but grids have at most {MOST_AXES}; give "
+            f"{setting('grid')} has {len(shape)} axes, but grids have at most {MAX_AXES}; give "
             "the numbers of nodes along one, two or three axes."
         )
     if topology == "hexagonal" and len(shape) != 2:

@@ -1,4 +1,4 @@
-"""What a fitted map says of rows: joint densities, the best nodes, distances, tempered posteriors.
+"""Joint densities, best nodes, distances and tempered posteriors of rows on a fitted map.
 
 Posteriors of a given entropy are for pictures only (Verbeek 2004, section 4.4).
 """
@@ -15,7 +15,7 @@ from scipy.special import softmax, xlogy
 from sidelight._fit.tiles import tiles
 from sidelight._typing import Array
 from sidelight.engine import as_rows
-from sidelight.mixture.som._parts import Part
+from sidelight.mixture.som._parts import FamilyColumns
 from sidelight.mixture.som._steps import cache_tiles
 
 #: Halvings of the range of the exponents.
@@ -45,7 +45,7 @@ def map_joint(parts: Sequence[Any], log_weights: Array, readers: Sequence[Any], 
 
 
 def two_best(
-    readers: list[tuple[Part, Any]], components: list[Any], log_weights: Array
+    readers: list[tuple[FamilyColumns, Any]], components: list[Any], log_weights: Array
 ) -> tuple[Array, Array]:
     """The two nodes of largest joint density of every row."""
     if len(log_weights) == 1:
@@ -62,7 +62,7 @@ def two_best(
 
 
 def distances_to_nodes(
-    readers: list[tuple[Part, Any]], components: list[Any], nodes: Array
+    readers: list[tuple[FamilyColumns, Any]], components: list[Any], nodes: Array
 ) -> Array:
     """Distance of every row to a node of its own, over the values that it has."""
     squares = np.zeros(len(nodes))

@@ -19,7 +19,7 @@ Stage = TypeVar("Stage")
 
 @dataclass(frozen=True)
 class Annealed(Generic[State]):
-    """Where the stages ended.
+    """Final state of the stages.
 
     Attributes
     ----------
@@ -94,11 +94,13 @@ def anneal(
     last: State | None = None
     converged = lost = False
     with fit_progress(description, None, verbose=verbose) as progress:
+        # Annealing (Verbeek 2004, 4.2.1): each stage starts from the end of a wider one.
         for stage in stages:
             before: State | None = None
             converged = lost = False
             n_iter = 0
             while n_iter < max_iter and not converged:
+                # E-step. The bound is monotone within a stage only, so losses are judged there.
                 now = evaluate(stage, parameters, last)
                 lost = before is not None and tol is not None and _has_lost(before, now)
                 if lost:

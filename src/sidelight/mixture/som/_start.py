@@ -1,4 +1,4 @@
-"""Where maps start: nodes on the plane of the first principal components, or at random rows."""
+"""Start of maps: nodes on the plane of the first principal components, or at random rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sidelight.mixture.som._grid import Grid
 
 StartName: TypeAlias = Literal["pca", "random"]
 
-#: Up to so many columns the matrix of all pairs of columns is decomposed.
-MOST_COLUMNS = 1000
+#: Up to this many columns the matrix of all pairs of columns is decomposed.
+MAX_COLUMNS = 1000
 
 
 def principal_plane(numbers: Any, weights: Array, n_axes: int) -> tuple[Array, Array, Array]:
@@ -30,7 +30,7 @@ def principal_plane(numbers: Any, weights: Array, n_axes: int) -> tuple[Array, A
     total = float(weights.sum())
     mean = np.asarray(numbers.T @ weights, dtype=np.float64).ravel() / total
     n_found = min(n_axes, n, d)
-    if d <= MOST_COLUMNS:
+    if d <= MAX_COLUMNS:
         values, vectors = linalg.eigh(moments(as_rows(numbers), weights, full=True).covariance)
         values, axes = values[::-1][:n_found], vectors.T[::-1][:n_found]
     else:

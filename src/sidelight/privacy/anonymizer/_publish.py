@@ -25,7 +25,7 @@ from sidelight.privacy.anonymizer._texts import (
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class RowsByClass:
     """Rows by class.
 
     Attributes
@@ -50,22 +50,22 @@ class Classes:
         return np.diff(self.starts)
 
 
-def classes_of(labels: IntArray) -> Classes:
+def classes_of(labels: IntArray) -> RowsByClass:
     """Rows by class; those with -1 are in none. Every class from 0 on has rows."""
     order = np.argsort(labels, kind="stable")
     n_out = int(np.count_nonzero(labels < 0))
     sizes = np.bincount(labels[labels >= 0])
-    return Classes(order[n_out:], np.concatenate([[0], np.cumsum(sizes)]))
+    return RowsByClass(order[n_out:], np.concatenate([[0], np.cumsum(sizes)]))
 
 
-def class_texts(encoded: Encoded, classes: Classes, form: str = "ranges") -> list[Array]:
+def class_texts(encoded: Encoded, classes: RowsByClass, form: str = "ranges") -> list[Array]:
     """Published text of every class, column by column.
 
     Parameters
     ----------
     encoded : Encoded
         The columns.
-    classes : Classes
+    classes : RowsByClass
         Rows by class.
     form : {"ranges", "representatives"}, default="ranges"
         Ranges and sets, or means and most frequent values.
@@ -84,7 +84,7 @@ def class_texts(encoded: Encoded, classes: Classes, form: str = "ranges") -> lis
     return texts
 
 
-def _ranges(column: Column, codes: IntArray, classes: Classes) -> Array:
+def _ranges(column: Column, codes: IntArray, classes: RowsByClass) -> Array:
     starts = classes.starts[:-1]
     low, high = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
     texts = np.empty(classes.n, dtype=object)
@@ -95,7 +95,7 @@ def _ranges(column: Column, codes: IntArray, classes: Classes) -> Array:
     return texts
 
 
-def _sets(column: Column, codes: IntArray, classes: Classes) -> Array:
+def _sets(column: Column, codes: IntArray, classes: RowsByClass) -> Array:
     """Sets of categories; a missing value is one of them, after all others."""
     n_values = len(column.values)
     width = n_values + 1
@@ -129,7 +129,7 @@ def _node_texts(tree: Tree, codes: IntArray, starts: IntArray) -> Array:
     return names[nodes]
 
 
-def _representatives(column: Column, codes: IntArray, classes: Classes) -> Array:
+def _representatives(column: Column, codes: IntArray, classes: RowsByClass) -> Array:
     """Means of numbers and dates, most frequent categories; missing where most are."""
     starts = classes.starts[:-1]
     known = codes >= 0
@@ -143,7 +143,7 @@ def _representatives(column: Column, codes: IntArray, classes: Classes) -> Array
     return texts
 
 
-def _most_frequent(column: Column, codes: IntArray, classes: Classes) -> Array:
+def _most_frequent(column: Column, codes: IntArray, classes: RowsByClass) -> Array:
     """The most frequent category, the first of several."""
     width = len(column.values) + 1
     of_class = np.repeat(np.arange(classes.n), classes.sizes)
@@ -156,7 +156,7 @@ def _most_frequent(column: Column, codes: IntArray, classes: Classes) -> Array:
     return singles[np.append(code[order], width - 1)[np.minimum(first, len(code))]]
 
 
-def _means(column: Column, codes: IntArray, classes: Classes, n_known: IntArray) -> Array:
+def _means(column: Column, codes: IntArray, classes: RowsByClass, n_known: IntArray) -> Array:
     """Means from the positions of the values, in the digits of the column."""
     starts = classes.starts[:-1]
     position = np.append(column.positions, 0.0)[codes]
@@ -230,7 +230,7 @@ def as_given(columns: list[Array], names: list[str], X: Any, rows: IntArray) -> 
     return np.column_stack(columns).astype(object)
 
 
-def class_summaries(encoded: Encoded, classes: Classes) -> tuple[Array, ...]:
+def class_summaries(encoded: Encoded, classes: RowsByClass) -> tuple[Array, ...]:
     """Ranges, sets and nodes of classes, as the search for the nearest class takes them."""
     num, cat, _, tree, parent, depth, _ = encoded.arrays
     starts = classes.starts[:-1]

@@ -28,7 +28,7 @@ RANGE = re.compile(rf"({NUMBER})(?:-({NUMBER}))?")
 
 #: Exact decimals are shown up to this many; beyond, numbers are rounded outward to a thousandth of
 #: the range of their column.
-MOST_DECIMALS = 6
+MAX_DECIMALS = 6
 DIGITS_OF_RANGE = 3
 #: Numbers from this size on are written with an exponent.
 LARGE = 1e15
@@ -36,7 +36,7 @@ _EXACT = Context(prec=1200)
 
 
 def single(text: str) -> str:
-    """A single category: as it is, unless it could be read as something else."""
+    """Text of a single category, escaped if it could be read as something else."""
     escaped = text.replace("\\", "\\\\")
     return f"\\{escaped}" if escaped.startswith("{") or escaped in (ANY, NOTHING) else escaped
 
@@ -139,7 +139,7 @@ def _decimals(numbers: FloatArray) -> int | None:
     """Least number of decimals that write all numbers exactly; None if they need many."""
     if np.abs(numbers).max(initial=0.0) >= LARGE:
         return None
-    for decimals in range(1, MOST_DECIMALS + 1):
+    for decimals in range(1, MAX_DECIMALS + 1):
         if np.array_equal(np.round(numbers, decimals), numbers):
             exact = all(float(f"{number:.{decimals}f}") == number for number in numbers.tolist())
             return decimals if exact else None

@@ -103,8 +103,8 @@ class Level(NamedTuple):
         return float(gain), int(n_moves)
 
 
-class Search(NamedTuple):
-    """Where a local search ended."""
+class LocalOptimum(NamedTuple):
+    """Final state of a local search."""
 
     labels: Array
     objective: float
@@ -123,7 +123,7 @@ def local_search(
     level: Level | None = None,
     description: str = "local search",
     verbose: int = 0,
-) -> Search:
+) -> LocalOptimum:
     """Lower the cost of a partition by moves of nodes, clusters and parts of clusters.
 
     Parameters
@@ -155,7 +155,7 @@ def local_search(
                 converged = True
                 break
     history[-1] = graph.cost(labels)
-    return Search(
+    return LocalOptimum(
         labels,
         history[-1],
         np.minimum.accumulate(history),

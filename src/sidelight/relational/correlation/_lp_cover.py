@@ -19,7 +19,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from sidelight._kernels.relational.correlation.lp import violated_cycles, violated_triangles
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.exceptions import SidelightError
-from sidelight.relational.correlation._lp_parts import Part
+from sidelight.relational.correlation._lp_parts import EdgeComponents
 
 #: Violations that are looked for; above the 1e-7 to which HiGHS satisfies the rows it has.
 TOLERANCE = 1e-6
@@ -28,7 +28,7 @@ TOLERANCE = 1e-6
 class Cover:
     """Rows found so far, and the programs that they make."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: EdgeComponents) -> None:
         self.part = part
         self.n_rows = 0
         self.positive = part.positive_rows()

@@ -24,7 +24,7 @@ SHARED_EDGES = 4000
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class EdgeComponents:
     """Some components of positive edges: positive edges, and the negative edges across them.
 
     Attributes
@@ -128,7 +128,7 @@ class ComponentScores:
 
 
 def check_nodes(groups: list[IntArray], what: str) -> None:
-    """Refuse a component whose matrix of pairs is too large to hold."""
+    """Raise on a component whose matrix of pairs is too large for memory."""
     largest = max((len(group) for group in groups), default=0)
     if largest > MAX_NODES:
         raise SidelightError(
@@ -139,7 +139,7 @@ def check_nodes(groups: list[IntArray], what: str) -> None:
 
 
 def check_pairs(graph: SignedGraph, groups: list[IntArray], what: str) -> None:
-    """Refuse a component that makes a program too large to solve."""
+    """Raise on a component that makes a program too large to solve."""
     check_nodes(groups, what)
     listed = np.diff(graph.scores.indptr)
     for nodes in groups:
@@ -153,7 +153,7 @@ def check_pairs(graph: SignedGraph, groups: list[IntArray], what: str) -> None:
             )
 
 
-def parts_of(graph: SignedGraph, groups: list[IntArray]) -> Iterator[Part]:
+def parts_of(graph: SignedGraph, groups: list[IntArray]) -> Iterator[EdgeComponents]:
     """Parts of the graph, small components together."""
     scores_of = ComponentScores(graph)
     waiting: list[tuple[IntArray, IntArray, FloatArray, float]] = []
@@ -170,7 +170,7 @@ def parts_of(graph: SignedGraph, groups: list[IntArray]) -> Iterator[Part]:
         yield _joined(waiting)
 
 
-def _joined(waiting: list[tuple[IntArray, IntArray, FloatArray, float]]) -> Part:
+def _joined(waiting: list[tuple[IntArray, IntArray, FloatArray, float]]) -> EdgeComponents:
     """One part of several components."""
     starts = np.concatenate([[0], np.cumsum([len(nodes) for nodes, *_ in waiting])])
     shifted = [pairs + start for (_, pairs, _, _), start in zip(waiting, starts[:-1], strict=True)]
@@ -178,7 +178,7 @@ def _joined(waiting: list[tuple[IntArray, IntArray, FloatArray, float]]) -> Part
     scores = np.concatenate([values for *_, values, _ in waiting])
     positive, negative = np.flatnonzero(scores > 0), np.flatnonzero(scores < 0)
     order = np.concatenate([positive, negative])
-    return Part(
+    return EdgeComponents(
         nodes=np.concatenate([nodes for nodes, *_ in waiting]),
         starts=starts.astype(np.int64),
         ends=ends[order].astype(np.int64),

@@ -134,7 +134,7 @@ class PairwiseSVC(_PairwiseClassifier):
         return np.stack([problem.coefficients(search.best) for search in searches])
 
     def _warn_of_silence(self, is_silent: list[bool]) -> None:
-        """Tell where pairs outweigh the labels such that ``f = 0`` is as good as anything."""
+        """Warn where pairs outweigh the labels such that ``f = 0`` is optimal."""
         if any(is_silent):
             machines = zip(self._machines(), is_silent, strict=True)
             classes = [repr(self.classes_.tolist()[code]) for code, silent in machines if silent]

@@ -17,7 +17,7 @@ from sidelight.semi_supervised.pairs._interior import (
     FactoredQuadratic,
     interior_point,
 )
-from sidelight.semi_supervised.pairs._space import MOST_DENSE, not_semidefinite
+from sidelight.semi_supervised.pairs._space import MAX_DENSE, not_semidefinite
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PairwiseSupport:
     Attributes
     ----------
     geometry : Geometry
-        The points, and what was said about them.
+        The points, and the terms of the loss at them.
     penalty, regularization : float
         ``μ``, and ``λ`` in the unit of the geometry.
     against_rest : bool
@@ -64,7 +64,7 @@ class PairwiseSupport:
             return partial(interior_point, DenseQuadratic((between + between.T) / (2 * twice)))
         if geometry.gram is not None:
             features = factor(geometry.gram)
-        if features.shape[1] <= MOST_DENSE:
+        if features.shape[1] <= MAX_DENSE:
             return partial(interior_point, FactoredQuadratic(features, terms.design, twice))
         return partial(
             coordinate_ascent,
