@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.recipes.documents import make_two_factor_documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -18,7 +19,6 @@ from sidelight import Constraints
 from sidelight.cluster import FeedbackClustering
 from sidelight.cluster.feedback._multinomial import WeightedTerms, random_log_frequencies
 from sidelight.cluster.feedback._term_weights import Documents, evidence, normalize, warp
-from sidelight.datasets import make_two_factor_documents
 from sidelight.engine import as_rows, threads
 from sidelight.evaluation import adjusted_rand_index, purity
 from sidelight.exceptions import ConstraintWarning, SidelightError

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.recipes.documents import make_two_factor_documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -23,7 +24,6 @@ from sidelight.cluster.metric_kmeans._divergence_problem import DivergenceProble
 from sidelight.cluster.metric_kmeans._divergences import Cosine, KullbackLeibler, mean_divergences
 from sidelight.cluster.metric_kmeans._feature_weights import ViolationSums, best_weights
 from sidelight.cluster.pairs._penalties import alternate_labels
-from sidelight.datasets import make_two_factor_documents
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import SidelightError
 
