@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.constraints.strategies import Stated, apart_by_powers, stated, together_by_powers
+from tests.constraints.closure import apart_by_powers, together_by_powers
+from tests.strategies import SEEDS, Stated, stated
 
 from sidelight import Constraints
 from sidelight.exceptions import SidelightError
-
-seeds = st.integers(0, 2**32 - 1)
 
 
 def as_stated(known: Constraints) -> Stated:
@@ -60,7 +59,7 @@ def check_split(known: Constraints, train: Constraints, held_out: Constraints) -
 
 
 @settings(max_examples=250)
-@given(stated(max_rows=12, max_pairs=12), st.sampled_from([0.2, 0.3, 0.5, 0.7]), seeds)
+@given(stated(max_rows=12, max_pairs=12), st.sampled_from([0.2, 0.3, 0.5, 0.7]), SEEDS)
 def test_nothing_held_out_follows_from_the_rest(s, test_size, seed):
     known = s.constraints()
     try:
@@ -89,7 +88,7 @@ def one_atom_touches_all(known: Constraints) -> bool:
 
 
 @settings(max_examples=150)
-@given(stated(max_rows=12, max_pairs=12), st.integers(2, 4), seeds)
+@given(stated(max_rows=12, max_pairs=12), st.integers(2, 4), SEEDS)
 def test_folds_do_not_leak_either(s, n_splits, seed):
     known = s.constraints()
     try:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from experiments.recipes.documents import make_two_factor_documents
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import jensenshannon
 from scipy.special import logsumexp
+from tests.strategies import SEEDS
 
 from sidelight import Constraints
 from sidelight.cluster import FeedbackClustering
@@ -30,7 +30,6 @@ from sidelight.mixture._core import (
     log_joint_blocks,
 )
 
-SEEDS = st.integers(0, 2**32 - 1)
 PUBLISHED = pytest.mark.parametrize("published", [False, True])
 
 

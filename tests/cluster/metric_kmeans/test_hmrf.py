@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cosine, jensenshannon
 from sklearn.feature_extraction.text import TfidfTransformer
 from tests.cluster.kmeans.test_pck import random_knowledge
+from tests.strategies import SEEDS
 
 from sidelight import Constraints, engine
 from sidelight._kernels.cluster import divergence as kernels
@@ -26,8 +27,6 @@ from sidelight.cluster.metric_kmeans._feature_weights import ViolationSums, best
 from sidelight.cluster.pairs._penalties import alternate_labels
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import SidelightError
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def counts(rng: np.random.Generator, n: int, d: int = 4) -> np.ndarray:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris, load_wine, make_blobs
 from tests.cluster.kmeans.test_pck import random_knowledge
+from tests.strategies import SEEDS
 
 from sidelight import Constraints, engine
 from sidelight._fit.moments import moments
@@ -22,7 +22,6 @@ from sidelight.cluster.metric_kmeans._mpck import scatter_within
 from sidelight.cluster.pairs._penalties import Penalties, alternate_labels
 from sidelight.evaluation import adjusted_rand_index
 
-SEEDS = st.integers(0, 2**32 - 1)
 VARIANTS = list(itertools.product(("shared", "per-cluster"), ("full", "diagonal")))
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.privacy.anonymizer.tables import (
     all_diverse,
     classes,
-    mixed_tables,
     smallest_class,
 )
+from tests.strategies import mixed_tables
 
 from sidelight import engine
 from sidelight.datasets import make_adult_like

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.privacy.anonymizer.tables import CITIES, classes, mixed_tables
+from tests.privacy.anonymizer.tables import classes
+from tests.strategies import CITIES, mixed_tables
 
 from sidelight.exceptions import SidelightError
 from sidelight.privacy import Anonymizer, generalize

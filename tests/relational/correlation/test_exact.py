@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from tests.relational.correlation.enumerate import optimum, random_graph
-from tests.relational.correlation.strategies import GRAPHS
+from tests.strategies import signed_graphs
 
 from sidelight import Constraints, Relations
 from sidelight.datasets import make_signed_graph
@@ -35,7 +35,7 @@ def check_optimal(graph: SignedGraph) -> None:
 
 
 @settings(max_examples=80, deadline=None)
-@given(GRAPHS)
+@given(signed_graphs())
 def test_enumeration_of_all_partitions(graph):
     check_optimal(graph)
 

@@ -16,7 +16,7 @@ from tests.relational.correlation.enumerate import (
     random_graph,
 )
 from tests.relational.correlation.full_lp import full_lp, triple_packing
-from tests.relational.correlation.strategies import GRAPHS
+from tests.strategies import signed_graphs
 
 from sidelight import Constraints, Relations
 from sidelight.datasets import make_signed_graph
@@ -59,7 +59,7 @@ def check_solution(graph: SignedGraph, found: LPSolution) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(GRAPHS)
+@given(signed_graphs())
 def test_optimum_of_the_full_model(graph):
     found = solve_lp(graph)
     check_solution(graph, found)
