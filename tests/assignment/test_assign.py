@@ -40,7 +40,7 @@ def total(cost: np.ndarray, labels: np.ndarray) -> float:
     return float(cost[np.arange(len(cost)), labels].sum())
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(assignments())
 def test_the_cost_is_that_of_brute_force(problem):
     cost, edges = problem
@@ -78,7 +78,7 @@ def test_known_graphs(edges, n, seed):
     assert found.cost == pytest.approx(brute_force(cost, edges))
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.integers(2, 8), st.integers(2, 4), SEEDS)
 def test_the_dynamic_programme_solves_trees(n, k, seed):
     rng = np.random.default_rng(seed)
@@ -89,7 +89,7 @@ def test_the_dynamic_programme_solves_trees(n, k, seed):
     assert set(found.parts) == ({"two clusters"} if k == 2 else {"reduction"})
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(assignments(max_nodes=6, max_clusters=4), st.integers(0, 3))
 def test_the_reduction_alone_is_exact(problem, visits):
     cost, edges = problem
@@ -214,7 +214,7 @@ def test_a_large_part_goes_through_the_programme():
 # ------------------------------------------------------------------------- the start
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(assignments(), SEEDS)
 def test_a_start_is_never_worsened_and_kept_on_a_tie(problem, seed):
     cost, edges = problem
@@ -267,7 +267,7 @@ def test_without_time_and_without_any_assignment_that_is_said():
         assign(cost, edges, time_limit=0.0)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(assignments(max_nodes=7))
 def test_chains_improve_and_keep_everything_satisfied(problem):
     cost, edges = problem
@@ -304,7 +304,7 @@ def test_the_known_failure_of_cop_kmeans():
     assert is_proper(assign(cost, APART).labels, np.array(APART))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(edge_lists(max_nodes=8), SEEDS)
 def test_few_conflicts_per_node_block_no_order(graph, seed):
     n, edges = graph
@@ -362,7 +362,7 @@ def test_what_is_too_large_for_a_solver_is_assigned_without_a_proof(monkeypatch)
     assert better.cost <= found.cost
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(assignments(max_nodes=7))
 def test_guesses_are_proper_or_left_out(problem):
     cost, edges = problem

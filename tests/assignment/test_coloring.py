@@ -80,7 +80,7 @@ def test_bounds_have_their_proofs(graph):
     assert pairs <= {tuple(edge) for edge in edges.tolist()}
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(edge_lists(max_nodes=9), st.data())
 def test_core_numbers_and_the_degeneracy_order(graph, data):
     n, edges = graph
@@ -98,7 +98,7 @@ def test_core_numbers_and_the_degeneracy_order(graph, data):
     assert set(np.flatnonzero(core >= k)) == set(np.flatnonzero(alive))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(edge_lists(max_nodes=8))
 def test_cover_holds_every_edge_in_true_cliques(graph):
     n, edges = graph
@@ -180,7 +180,7 @@ def test_without_time_the_answer_is_unknown_but_the_bounds_are_there():
     check_witnesses(found, 120, edges)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(edge_lists(max_nodes=8))
 def test_dsatur_is_proper_and_gives_up_exactly_when_colours_run_out(graph):
     n, edges = graph
@@ -193,7 +193,7 @@ def test_dsatur_is_proper_and_gives_up_exactly_when_colours_run_out(graph):
     assert not kernels.dsatur(made.indptr, made.neighbors, used - 1)[1]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(edge_lists(max_nodes=7))
 def test_dsatur_is_exact_on_bipartite_graphs(graph):
     n, edges = graph

@@ -36,7 +36,7 @@ def takes(method: Method, parameter: str) -> bool:
 
 def make(method: Method, **params: Any) -> Any:
     """Make the estimator; parameters that it does not have do not matter to it."""
-    wanted = {"random_state": 0, **params}
+    wanted = {"random_state": 0, "n_init": 2, **params}
     if method.kind.clusters:
         wanted = {"n_clusters": K, **wanted}
         wanted["n_components"] = wanted["n_clusters"]

@@ -58,7 +58,7 @@ def check_split(known: Constraints, train: Constraints, held_out: Constraints) -
     assert (train & held_out).is_empty
 
 
-@settings(max_examples=250)
+@settings(max_examples=80)
 @given(stated(max_rows=12, max_pairs=12), st.sampled_from([0.2, 0.3, 0.5, 0.7]), SEEDS)
 def test_nothing_held_out_follows_from_the_rest(s, test_size, seed):
     known = s.constraints()
@@ -87,7 +87,7 @@ def one_atom_touches_all(known: Constraints) -> bool:
     return all(len(one & other) for one, other in itertools.combinations(ends, 2))
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(stated(max_rows=12, max_pairs=12), st.integers(2, 4), SEEDS)
 def test_folds_do_not_leak_either(s, n_splits, seed):
     known = s.constraints()

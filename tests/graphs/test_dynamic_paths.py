@@ -104,7 +104,7 @@ def as_graph(edges: dict[tuple[int, int], float], n: int) -> sparse.csr_array:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(seed=SEEDS, longest=st.sampled_from([0, 1, 2, 5]))
 def test_any_sequence_of_changes_is_exact(seed: int, longest: int) -> None:
     walk = Walk(seed, longest)
@@ -115,7 +115,7 @@ def test_any_sequence_of_changes_is_exact(seed: int, longest: int) -> None:
         assert_exact(paths)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(seed=SEEDS, longest=st.sampled_from([0, 1, 2, 5]))
 def test_trees_are_exact_after_any_sequence_of_changes(seed: int, longest: int) -> None:
     walk = Walk(seed, longest)
@@ -139,7 +139,7 @@ def assert_trees(trees: DynamicPathTrees) -> None:
         assert np.all(at[reached] == source)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=SEEDS)
 def test_paths_over_edges_without_length_end(seed: int) -> None:
     walk = Walk(seed, 1)

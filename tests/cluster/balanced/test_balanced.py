@@ -78,7 +78,7 @@ def test_bad_sample_sizes(arguments, message):
 # ------------------------------------------------------------------ populate
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(balanced_assignments())
 def test_every_cluster_gets_its_minimum(problem):
     costs, labels, m = problem
@@ -91,7 +91,7 @@ def test_every_cluster_gets_its_minimum(problem):
         np.testing.assert_array_equal(found[labels >= 0], labels[labels >= 0])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(balanced_assignments())
 def test_no_row_and_cluster_would_rather_have_each_other(problem):
     costs, labels, m = problem
@@ -141,7 +141,7 @@ def test_a_sample_that_leaves_too_few_rows_gives_some_back():
 # ------------------------------------------------------------------ refine
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(balanced_assignments())
 def test_refining_lowers_the_cost_and_keeps_the_minimum(problem):
     costs, labels, m = problem

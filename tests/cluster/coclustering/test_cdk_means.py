@@ -169,7 +169,7 @@ def test_clusters_are_numbered_along_the_rows() -> None:
 # ------------------------------------------------------------------ must-links and cannot-links
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tables_with_pairs(), st.sampled_from(["auto", "published"]))
 def test_pairs_hold(case, variant) -> None:
     table, rows, columns = case

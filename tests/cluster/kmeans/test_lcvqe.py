@@ -48,7 +48,7 @@ def run(X: np.ndarray, known: Constraints, centers: np.ndarray, penalty: float =
 
 
 @given(SEEDS)
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_objective_never_rises_and_is_what_it_says(seed: int) -> None:
     """Also for rows in many pairs, contradictory pairs, classes and groups."""
     rng = np.random.default_rng(seed)

@@ -51,7 +51,7 @@ def fit(X: Any, known: Constraints, **params: Any) -> PCKMeans:
 
 
 @given(SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_objective_never_rises_and_is_what_it_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(14, 2)) * rng.uniform(0.1, 10)

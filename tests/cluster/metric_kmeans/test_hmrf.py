@@ -101,7 +101,7 @@ def naive_objective(
 
 @pytest.mark.parametrize("name", ["cosine", "kl"])
 @given(seed=SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_objective_never_rises_and_is_what_it_says(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = counts(rng, 14)
@@ -143,7 +143,7 @@ class _Relabeled:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_divergences_are_their_definitions(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, Z, a = counts(rng, 5), counts(rng, 3) + 0.01, rng.uniform(0.1, 3, size=4)
@@ -157,7 +157,7 @@ def test_divergences_are_their_definitions(seed: int) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_divergence_between_rows(seed: int) -> None:
     """Symmetric, zero iff equal, twice the Jensen-Shannon divergence; sparse as dense."""
     rng = np.random.default_rng(seed)
@@ -178,7 +178,7 @@ def test_divergence_between_rows(seed: int) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_centres_minimise_the_divergences(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, a = counts(rng, 7) + 0.05, rng.uniform(0.1, 3, size=4)
@@ -215,7 +215,7 @@ def sums_of(problem: DivergenceProblem, visit: Any) -> ViolationSums:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_slope_of_the_cosine_objective(seed: int) -> None:
     """Finite differences in log a."""
     rng = np.random.default_rng(seed)
@@ -239,7 +239,7 @@ def test_slope_of_the_cosine_objective(seed: int) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_weight_step_of_counts_is_exact(seed: int) -> None:
     """No other weights are better for the same labels and centres."""
     rng = np.random.default_rng(seed)
@@ -401,7 +401,7 @@ def test_wrong_parameters_are_named(params: dict[str, Any]) -> None:
 
 
 @given(st.floats(1e-12, 1e9), st.floats(-16, 6), st.booleans())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_divergence_of_two_numbers_has_all_digits(z: float, exponent: float, above: bool) -> None:
     """Against 60 digits: ``x log(x/z) - x + z`` is never a difference of rounded numbers."""
     x = z * (1 + 10**exponent) if above else z / (1 + 10**exponent)

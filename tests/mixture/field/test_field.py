@@ -48,7 +48,7 @@ def weight_of(labels: np.ndarray, edges: Any, coupling: Any, logphi: np.ndarray)
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(fields())
 def test_exact_inference_is_enumeration(field: Any) -> None:
     edges, coupling, logphi = field

@@ -38,7 +38,7 @@ def assert_contained(X: pd.DataFrame, published: pd.DataFrame) -> None:
                 assert kind(low) <= value <= kind(high)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(mixed_tables(), st.integers(1, 6))
 def test_ranges_and_sets_contain_the_value_of_the_row(X: pd.DataFrame, k: int) -> None:
     if len(X) >= k:

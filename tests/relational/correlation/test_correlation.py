@@ -56,7 +56,7 @@ def test_identities_of_the_objective(seed: int) -> None:
 
 
 @given(signed_graphs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_cost_and_violations_of_all_partitions(graph: SignedGraph) -> None:
     costs = all_costs(graph)
     step = max(len(costs) // 50, 1)
@@ -76,7 +76,7 @@ def test_contracted_must_links_cost_what_their_objects_cost() -> None:
 
 
 @given(signed_graphs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_costs_of_components_add_up(graph: SignedGraph) -> None:
     labels = graph.positive_components
     total = graph.component_costs(labels).sum() + graph.constant
@@ -144,7 +144,7 @@ def test_expected_cost_of_pivot(seed: int) -> None:
 
 
 @given(signed_graphs(), st.integers(0, 100))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_local_search_against_enumeration(graph: SignedGraph, seed: int) -> None:
     rng = np.random.RandomState(seed)
     start = pivot_clusters(graph, rng.permutation(graph.n))
@@ -202,7 +202,7 @@ def test_splitting_clusters_escapes_where_no_node_moves() -> None:
 
 
 @given(signed_graphs())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_packing_is_a_bound_and_branching_is_exact(graph: SignedGraph) -> None:
     best, bounds = optimum(graph), packing_bounds(graph)
     assert bounds.sum() + graph.constant <= best + 1e-9

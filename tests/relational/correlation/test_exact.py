@@ -34,7 +34,7 @@ def check_optimal(graph: SignedGraph) -> None:
     assert found.bound == pytest.approx(best, abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(signed_graphs())
 def test_enumeration_of_all_partitions(graph):
     check_optimal(graph)

@@ -58,7 +58,7 @@ def check_solution(graph: SignedGraph, found: LPSolution) -> None:
     assert cost_of(graph, x) == pytest.approx(found.value, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(signed_graphs())
 def test_optimum_of_the_full_model(graph):
     found = solve_lp(graph)

@@ -89,7 +89,7 @@ def brute_soft(names: list[str]) -> np.ndarray:
 
 
 @given(st.lists(PEOPLE, min_size=2, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_soft_tfidf_is_its_formula(names: list[str]) -> None:
     found = parts_of(names, "name")
     expected = brute_soft(names)
