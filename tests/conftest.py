@@ -16,6 +16,9 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 
+# Nothing is garbage while tests are imported and collected; see pytest_collection_finish.
+gc.disable()
+
 # One thread of BLAS and OpenMP per worker: the suite itself runs on several processes, and threads
 # that wait for each other keep the processors busy. Tests of threads ask for theirs.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -62,8 +65,8 @@ def pytest_collection_finish() -> None:
 
     It stays until the end, and is millions of objects to look through again and again.
     """
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
