@@ -82,6 +82,7 @@ def test_the_methods_of_the_page_pass_the_contract(tmp_path: Path) -> None:
     assert len(files) == len(classes) == len(tags.KINDS)
     (tmp_path / "only_the_page.py").write_text(PLUGIN.format(classes=classes), encoding="utf-8")
     common = [f"tests/common/test_{name}.py" for name in ("parameters", "scikit_learn")]
+    common.append("tests/common/test_warnings.py::test_warnings_point_at_the_call")
     contract = "tests/common/test_contract.py::test_contract"
     quiet = ("-q", "-p", "no:cacheprovider", "-p", "only_the_page")
     said = run(tmp_path, "pytest", *quiet, contract, *common, *files)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
@@ -11,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sidelight._fit.lowest import relative_gap
 from sidelight._fit.parameters import (
     ArrayLike,
     Auto,
@@ -24,6 +24,7 @@ from sidelight._fit.parameters import (
 from sidelight._fit.scatter import mean_diagonal, pair_differences, root, total_covariance
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.metric._base import _MetricBase
@@ -75,12 +76,12 @@ class ITML(_MetricBase):
         Weight ``γ`` that was used.
     bounds_ : tuple of two floats
         ``u`` and ``l``.
-    multipliers_ : ndarray of shape (n_pairs,)
+    dual_variables_ : ndarray of shape (n_pairs,)
         ``λ`` of the must-links, then of the cannot-links; 0 where a pair did not matter.
     objective_ : float
         Objective at the end; it was minimized.
-    duality_gap_ : float
-        Bound on the distance of the objective to the optimum.
+    gap_ : float
+        Share of ``objective_`` by which it may be above the optimum at most.
     n_iter_ : int
         Number of steps.
     converged_ : bool
@@ -123,8 +124,8 @@ class ITML(_MetricBase):
         slack: Array = np.where(sign > 0, *self.bounds_)
         base = np.linalg.cholesky(prior)
         found = self._search((differences @ base, sign, slack, self.penalty_ * weights))
-        self.objective_, self.duality_gap_ = found.value, found.gap
-        self.multipliers_ = np.abs(found.pull)
+        self.objective_, self.gap_ = found.value, relative_gap(found.gap, found.value)
+        self.dual_variables_ = np.abs(found.pull)
         map_back = base @ found.root
         self._set_map(root(map_back @ map_back.T), rows.dtype)
 
@@ -141,13 +142,12 @@ class ITML(_MetricBase):
         self.converged_ = found.is_within(self.tol)
         if not self.converged_ and not progress.interrupted:
             least = max(found.value - found.gap, 0.0)
-            warnings.warn(
+            warn(
                 f"ITML stopped after {self.n_iter_} steps ({setting('max_iter', self.max_iter)}) "
                 f"before the optimum: its objective is {found.value:.6g}, and the least possible "
                 f"one may be as low as {least:.6g}. Pairs may be farther from their bounds than "
                 "they need to be; allow more steps, or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return found
 

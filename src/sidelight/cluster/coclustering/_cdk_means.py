@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._fit.parameters import Count, Seed, Share, Verbosity, estimator
 from sidelight._fit.restarts import best_of, run_restarts
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.base import Clusterer
 from sidelight.cluster.coclustering._binary import Binarize, as_binary, thresholds_of
@@ -30,7 +30,6 @@ from sidelight.cluster.coclustering._uncovered import (
     warning_of,
 )
 from sidelight.constraints import Constraints, CrossLinks, Ordering
-from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.tags import MethodTags
 
@@ -63,10 +62,10 @@ class CDKMeans(Clusterer):
     ----------
     n_clusters : int >= 1, default=3
         Number of co-clusters.
-    variant : {"auto", "published"}, default="auto"
+    variant : {"default", "published"}, default="default"
         Weights of the bi-sets, and treatment of must-links and cannot-links.
 
-        - ``"auto"``: every covered cell counts once, whatever the number of bi-sets around it;
+        - ``"default"``: every covered cell counts once, whatever the number of bi-sets around it;
           must-linked rows (columns) are one row (column), with the ones that at least
           half of them have, and its concepts are the bi-sets. Elements that must be apart are left
           out of a bi-set where it goes to the cluster of the other.
@@ -86,7 +85,7 @@ class CDKMeans(Clusterer):
     on_blocked : {"skip", "fail"}, default="skip"
         Treatment of bi-sets that no cluster may take because of cannot-links: left out and counted
         in ``n_skipped_``, or an error where it happens in every restart. None is blocked with
-        ``variant="auto"``.
+        ``variant="default"``.
     binarize : "mean" or float in [0, 1] or None, default=None
         Rule that makes a table 0/1: "mean" for ones above the mean of the column, a share for ones
         above this share of the largest value of the column. None takes zeros and ones only.
@@ -122,7 +121,7 @@ class CDKMeans(Clusterer):
         Rows in no cluster, by position, with the statement or setting that is responsible.
     uncovered_columns_ : dict of int to str
         Columns in no cluster, by position, with the statement or setting that is responsible.
-    stability_ : dict of str to ndarray
+    restarts_ : dict of str to ndarray
         Of every restart that could be kept: ``objective``, and the adjusted Rand index of its
         clusters with those that were, ``row_agreement`` and ``column_agreement``.
     thresholds_ : ndarray of shape (n_features,) or None
@@ -139,9 +138,9 @@ class CDKMeans(Clusterer):
     -----
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, chapter 6. Must-links hold, since
     must-linked elements are in the same bi-sets and so have the same weights; two elements that
-    must be apart never have a weight in the same cluster. With ``variant="auto"`` an element with a
-    cannot-link that all its bi-sets left out goes to the admissible cluster most like its ones.
-    Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
+    must be apart never have a weight in the same cluster. With ``variant="default"`` an element
+    with a cannot-link that all its bi-sets left out goes to the admissible cluster most like its
+    ones. Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
 
     Pairs of rows change little on rows that nothing was said about; as published they made them
     worse on tables of purchases (:doc:`experiment </results/published/coclustering>`).
@@ -158,7 +157,7 @@ class CDKMeans(Clusterer):
 
     n_clusters: Count = 3
     _: KW_ONLY
-    variant: Variant = "auto"
+    variant: Variant = "default"
     min_rows: Count = 1
     min_columns: Count = 1
     max_concepts: Count = 1_000_000
@@ -284,12 +283,11 @@ class CDKMeans(Clusterer):
         """
         n_found = len(grouping.concepts)
         if n_found < self.n_clusters:
-            warnings.warn(
+            warn(
                 f"The table has {counted(n_found, 'bi-set')} for "
                 f"{counted(self.n_clusters, 'cluster')}: some clusters are empty. Ask for fewer "
                 f"({setting('n_clusters')}), or for smaller bi-sets.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         seeds = check_random_state(self.random_state).randint(
             np.iinfo(np.int32).max, size=self.n_init
@@ -299,7 +297,7 @@ class CDKMeans(Clusterer):
                 rng, max_iter=self.max_iter, description="CDKMeans", verbose=self.verbose
             ),
             seeds,
-            as_rows(np.empty((max(n_found, 1), 2))),  # the rows of this k-means are the bi-sets
+            2 * n_found,  # the rows of this k-means are the bi-sets
             description="CDKMeans",
             verbose=self.verbose,
         )
@@ -324,12 +322,12 @@ class CDKMeans(Clusterer):
         means = grouping.means(best.best)
         rows, columns = first_largest(means.rows), first_largest(means.columns)
         agreement = [self._agreement(one, grouping, rows, columns) for one in restarts]
-        self.stability_ = {
+        self.restarts_ = {
             "objective": np.array([one.objective for one in restarts]),
             "row_agreement": np.array([one[0] for one in agreement]),
             "column_agreement": np.array([one[1] for one in agreement]),
         }
-        if self.variant == "auto":
+        if self.variant == "default":
             both = place_trimmed(np.concatenate([rows, columns]), covers, table, means, known)
             rows, columns = both[: len(rows)], both[len(rows) :]
         place = known.row_order.rank if known.row_order is not None else np.arange(len(rows))
@@ -371,7 +369,7 @@ class CDKMeans(Clusterer):
         self.uncovered_rows_, self.uncovered_columns_ = split_by_side(reasons, len(table))
         text = warning_of(reasons, known)
         if text:
-            warnings.warn(text, ConstraintWarning, stacklevel=3)
+            warn(text, ConstraintWarning)
 
 
 def _blocked(restarts: list[Restart]) -> SidelightError:
@@ -381,5 +379,5 @@ def _blocked(restarts: list[Restart]) -> SidelightError:
         f"In every restart there were bi-sets that no cluster may take, at least {fewest} of "
         f"{len(restarts[0].best.labels)}: all clusters hold an element that must be apart from one "
         f"of theirs. Use {setting('on_blocked', 'skip')} to leave them out, "
-        f"{setting('variant', 'auto')}, more clusters, or more restarts ({setting('n_init')})."
+        f"{setting('variant', 'default')}, more clusters, or more restarts ({setting('n_init')})."
     )

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.base import Clusterer
 from sidelight.cluster.kmeans._kmeans import KMeans
@@ -25,7 +26,7 @@ from sidelight.cluster.spectral._rounding import mean_places, refine_cut
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import Similarity, cut_values, degrees, similarity_graph
-from sidelight.graphs._laplacian import check_graph, inverse_root
+from sidelight.graphs.inner import check_graph, inverse_root
 
 #: Accuracy of eigenvalues that is enough for labels.
 EIGEN_TOL = 1e-4
@@ -39,7 +40,7 @@ SPECTRAL_PARAMETERS = {
     "them); or ``X`` holds the similarities.",
     "weights": "Similarity of joined rows, see :func:`sidelight.graphs.neighbor_graph`.",
     "n_neighbors": "Number of neighbors of a row.",
-    "sigma": "Width of Gaussian weights; the median distance of the last neighbor by default.",
+    "sigma": 'Width of Gaussian weights; "auto" is the median distance of the last neighbor.',
     "n_init": "Number of restarts of k-means in the embedding.",
 }
 
@@ -111,13 +112,13 @@ class _SpectralBase(Clusterer):
     graph: Any = "neighbors"
     weights: Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"] = "local"
     n_neighbors: Count = 10
-    sigma: Any = None
+    sigma: Any = "auto"
     n_init: Count = 10
     verbose: Verbosity = 0
     random_state: Seed = None
 
     mutual = False
-    assign = "kmeans"
+    assign_labels = "kmeans"
     rounding = "best"
     refine = True
     objective = "normalized-cut"
@@ -135,11 +136,10 @@ class _SpectralBase(Clusterer):
     ) -> tuple[sparse.csr_array, Similarity | None]:
         """Similarities of the rows, as the parameters ask for, and the way to those of new rows."""
         if sigma is not None and (self.graph == "precomputed" or self.weights != "gaussian"):
-            warnings.warn(
+            warn(
                 f"sigma={sigma} is not used: it is the width of weights='gaussian', and not of "
                 f"graph={self.graph!r}, weights={self.weights!r}.",
                 UserWarning,
-                stacklevel=3,
             )
         if self.graph == "precomputed":
             return check_graph(rows, known.name_rows if known.ids is not None else None), None
@@ -158,20 +158,18 @@ class _SpectralBase(Clusterer):
         if len(alone):
             names = ", ".join(known.name_rows(alone[:3])) + (", ..." if len(alone) > 3 else "")
             goes = "its nearest row" if self.graph != "precomputed" else "the largest cluster"
-            warnings.warn(
+            warn(
                 f"{len(alone)} of {len(part)} rows have no edge in the graph ({names}); each goes "
                 f"with {goes} unless a constraint says more. More neighbors, or a larger sigma, "
                 "join them.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         if n_parts - len(alone) > k:
-            warnings.warn(
+            warn(
                 f"The graph has {n_parts - len(alone)} parts without an edge between them, more "
                 f"than {k} clusters; the {k} largest decide, and rows of the others join them. "
                 "More neighbors connect the graph.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _label(self, found: Embedding, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
@@ -181,7 +179,7 @@ class _SpectralBase(Clusterer):
         if not len(placed):
             return np.zeros_like(labels), np.zeros((1, found.vectors.shape[1]))
         rows = found.places[placed]
-        if self.assign == "rotation":
+        if self.assign_labels == "rotation":
             labels[placed], centers = discretize(rows, rng, self.n_init)
             return labels, centers
         with warnings.catch_warnings():
@@ -244,12 +242,11 @@ class _SpectralBase(Clusterer):
         self._compare_with(known)
         n_found = len(np.unique(labels))
         if n_found < k:
-            warnings.warn(
+            warn(
                 f"Number of distinct clusters ({n_found}) found smaller than "
                 f"{setting('n_clusters')} "
                 f"({k}). Possibly due to duplicate points in {worded('X', 'the data')}.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
@@ -24,6 +23,7 @@ from sidelight._fit.parameters import (
 from sidelight._fit.restarts import fit_progress
 from sidelight._fit.scatter import steady_signs
 from sidelight._typing import Array, FloatArray
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints
@@ -65,7 +65,7 @@ class AutoassociativeNetwork(Embedding):
     ----------
     n_components : int >= 1, default=2
         Number of coordinates: units of the code.
-    hidden : int >= 1 or sequence of int >= 1 or "auto", default="auto"
+    hidden_layer_sizes : int >= 1 or sequence of int >= 1 or "auto", default="auto"
         Units of the hidden layer between row and code, or of several such layers; those between
         code and row mirror them. "auto" is twice the number of features, between 10 and 50.
     activation : {"tanh", "identity"}, default="tanh"
@@ -118,7 +118,7 @@ class AutoassociativeNetwork(Embedding):
 
     n_components: Count = 2
     _: KW_ONLY
-    hidden: Count | Sequence[Count] | Auto = "auto"
+    hidden_layer_sizes: Count | Sequence[Count] | Auto = "auto"
     activation: Literal["tanh", "identity"] = "tanh"
     alpha: FiniteNonNegative = 1e-6
     max_iter: Count = 500
@@ -169,21 +169,20 @@ class AutoassociativeNetwork(Embedding):
         )
         self.reconstruction_error_ = float(error) * scale**2 / len(rows)
         if best.drop > STILL_FALLING and not (best.converged or best.interrupted):
-            warnings.warn(
+            warn(
                 f"The error of AutoassociativeNetwork still falls, by {100 * best.drop:.0f} % of "
                 f"the variance in the last iterations of {setting('max_iter', self.max_iter)}; "
                 f"raise {setting('max_iter')}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _widths(self, n_features: int) -> tuple[int, ...]:
         """Widths of the hidden layers between row and code."""
-        if isinstance(self.hidden, str):
+        if isinstance(self.hidden_layer_sizes, str):
             return (int(np.clip(2 * n_features, 10, 50)),)
-        if isinstance(self.hidden, Sequence):
-            return tuple(int(width) for width in self.hidden)
-        return (int(self.hidden),)
+        if isinstance(self.hidden_layer_sizes, Sequence):
+            return tuple(int(width) for width in self.hidden_layer_sizes)
+        return (int(self.hidden_layer_sizes),)
 
     def _train(self, layers: Layers, source: RowSource, start: FloatArray) -> _Training:
         """Minimize the objective from the given weights."""

@@ -23,10 +23,11 @@ import numpy as np
 from sidelight._kernels.assignment.matching import greedy_matching
 from sidelight._kernels.cluster.icm import add_rows
 from sidelight._typing import Array
-from sidelight.assignment._graph import connected_parts
+from sidelight._warn import warn
+from sidelight.assignment.inner import connected_parts
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
 from sidelight.mixture._core import Posterior, known_classes
 from sidelight.mixture.field._field import ConstraintField
@@ -281,7 +282,8 @@ def _couplings(known: Constraints, strength: float, certainties: bool) -> tuple[
             one, other = known.name_rows(pairs[wrong[0]])
             raise SidelightError(
                 f"The pair of {one} and {other} has the weight {weight[wrong[0]]:g}, which is no "
-                "probability: with certainty=True weights must be above 0 and at most 1."
+                "probability: with weights_are_probabilities=True weights must be above 0 "
+                "and at most 1."
             )
         with np.errstate(divide="ignore"):
             weight = 0.5 * (np.log(weight) - np.log1p(-weight))
@@ -400,10 +402,9 @@ def _warn_of_dropped_links(field: ConstraintField, k: int, inference: str) -> No
                 "the sums (the labels satisfy them all the same), or state fewer."
             ) from error
     if dropped and inference == "auto":
-        warnings.warn(
+        warn(
             f"The cannot-links are too entangled to sum over all labelings with {k} components: "
             f"{dropped} of them were left out of the sums, a spanning forest of the shortest was "
             "kept. The labels satisfy them all; inference='forest' says that this is fine.",
             ConstraintWarning,
-            stacklevel=4,
         )

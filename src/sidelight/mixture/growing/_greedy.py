@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight._fit.lowest import lowest
 from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -85,9 +85,9 @@ class GreedyMixture(GaussianBase):
 
     Attributes
     ----------
-    mixtures_ : list of GaussianMixture
+    mixtures_ : tuple of GaussianMixture
         Fitted mixtures of 1, 2, ... components (``mixtures_[2].predict(X)``).
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         Of the same mixtures: ``n_components``; ``objective``, the negative log-likelihood per row;
         ``bic`` and ``aic``, the lower the better; ``n_candidates`` for the last component, and how
         many of them were too small, heavy or thin to be taken: ``n_small``, ``n_heavy``,
@@ -155,7 +155,7 @@ class GreedyMixture(GaussianBase):
 
         path = self._best_restart(self.n_init, run, source)
         results = [step.result for step in path.steps]
-        self.mixtures_ = [self._fitted(result, source.dtype) for result in results]
+        self.mixtures_ = tuple(self._fitted(result, source.dtype) for result in results)
         self.search_ = {
             "n_components": np.arange(1, len(results) + 1),
             "objective": np.array([result.objective for result in results]),
@@ -165,12 +165,11 @@ class GreedyMixture(GaussianBase):
         for name in ("candidates", *REASONS):
             self.search_[f"n_{name}"] = np.array([step.tried.get(name, 0) for step in path.steps])
         if len(results) < self.n_components and self.selection is None:
-            warnings.warn(
+            warn(
                 f"Only {len(results)} of {self.n_components} components could be "
                 "inserted: no further candidate raised the likelihood. Ask for fewer, or try more "
                 f"{setting('n_candidates')}.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         chosen = lowest(path.criteria, "numbers of components") + 1
         return _until(path.steps[:chosen])

@@ -21,14 +21,15 @@ from sidelight._fit.parameters import (
 )
 from sidelight._progress import shown
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Classifier
-from sidelight.base._classifier import decided_codes
+from sidelight.base.inner import decided_codes
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs import distance_graph, join_parts
-from sidelight.graphs._build import MOST_ROWS
+from sidelight.graphs.inner import MOST_ROWS
 from sidelight.semi_supervised._core._base_learners import (
     LEARNER_PARAMETERS,
     BaseLearner,
@@ -235,11 +236,10 @@ class LowDensitySeparation(Classifier):
         self.n_iter_ = sum(one.n_iter for one in found)
         self.converged_ = all(one.converged for one in found)
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"LowDensitySeparation stopped a stage after {self.max_iter} steps "
                 f"({setting('max_iter', self.max_iter)}) before its minimum.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def _transduced(self, rows: Any) -> IntArray:

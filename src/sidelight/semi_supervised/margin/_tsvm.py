@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Annotated, Any, Literal
@@ -23,9 +22,10 @@ from sidelight._fit.parameters import (
 )
 from sidelight._progress import stage_progress
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.semi_supervised._core._kernel import (
     Gamma,
@@ -116,7 +116,7 @@ class TSVM(KernelClassifier):
     history_ : ndarray of shape (n_iter,)
         Objective after every training, the first without unlabeled rows. It falls while ``C*``
         stays the same and jumps where it grows.
-    cost_history_ : ndarray of shape (n_iter,)
+    C_unlabeled_history_ : ndarray of shape (n_iter,)
         ``C*`` of every training of the machine that took most of them.
     n_iter_ : int
         Largest number of trainings of a machine.
@@ -295,16 +295,15 @@ class TSVM(KernelClassifier):
         ]
         self.history_ = np.sum(padded, axis=0) / scale
         longest = max(found, key=lambda one: len(one.history))
-        self.cost_history_ = np.array(longest.cost_history) / scale
+        self.C_unlabeled_history_ = np.array(longest.cost_history) / scale
         self.objective_ = float(self.history_[-1])
         self.converged_ = all(one.converged for one in found)
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"TSVM stopped with pairs left to switch ({setting('max_iter', self.max_iter)}) or "
                 f"a machine that is not trained to {setting('tol', self.tol)}: allow more "
                 "trainings, scale the columns, or take a smaller C.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def _decide(self, rows: Any) -> Array:
