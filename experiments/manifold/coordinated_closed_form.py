@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from experiments.harness import Section, Verdict, main, mean_and_error
+from experiments.recipes.rendered import render_faces
 from sidelight.cluster import KMeans
-from sidelight.datasets import make_s_surface, render_faces
+from sidelight.datasets import make_s_surface
 from sidelight.engine import as_rows
 from sidelight.manifold.atlas._bound import BoundEvaluation, ChartState, Coordination, Estimates
 from sidelight.manifold.atlas._steps import ChartRules

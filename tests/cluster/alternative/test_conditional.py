@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.recipes.clusterings import make_several_clusterings, make_two_clusterings
 from scipy import sparse
 from sklearn.datasets import load_digits
 from tests.cluster.alternative.test_bottleneck import (
@@ -22,7 +23,6 @@ from sidelight._fit import restarts
 from sidelight._kernels.cluster.alternative.memberships import information_about_rows
 from sidelight.cluster import ConditionalInformationBottleneck, InformationBottleneck, KMeans
 from sidelight.cluster.alternative._annealing import _AnnealingState, _step, one_hot
-from sidelight.datasets import make_several_clusterings, make_two_clusterings
 from sidelight.evaluation import (
     adjusted_rand_index,
     clustering_accuracy,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs
+from tests.strategies import SEEDS
 
 from sidelight import Constraints, engine
 from sidelight.cluster import KMeans, PCKMeans
@@ -19,8 +19,6 @@ from sidelight.cluster._core import _lloyd
 from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster.pairs._penalties import Penalties
 from sidelight.exceptions import ConstraintWarning
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def random_knowledge(rng: np.random.Generator, n: int, *, named: bool = True) -> Constraints:
@@ -53,7 +51,7 @@ def fit(X: Any, known: Constraints, **params: Any) -> PCKMeans:
 
 
 @given(SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_objective_never_rises_and_is_what_it_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(14, 2)) * rng.uniform(0.1, 10)

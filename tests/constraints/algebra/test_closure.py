@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from tests.constraints.strategies import (
+from tests.constraints.closure import (
     apart_by_powers,
     as_set,
     distances,
@@ -18,9 +18,9 @@ from tests.constraints.strategies import (
     linked,
     pair_set,
     separated,
-    stated,
     together_by_powers,
 )
+from tests.strategies import stated
 
 from sidelight import Constraints
 from sidelight.constraints.algebra import _closure

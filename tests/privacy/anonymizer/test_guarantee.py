@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.privacy.anonymizer.tables import (
     all_diverse,
     classes,
-    mixed_tables,
     smallest_class,
 )
+from tests.strategies import mixed_tables
 
 from sidelight import engine
 from sidelight.datasets import make_adult_like
@@ -28,7 +28,7 @@ def people(n: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
     return table[list(made.quasi_identifiers)], table[list(made.sensitive)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(mixed_tables(), st.integers(1, 7), st.sampled_from(["ranges", "representatives"]))
 def test_every_row_is_published_like_k_others(X: pd.DataFrame, k: int, form: str) -> None:
     model = Anonymizer(k, generalize=form, random_state=0)
@@ -46,7 +46,7 @@ def test_every_row_is_published_like_k_others(X: pd.DataFrame, k: int, form: str
     assert mine.nunique() == classes(published).max() + 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     mixed_tables(),
     st.integers(1, 5),

@@ -28,7 +28,7 @@ from sidelight.relational.connected._relaxation import exact, greedy
 
 
 @given(st.integers(0, 10_000), st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_relaxations_against_enumeration(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(k, 9))
@@ -59,7 +59,7 @@ def test_complete_graph_is_k_center() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 5), st.sampled_from(["exact", "greedy"]))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_conversion_is_disjoint_connected_and_within_the_bound(
     seed: int, k: int, method: str
 ) -> None:

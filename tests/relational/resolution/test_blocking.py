@@ -99,7 +99,7 @@ numbers = st.lists(st.integers(0, 12), min_size=2, max_size=14)
 
 
 @given(numbers, numbers, st.integers(0, 4))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_random_keys_by_brute_force(first: list[int], second: list[int], width: int) -> None:
     n = min(len(first), len(second))
     table = {"a": [float(value) for value in first[:n]], "b": [str(value) for value in second[:n]]}

@@ -72,7 +72,7 @@ def matching_by_hand(S: np.ndarray, edges: list[list[int]], i: int, j: int) -> f
     ("hyper", "by_hand"), [("best", best_by_hand), ("matching", matching_by_hand)]
 )
 @given(st.integers(3, 9), st.integers(1, 6), st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_similarities_by_brute_force(hyper: Any, by_hand: Any, n: int, m: int, seed: int) -> None:
     X, edges = case(n, m, seed)
     model = RelationalResolution(0.7, relational_share=0.4, hyper=hyper, compare=COMPARE)
@@ -111,7 +111,7 @@ def test_pairs_that_blocking_leaves_out_count_as_nothing() -> None:
 
 
 @given(st.integers(1, 6), st.integers(1, 8), st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_matchings_are_optimal(n: int, m: int, seed: int) -> None:
     n, m = min(n, m), max(n, m)
     gain = np.random.default_rng(seed).uniform(0, 1, (n, m)).round(1)

@@ -134,7 +134,7 @@ class CondEns(Clusterer):
             complexity="that of the base clusterer on every class, and O(n k R) for R classes",
             kind="alternative",
             sparse=self.estimator is None or takes_sparse(self.estimator),
-            raw_columns=bool(own is not None and own().as_they_are),
+            raw_columns=bool(own is not None and own().raw_columns),
         )
 
     def fit(

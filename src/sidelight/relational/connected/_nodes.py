@@ -77,6 +77,12 @@ class Nodes:
     graph: RowGraph | None
     directions: bool
 
+    def __post_init__(self) -> None:
+        # Loops would be compiled once more for rows that can be written, and none writes them.
+        rows = self.rows.view()
+        rows.flags.writeable = False
+        object.__setattr__(self, "rows", rows)
+
     @property
     def n(self) -> int:
         """Number of nodes."""

@@ -14,19 +14,22 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from sidelight._kernels.relational.correlation.lp import violated_cycles, violated_triangles
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._lp_parts import EdgeComponents
+from sidelight.relational.correlation._lp_program import CoveringProgram
 
 #: Violations that are looked for; above the 1e-7 to which HiGHS satisfies the rows it has.
 TOLERANCE = 1e-6
 
 
 class Cover:
-    """Rows found so far, and the programs that they make."""
+    """Rows found so far, and the programs that they make.
+
+    The linear program is one model that grows with the rows: every solution starts from the last.
+    """
 
     def __init__(self, part: EdgeComponents) -> None:
         self.part = part
@@ -35,6 +38,10 @@ class Cover:
         self._negative = part.negative_rows()
         self._sizes: list[IntArray] = []
         self._columns: list[IntArray] = []
+        self._program = CoveringProgram()
+        # Edges get their columns when they are first part of a row.
+        self._edges = np.empty(0, np.int64)
+        self._column_of = np.full(len(part.weights), -1, np.int64)
         self._rng = np.random.default_rng(0)  # of ties alone: the optimum does not depend on it
 
     def add_violated(self, z: FloatArray, max_rows: int) -> int:
@@ -75,20 +82,27 @@ class Cover:
         self._append(lengths + 1, columns)
         return len(negatives)
 
-    def _append(self, sizes: IntArray, columns: IntArray) -> None:
-        """Keep rows; pairs that must not join have no column, for none of them can be paid."""
+    def _append(self, sizes: IntArray, edges: IntArray) -> None:
+        """Add rows; pairs that must not join have no column, for none of them can be paid."""
         rows = np.repeat(np.arange(len(sizes)), sizes)
-        kept = np.isfinite(self.part.weights[columns])
-        self._sizes.append(np.bincount(rows[kept], minlength=len(sizes)))
-        self._columns.append(columns[kept])
+        kept = np.isfinite(self.part.weights[edges])
+        sizes, edges = np.bincount(rows[kept], minlength=len(sizes)), edges[kept]
+        new = np.unique(edges[self._column_of[edges] < 0])
+        self._column_of[new] = len(self._edges) + np.arange(len(new))
+        self._edges = np.concatenate([self._edges, new])
+        columns = self._column_of[edges]
+        self._program.add_columns(self.part.weights[new])
+        self._program.add_rows(sizes, columns)
+        self._sizes.append(sizes)
+        self._columns.append(columns)
         self.n_rows += len(sizes)
 
-    def _matrix(self) -> tuple[sparse.csr_array, IntArray]:
-        """All rows, and the edges that their columns stand for."""
-        edges, columns = np.unique(np.concatenate(self._columns), return_inverse=True)
+    def _matrix(self) -> sparse.csr_array:
+        """All rows over the edges that have columns."""
+        columns = np.concatenate(self._columns)
         indptr = np.concatenate([[0], np.cumsum(np.concatenate(self._sizes))])
-        ones = np.ones(len(columns))
-        return sparse.csr_array((ones, columns, indptr), (self.n_rows, len(edges))), edges
+        shape = (self.n_rows, len(self._edges))
+        return sparse.csr_array((np.ones(len(columns)), columns, indptr), shape)
 
     def solve(self, seconds: float) -> tuple[FloatArray, FloatArray] | None:
         """Optimum of the rows so far, and proven lower bounds for the components.
@@ -98,32 +112,15 @@ class Cover:
         The bound holds whatever the solver's tolerances are: for any ``α ≥ 0``, no ``z`` between 0
         and 1 that satisfies the rows costs less than ``Σ α + Σ_e min(0, w_e - Σ_{C ∋ e} α_C)``.
         """
-        matrix, edges = self._matrix()
-        weights = self.part.weights[edges]
-        found = None
-        for method in ("highs-ds", "highs-ipm"):  # the other one if the first fails
-            options = {} if np.isinf(seconds) else {"time_limit": max(seconds, 0.01)}
-            found = linprog(
-                weights,
-                A_ub=-matrix,
-                b_ub=-np.ones(self.n_rows),
-                bounds=(0, 1),  # no optimum needs more than 1; HiGHS is faster with it
-                method=method,
-                options=options,
-            )
-            if found.status == 0:
-                break
-            if found.status == 1:
-                return None
-        if found is None or found.status != 0:
-            raise SidelightError(
-                f"HiGHS could not solve the linear program of {matrix.shape[0]:,} rows; scores of "
-                "very different sizes may be the reason: rescale them, or use method='local'."
-            )
+        found = self._program.solve(seconds)
+        if found is None:
+            return None
+        paid, duals = found
+        matrix, edges = self._matrix(), self._edges
         z = np.zeros(len(self.part.weights))
-        z[edges] = np.clip(found.x, 0.0, 1.0)
-        alpha = np.maximum(-found.ineqlin.marginals, 0.0)
-        excess = np.maximum(matrix.T @ alpha - weights, 0.0)
+        z[edges] = np.clip(paid, 0.0, 1.0)
+        alpha = np.maximum(duals, 0.0)
+        excess = np.maximum(matrix.T @ alpha - self.part.weights[edges], 0.0)
         component = self.part.component[edges]
         n_components = self.part.n_components
         proven = np.bincount(
@@ -136,7 +133,7 @@ class Cover:
 
         ``best`` is the cost of a partition that is known: nothing above it is looked for.
         """
-        matrix, edges = self._matrix()
+        matrix, edges = self._matrix(), self._edges
         weights = self.part.weights[edges]
         cheaper = LinearConstraint(weights[None, :], -np.inf, best * (1 + 1e-9) + 1e-9)
         found = milp(

@@ -17,7 +17,7 @@ from sidelight.relational.correlation._graph import SignedGraph
 #: Nodes of a component whose pairs are held as a matrix: 8 bytes each, 128 MB.
 MAX_NODES = 4000
 #: Scored pairs of a component up to which programs are tried: 400 nodes if all pairs have a score.
-#: 300 such nodes take half a minute, and time grows steeply.
+#: 300 such nodes take seconds, and time grows steeply.
 MAX_PAIRS = 80_000
 #: Edges of small components that are solved together, so that few programs are started.
 SHARED_EDGES = 4000

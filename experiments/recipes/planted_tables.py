@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from experiments.recipes._planted_columns import RECIPES, Draw
 from sidelight._typing import Array, IntArray
-from sidelight.datasets.tables._customers import MixedTable
-from sidelight.datasets.tables._mixed_recipes import RECIPES, Draw
+from sidelight.datasets import MixedTable
 from sidelight.exceptions import InvalidParameter
 
 
@@ -67,7 +67,7 @@ class PlantedTable(MixedTable):
         --------
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from sidelight.datasets import make_mixed_table
+        >>> from experiments.recipes.planted_tables import make_mixed_table
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "patients.csv")
         ...     make_mixed_table("patients", 50, random_state=0).write(path)
@@ -128,7 +128,7 @@ def make_mixed_table(
 
     Examples
     --------
-    >>> from sidelight.datasets import make_mixed_table
+    >>> from experiments.recipes.planted_tables import make_mixed_table
     >>> table = make_mixed_table("customers", random_state=0)
     >>> table
     PlantedTable(400 rows, 10 columns, 3 classes: Customers of a shop)
