@@ -25,7 +25,7 @@ from sidelight.relational.correlation import _lp_parts
 from sidelight.relational.correlation._exact import solve_exact
 from sidelight.relational.correlation._graph import SignedGraph, signed_graph
 from sidelight.relational.correlation._lp import LPSolution, rounded_up, solve_lp
-from sidelight.relational.correlation._lp_program import CoveringProgram
+from sidelight.relational.correlation._lp_parts import CoveringProgram
 from sidelight.relational.correlation._rounding import plain_distances
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from sidelight.exceptions import SidelightError
-from sidelight.relational.correlation._lp_program import CoveringProgram
+from sidelight.relational.correlation._lp_parts import CoveringProgram
 
 
 class Grown:

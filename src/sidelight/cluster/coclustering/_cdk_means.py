@@ -21,11 +21,12 @@ from sidelight.cluster.coclustering._binary import Binarize, as_binary, threshol
 from sidelight.cluster.coclustering._grouping import BiSets, GroupingRestart, first_largest
 from sidelight.cluster.coclustering._mining import Found, find_bi_sets
 from sidelight.cluster.coclustering._numbering import clusters_along, renumbered
-from sidelight.cluster.coclustering._placement import likeness, place_trimmed
 from sidelight.cluster.coclustering._statements import TableStatements, Variant, gather
 from sidelight.cluster.coclustering._uncovered import (
     check_all_covered,
     explain_uncovered,
+    likeness,
+    place_trimmed,
     split_by_side,
     warning_of,
 )

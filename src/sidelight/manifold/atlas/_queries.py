@@ -15,8 +15,8 @@ from sidelight.base import Embedding
 from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
+from sidelight.manifold.atlas._charts import ChartPosterior
 from sidelight.manifold.atlas._model import Atlas
-from sidelight.manifold.atlas._posterior import ChartPosterior
 
 #: Largest number of entries in an array of covariances that is returned.
 MAX_NUMBERS = 2**28

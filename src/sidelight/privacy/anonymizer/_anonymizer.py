@@ -51,6 +51,7 @@ from sidelight.privacy.anonymizer._publish import (
     class_summaries,
     class_texts,
     classes_of,
+    different_texts,
     published_alike,
 )
 from sidelight.privacy.anonymizer._recount import (
@@ -59,7 +60,6 @@ from sidelight.privacy.anonymizer._recount import (
     counts_of,
     equivalence_classes,
 )
-from sidelight.privacy.anonymizer._texts import different_texts
 from sidelight.tags import own_tags
 
 ShareBelowOne = Annotated[float, Interval(0, 1, open_high=True)]
