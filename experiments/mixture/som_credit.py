@@ -16,12 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from experiments.harness import Section, Verdict, main, uci_or_none
 from sidelight.mixture import SelfOrganizingMixture
+from sidelight.mixture.som._base import anneal
 from sidelight.mixture.som._blocks import parts_of
-from sidelight.mixture.som._grid import Grid
+from sidelight.mixture.som._grid import Grid, start_means
 from sidelight.mixture.som._kohonen import BatchMap
 from sidelight.mixture.som._parts import Settings
-from sidelight.mixture.som._stages import anneal
-from sidelight.mixture.som._start import start_means
 from sidelight.mixture.som._steps import ConstrainedEM, NodeParameters
 
 TITLE = "Self-organizing mixtures of mixed columns"

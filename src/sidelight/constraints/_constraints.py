@@ -14,14 +14,12 @@ from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra import _operations as algebra
 from sidelight.constraints.algebra._canonical import RowIndex, StatedPairs, Statements
-from sidelight.constraints.algebra._classes import as_codes
 from sidelight.constraints.algebra._closure import Closure, close
 from sidelight.constraints.algebra._contraction import Contraction, contract_array
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.algebra._plain import as_codes, plain
 from sidelight.constraints.algebra._violations import Violations, find_violations
 from sidelight.constraints.algebra._witness import explain, find_witness
 from sidelight.constraints.exchange import _describe as words
-from sidelight.constraints.exchange import _values as values
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 
 if TYPE_CHECKING:
@@ -95,7 +93,7 @@ class Constraints:
     2
     """
 
-    __slots__ = (*values.FIELDS, "_cache", "notes")
+    __slots__ = (*canonical.FIELDS, "_cache", "notes")
 
     n_samples: int
     must_link: IntArray
@@ -143,7 +141,7 @@ class Constraints:
             as_codes(label_values, n, "labels"),
             as_codes(group_values, n, "groups"),
         )
-        self._set(**values.canonical_fields(n, index, stated, report=True))
+        self._set(**canonical.canonical_fields(n, index, stated, report=True))
 
     def _set(self, **fields: Any) -> None:
         for name, value in fields.items():
@@ -303,7 +301,7 @@ class Constraints:
             n = len(rows)
             index = None if index is None else RowIndex(canonical.frozen(index.ids[rows]))
         new = object.__new__(type(self))
-        new._set(**values.canonical_fields(n, index, statements, report=report))
+        new._set(**canonical.canonical_fields(n, index, statements, report=report))
         return new
 
     @property
@@ -407,11 +405,13 @@ class Constraints:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Constraints):
             return NotImplemented
-        return self is other or all(map(values.same, values.state(self), values.state(other)))
+        return self is other or all(
+            map(canonical.same, canonical.state(self), canonical.state(other))
+        )
 
     def __hash__(self) -> int:
         if "hash" not in self._cache:
-            self._cache["hash"] = hash(tuple(map(values.hashable, values.state(self))))
+            self._cache["hash"] = hash(tuple(map(canonical.hashable, canonical.state(self))))
         return int(self._cache["hash"])
 
     def __copy__(self) -> Constraints:
@@ -421,24 +421,24 @@ class Constraints:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return values.rebuild, (type(self), values.state(self), self.notes)
+        return canonical.rebuild, (type(self), canonical.state(self), self.notes)
 
     def __or__(self, other: Constraints) -> Constraints:
         """Everything that either states; a pair that both state keeps its larger weight.
 
         Groups are told apart by their names; two groups that share a row become one.
         """
-        values.check_same_rows(self, other)
+        canonical.check_same_rows(self, other)
         return self._derive(algebra.unite(self, other))
 
     def __and__(self, other: Constraints) -> Constraints:
         """What both state; a pair keeps its smaller weight."""
-        values.check_same_rows(self, other)
+        canonical.check_same_rows(self, other)
         return self._derive(algebra.intersect(self, other))
 
     def __sub__(self, other: Constraints) -> Constraints:
         """What this states and the other does not."""
-        values.check_same_rows(self, other)
+        canonical.check_same_rows(self, other)
         return self._derive(algebra.subtract(self, other))
 
     def restrict(self, rows: Any) -> Constraints:

@@ -26,7 +26,6 @@ from sidelight.constraints.algebra._links import (
     starts_of,
 )
 from sidelight.constraints.algebra._operations import as_rows
-from sidelight.constraints.exchange import _values as values
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
@@ -425,11 +424,11 @@ class Correspondences:
         return (
             self.sizes == other.sizes
             and np.array_equal(self.links, other.links)
-            and all(map(values.same, self.ids, other.ids))
+            and all(map(canonical.same, self.ids, other.ids))
         )
 
     def __hash__(self) -> int:
-        return hash((self.sizes, self.links.tobytes(), *map(values.hashable, self.ids)))
+        return hash((self.sizes, self.links.tobytes(), *map(canonical.hashable, self.ids)))
 
     def __copy__(self) -> Correspondences:
         return self

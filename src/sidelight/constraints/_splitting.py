@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sidelight._typing import IntArray
 from sidelight.assignment.inner import connected_parts
 from sidelight.constraints.algebra._canonical import StatedPairs, Statements
-from sidelight.constraints.algebra._classes import Classes
+from sidelight.constraints.algebra._plain import Classes
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:

@@ -26,9 +26,8 @@ from sidelight.constraints.algebra._alignment import (
     own_ids,
     warn_of_positions,
 )
-from sidelight.constraints.algebra._classes import read_classes
 from sidelight.constraints.algebra._operations import statements_of
-from sidelight.constraints.algebra._plain import plain, text_of
+from sidelight.constraints.algebra._plain import plain, read_classes, text_of
 from sidelight.constraints.exchange._files import rows_named_in
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_pairs, read_table

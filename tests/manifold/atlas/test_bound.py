@@ -19,7 +19,7 @@ from tests.manifold.atlas.charted import (
 
 from sidelight.manifold.atlas._bound import Estimates, State
 from sidelight.manifold.atlas._charts import Charts
-from sidelight.manifold.atlas._tile import Tile
+from sidelight.manifold.atlas._steps import Tile
 
 RULES: dict[str, dict[str, Any]] = {
     "one view": {"widths": (4,), "masked": False},

@@ -96,8 +96,8 @@ def test_online_map_of_one_pass_is_its_formula() -> None:
     nodes = Grid((4,))
     start = KohonenMap((4,), algorithm="online", n_epochs=1, random_state=3)
     rng = np.random.RandomState(3)
+    from sidelight.mixture.som._grid import means_on_plane
     from sidelight.mixture.som._kohonen import _ends
-    from sidelight.mixture.som._start import means_on_plane
 
     means = means_on_plane(X[:20], np.ones(20), nodes)[0]
     times = np.linspace(0, 1, 20)

@@ -15,7 +15,7 @@ from tests.privacy.anonymizer.tables import CITIES, classes, mixed_tables
 
 from sidelight.exceptions import SidelightError
 from sidelight.privacy import Anonymizer, generalize
-from sidelight.privacy.anonymizer._texts import read_dates, read_range, read_set
+from sidelight.privacy.anonymizer._publish import read_dates, read_range, read_set
 
 
 def assert_contained(X: pd.DataFrame, published: pd.DataFrame) -> None:

@@ -23,11 +23,9 @@ from sidelight.exceptions import InconsistentConstraints, SidelightError, Unused
 from sidelight.relational import CorrelationClustering
 from sidelight.relational.correlation import _absent
 from sidelight.relational.correlation._absent import estimate_absent
-from sidelight.relational.correlation._components import branch, combine
+from sidelight.relational.correlation._components import branch, combine, packing_bounds
 from sidelight.relational.correlation._graph import SignedGraph, signed_graph
-from sidelight.relational.correlation._local_search import Level, local_search
-from sidelight.relational.correlation._packing import packing_bounds
-from sidelight.relational.correlation._pivot import pivot_clusters
+from sidelight.relational.correlation._local_search import Level, local_search, pivot_clusters
 
 METHODS = ("auto", "local", "pivot", "lp", "lp-pivot", "four-approximation", "balls", "exact")
 

@@ -21,7 +21,7 @@ from tests.relational.correlation.strategies import GRAPHS
 from sidelight import Constraints, Relations
 from sidelight.datasets import make_signed_graph
 from sidelight.exceptions import SidelightError
-from sidelight.relational.correlation import _lp_cover, _lp_parts
+from sidelight.relational.correlation import _lp_parts
 from sidelight.relational.correlation._exact import solve_exact
 from sidelight.relational.correlation._graph import SignedGraph, signed_graph
 from sidelight.relational.correlation._lp import LPSolution, rounded_up, solve_lp
@@ -252,14 +252,14 @@ def test_wrong_duals_give_no_bound_that_is_too_large(monkeypatch):
     """The bound is computed from the duals with what they exceed taken off again."""
     graph = random_graph(4, 8, density=1.0, unit=True)
     honest = solve_lp(graph).value
-    original = _lp_cover.linprog
+    original = _lp_parts.linprog
 
     def exaggerated(*args, **params):
         found = original(*args, **params)
         found.ineqlin.marginals = 1.7 * found.ineqlin.marginals - 0.3
         return found
 
-    monkeypatch.setattr(_lp_cover, "linprog", exaggerated)
+    monkeypatch.setattr(_lp_parts, "linprog", exaggerated)
     assert solve_lp(graph).value <= honest + 1e-9
 
 

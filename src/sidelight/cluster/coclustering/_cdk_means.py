@@ -21,10 +21,11 @@ from sidelight.cluster.coclustering._binary import Binarize, as_binary, threshol
 from sidelight.cluster.coclustering._grouping import Grouping, Restart, first_largest
 from sidelight.cluster.coclustering._mining import Found, find_bi_sets
 from sidelight.cluster.coclustering._numbering import clusters_along, renumbered
-from sidelight.cluster.coclustering._placement import likeness, place_trimmed
 from sidelight.cluster.coclustering._statements import Statements, Variant, gather
 from sidelight.cluster.coclustering._uncovered import (
     explain_uncovered,
+    likeness,
+    place_trimmed,
     refuse_unsolved,
     split_by_side,
     warning_of,

@@ -18,7 +18,7 @@ from sidelight._kernels.cluster.coclustering.assignment import (
 )
 from sidelight._kernels.cluster.coclustering.concepts import unpack
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.cluster.coclustering._concepts import Concepts
+from sidelight.cluster.coclustering._mining import Concepts
 from sidelight.cluster.coclustering._statements import Statements, Variant
 
 

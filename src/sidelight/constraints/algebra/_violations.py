@@ -12,8 +12,7 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra._canonical import frozen
-from sidelight.constraints.algebra._classes import read_classes
-from sidelight.constraints.algebra._plain import is_unknown, plain
+from sidelight.constraints.algebra._plain import is_unknown, plain, read_classes
 from sidelight.exceptions import SidelightError
 
 

@@ -17,9 +17,9 @@ from sidelight.constraints.algebra._canonical import (
     StatedPairs,
     Statements,
 )
-from sidelight.constraints.algebra._classes import Classes
 from sidelight.constraints.algebra._plain import (
     MISSING_WORDS,
+    Classes,
     as_words,
     check_nameable,
     is_missing,

@@ -12,10 +12,9 @@ from scipy.sparse.csgraph import connected_components
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
-from sidelight.constraints.algebra._canonical import RowIndex
-from sidelight.constraints.algebra._classes import as_codes
+from sidelight.constraints.algebra._canonical import RowIndex, hashable, same
 from sidelight.constraints.algebra._operations import as_rows
-from sidelight.constraints.exchange._values import hashable, same
+from sidelight.constraints.algebra._plain import as_codes
 from sidelight.constraints.relations import _shown
 from sidelight.constraints.relations import _values as values
 from sidelight.constraints.relations._edges import Edges, canonical_edges

@@ -12,8 +12,15 @@ import numpy as np
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.constraints.algebra._alignment import own_ids
-from sidelight.constraints.algebra._classes import Classes, read_classes, recode
-from sidelight.constraints.algebra._plain import MISSING_WORDS, is_missing, plain, text_of
+from sidelight.constraints.algebra._plain import (
+    MISSING_WORDS,
+    Classes,
+    is_missing,
+    plain,
+    read_classes,
+    recode,
+    text_of,
+)
 from sidelight.exceptions import SidelightError
 
 #: Class of the rows whose value is missing.

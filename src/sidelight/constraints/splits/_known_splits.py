@@ -12,9 +12,8 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
-from sidelight.constraints.algebra._canonical import RowIndex
+from sidelight.constraints.algebra._canonical import RowIndex, check_same_rows, hashable, same
 from sidelight.constraints.algebra._operations import as_rows
-from sidelight.constraints.exchange._values import check_same_rows, hashable, same
 from sidelight.constraints.splits import _design, _shown
 from sidelight.constraints.splits._columns import Column, given_columns, read_columns
 from sidelight.exceptions import SidelightError

@@ -23,8 +23,7 @@ from sidelight._fit.alternation import Alternation, alternate
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.manifold.atlas._charts import Charts
-from sidelight.manifold.atlas._steps import Rules, blank_charts, m_step, penalty
-from sidelight.manifold.atlas._tile import Sums, Tile, tiles
+from sidelight.manifold.atlas._steps import Rules, Sums, Tile, blank_charts, m_step, penalty, tiles
 
 #: Share of a row in the chart of its rough cluster; near-uniform responsibilities are a saddle.
 OWN_SHARE = 0.95

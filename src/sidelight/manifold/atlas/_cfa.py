@@ -30,14 +30,18 @@ from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.manifold.atlas._bound import Coordination, Estimates
 from sidelight.manifold.atlas._model import Atlas, Units
-from sidelight.manifold.atlas._places import FirstPlaces, spectral_places, with_messages
 from sidelight.manifold.atlas._queries import AtlasEmbedding
-from sidelight.manifold.atlas._search import Restart, Search, best_search
-from sidelight.manifold.atlas._start import (
+from sidelight.manifold.atlas._search import (
+    FirstPlaces,
+    Restart,
+    Search,
     aligned_to_anchors,
+    best_search,
     checked_anchors,
     checked_init,
     default_n_charts,
+    spectral_places,
+    with_messages,
 )
 from sidelight.manifold.atlas._steps import Rules
 from sidelight.tags import own_tags

@@ -15,8 +15,8 @@ from sidelight.base import Embedding
 from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
+from sidelight.manifold.atlas._charts import Posterior
 from sidelight.manifold.atlas._model import Atlas
-from sidelight.manifold.atlas._posterior import Posterior
 
 #: Covariances of so many rows are given at most: numbers in the array.
 MOST_NUMBERS = 2**28

@@ -20,21 +20,21 @@ from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.manifold.atlas._cfa import CoordinatedFactorAnalysis
-from sidelight.manifold.atlas._model import Units
-from sidelight.manifold.atlas._places import (
-    FirstPlaces,
-    one_chart_places,
-    view_places,
-    with_messages,
-)
-from sidelight.manifold.atlas._posterior import chart_covariances, chart_rows, posterior
-from sidelight.manifold.atlas._queries import check_covariances
-from sidelight.manifold.atlas._search import Search
-from sidelight.manifold.atlas._table import (
+from sidelight.manifold.atlas._charts import chart_covariances, chart_rows, posterior
+from sidelight.manifold.atlas._model import (
+    Units,
     check_joined,
     column_positions,
     of_one_view,
     views_seen,
+)
+from sidelight.manifold.atlas._queries import check_covariances
+from sidelight.manifold.atlas._search import (
+    FirstPlaces,
+    Search,
+    one_chart_places,
+    view_places,
+    with_messages,
 )
 from sidelight.tags import MethodTags, own_tags
 

@@ -32,13 +32,13 @@ from sidelight.mixture.discriminative._descent import (
     Stage,
     at,
     descend_in_stages,
+    find_lost,
+    recover_lost,
     schedule,
 )
 from sidelight.mixture.discriminative._factor_models import FactorModel
-from sidelight.mixture.discriminative._lost_components import find_lost, recover_lost
-from sidelight.mixture.discriminative._objective import Objective, WhiteRows
+from sidelight.mixture.discriminative._objective import Objective, WhiteRows, statements
 from sidelight.mixture.discriminative._penalty_search import automatic_penalty, choose_penalty
-from sidelight.mixture.discriminative._violation_loss import statements
 from sidelight.mixture.gaussian._components import GaussianBase
 
 #: Starts whose objectives differ by less than this, relatively, ended in the same place.

@@ -34,9 +34,8 @@ from sidelight.mixture._core import (
 )
 from sidelight.mixture.som._base import MapBase
 from sidelight.mixture.som._families import spherical
-from sidelight.mixture.som._grid import Grid, squared_distances
+from sidelight.mixture.som._grid import Grid, means_on_plane, squared_distances
 from sidelight.mixture.som._nearest import two_nearest
-from sidelight.mixture.som._start import means_on_plane
 from sidelight.tags import own_tags
 
 #: The variance does not fall below this share of the mean variance of the columns.

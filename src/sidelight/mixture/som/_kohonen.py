@@ -15,12 +15,10 @@ from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.mixture.som._base import Growth, MapBase, Mass
-from sidelight.mixture.som._grid import Grid
+from sidelight.mixture.som._base import Growth, MapBase, Mass, anneal
+from sidelight.mixture.som._grid import Grid, StartName, start_means
 from sidelight.mixture.som._nearest import Pass, two_nearest, winners_of
 from sidelight.mixture.som._parts import filled_by_means
-from sidelight.mixture.som._stages import anneal
-from sidelight.mixture.som._start import StartName, start_means
 from sidelight.tags import own_tags
 
 #: Learning rate of the last row of the online map.

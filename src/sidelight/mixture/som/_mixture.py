@@ -29,15 +29,24 @@ from sidelight.constraints import Constraints
 from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.mixture.som._base import MAP_ATTRIBUTES, MAP_PARAMETERS, Growth, MapBase, Mass
+from sidelight.mixture.som._base import (
+    MAP_ATTRIBUTES,
+    MAP_PARAMETERS,
+    Annealed,
+    Growth,
+    MapBase,
+    Mass,
+    anneal,
+    distances_to_nodes,
+    map_joint,
+    temper,
+    two_best,
+)
 from sidelight.mixture.som._blocks import Blocks, parts_of
 from sidelight.mixture.som._categories import CategoricalPart
 from sidelight.mixture.som._families import complete_nodes, has_exact_m_step
-from sidelight.mixture.som._grid import Grid, Neighborhood
-from sidelight.mixture.som._measure import distances_to_nodes, map_joint, temper, two_best
+from sidelight.mixture.som._grid import Grid, Neighborhood, StartName, most_frequent, start_winners
 from sidelight.mixture.som._parts import Part, Settings
-from sidelight.mixture.som._stages import Annealed, anneal
-from sidelight.mixture.som._start import StartName, most_frequent, start_winners
 from sidelight.mixture.som._steps import (
     ConstrainedEM,
     GroupMode,

@@ -21,14 +21,11 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import Statistics, feature_tiles
-from sidelight.mixture.som._base import Growth, MapBase, Mass
+from sidelight.mixture.som._base import Growth, MapBase, Mass, anneal, map_joint
 from sidelight.mixture.som._families import complete_nodes
-from sidelight.mixture.som._grid import Neighborhood
-from sidelight.mixture.som._measure import map_joint
+from sidelight.mixture.som._grid import Neighborhood, StartName, start_winners
 from sidelight.mixture.som._nearest import two_nearest
 from sidelight.mixture.som._parts import NumericPart, Settings
-from sidelight.mixture.som._stages import anneal
-from sidelight.mixture.som._start import StartName, start_winners
 from sidelight.tags import own_tags
 
 

@@ -51,10 +51,10 @@ from sidelight.privacy.anonymizer._publish import (
     class_summaries,
     class_texts,
     classes_of,
+    different_texts,
     published_alike,
 )
 from sidelight.privacy.anonymizer._recount import alike, check_published, closeness, counts_of
-from sidelight.privacy.anonymizer._texts import different_texts
 from sidelight.tags import own_tags
 
 ShareBelowOne = Annotated[float, Interval(0, 1, open_high=True)]

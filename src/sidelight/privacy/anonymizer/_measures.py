@@ -14,8 +14,7 @@ from sidelight.privacy.anonymizer._columns import Column, places_of, read_column
 from sidelight.privacy.anonymizer._conditions import read_sensitive
 from sidelight.privacy.anonymizer._encode import read_hierarchies
 from sidelight.privacy.anonymizer._hierarchy import Hierarchy, tree_of
-from sidelight.privacy.anonymizer._recount import alike, closeness
-from sidelight.privacy.anonymizer._texts import (
+from sidelight.privacy.anonymizer._publish import (
     ANY,
     NOTHING,
     different_texts,
@@ -24,6 +23,7 @@ from sidelight.privacy.anonymizer._texts import (
     read_set,
     single,
 )
+from sidelight.privacy.anonymizer._recount import alike, closeness
 
 
 def normalized_certainty_penalty(

@@ -20,8 +20,8 @@ from sidelight._kernels.relational.correlation.lp import path_distances
 from sidelight._typing import FloatArray, IntArray
 from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._graph import SignedGraph
-from sidelight.relational.correlation._lp_cover import Cover
 from sidelight.relational.correlation._lp_parts import (
+    Cover,
     Part,
     check_pairs,
     components_of,

@@ -1,4 +1,16 @@
-"""Components of the positive edges as the covering problems that the linear program solves."""
+r"""The covering problems of the linear program, one for each component of the positive edges.
+
+Covering of the cycles with exactly one negative edge, with rows that are added when violated.
+
+.. math::
+    \min_{z \ge 0} \sum_e w_e z_e \quad \text{such that} \quad \sum_{e \in C} z_e \ge 1
+    \text{ for every cycle } C \text{ with exactly one negative edge}
+
+``z`` is what is paid of an edge: ``x`` of a positive one, ``1 - x`` of a negative one. Its optimum
+is that of the program with all triangle inequalities: for given ``x`` on the positive edges, the
+largest pseudometric is the length of shortest positive paths, cut off at 1, and no negative edge
+can do better than that. Pairs that have no score need neither column nor row.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +20,14 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from sidelight._kernels.relational.correlation.lp import component_scores
-from sidelight._typing import FloatArray, IntArray
+from sidelight._kernels.relational.correlation.lp import (
+    component_scores,
+    violated_cycles,
+    violated_triangles,
+)
+from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._graph import SignedGraph
 
@@ -186,3 +203,137 @@ def _joined(waiting: list[tuple[IntArray, IntArray, FloatArray, float]]) -> Part
         n_positive=len(positive),
         paid=np.array([paid for *_, paid in waiting]),
     )
+
+
+#: Violations that are looked for; above the 1e-7 to which HiGHS satisfies the rows it has.
+TOLERANCE = 1e-6
+
+
+class Cover:
+    """Rows found so far, and the programs that they make."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.n_rows = 0
+        self.positive = part.positive_rows()
+        self._negative = part.negative_rows()
+        self._sizes: list[IntArray] = []
+        self._columns: list[IntArray] = []
+        self._rng = np.random.default_rng(0)  # of ties alone: the optimum does not depend on it
+
+    def add_violated(self, z: FloatArray, max_rows: int) -> int:
+        """Add the most violated rows, one for a negative edge at most; return their number."""
+        part = self.part
+        sides = np.empty((part.n_negative, 2), np.int64)
+        violation = np.empty(part.n_negative)
+        common = (*self.positive, z, *self._negative, part.n_positive, TOLERANCE)
+        violated_triangles(*common, int(self._rng.integers(2**31)), sides, violation)
+        found = np.flatnonzero(violation > 0)
+        chosen = self._most(found, violation, max_rows)
+        if len(chosen):
+            triangles = np.column_stack([part.n_positive + chosen, sides[chosen]])
+            self._append(np.full(len(chosen), 3), triangles.ravel())
+        n_cycles = 0
+        if len(found) < max_rows:
+            # Around edges that have triangles, cycles are mostly satisfied once triangles are.
+            wanted = violation < 0 if len(found) else np.ones(part.n_negative, np.bool_)
+            n_cycles = self._add_cycles(z, wanted, max_rows - len(found))
+        return len(chosen) + n_cycles
+
+    def _most(self, found: IntArray, violation: FloatArray, max_rows: int) -> IntArray:
+        """The most violated, any of those that are equal."""
+        if len(found) <= max_rows:
+            return found
+        key = violation[found] + TOLERANCE * self._rng.random(len(found))
+        return np.sort(found[np.argpartition(-key, max_rows)[:max_rows]])
+
+    def _add_cycles(self, z: FloatArray, wanted: Array, limit: int) -> int:
+        """Add shortest cycles for the negative edges that are wanted."""
+        common = (*self.positive, z, *self._negative, self.part.n_positive, TOLERANCE)
+        negatives, starts, paths = violated_cycles(*common, wanted, limit)
+        if not len(negatives):
+            return 0
+        lengths = np.diff(starts)
+        # Every path is preceded by its negative edge.
+        columns = np.insert(paths, starts[:-1], self.part.n_positive + negatives)
+        self._append(lengths + 1, columns)
+        return len(negatives)
+
+    def _append(self, sizes: IntArray, columns: IntArray) -> None:
+        """Keep rows; pairs that must not join have no column, for none of them can be paid."""
+        rows = np.repeat(np.arange(len(sizes)), sizes)
+        kept = np.isfinite(self.part.weights[columns])
+        self._sizes.append(np.bincount(rows[kept], minlength=len(sizes)))
+        self._columns.append(columns[kept])
+        self.n_rows += len(sizes)
+
+    def _matrix(self) -> tuple[sparse.csr_array, IntArray]:
+        """All rows, and the edges that their columns stand for."""
+        edges, columns = np.unique(np.concatenate(self._columns), return_inverse=True)
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate(self._sizes))])
+        ones = np.ones(len(columns))
+        return sparse.csr_array((ones, columns, indptr), (self.n_rows, len(edges))), edges
+
+    def solve(self, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+        """Optimum of the rows so far, and proven lower bounds for the components.
+
+        None if time was too short.
+
+        The bound holds whatever the solver's tolerances are: for any ``α ≥ 0``, no ``z`` between 0
+        and 1 that satisfies the rows costs less than ``Σ α + Σ_e min(0, w_e - Σ_{C ∋ e} α_C)``.
+        """
+        matrix, edges = self._matrix()
+        weights = self.part.weights[edges]
+        found = None
+        for method in ("highs-ds", "highs-ipm"):  # the other one if the first fails
+            options = {} if np.isinf(seconds) else {"time_limit": max(seconds, 0.01)}
+            found = linprog(
+                weights,
+                A_ub=-matrix,
+                b_ub=-np.ones(self.n_rows),
+                bounds=(0, 1),  # no optimum needs more than 1; HiGHS is faster with it
+                method=method,
+                options=options,
+            )
+            if found.status == 0:
+                break
+            if found.status == 1:
+                return None
+        if found is None or found.status != 0:
+            raise SidelightError(
+                f"HiGHS could not solve the linear program of {matrix.shape[0]:,} rows; scores of "
+                "very different sizes may be the reason: rescale them, or use method='local'."
+            )
+        z = np.zeros(len(self.part.weights))
+        z[edges] = np.clip(found.x, 0.0, 1.0)
+        alpha = np.maximum(-found.ineqlin.marginals, 0.0)
+        excess = np.maximum(matrix.T @ alpha - weights, 0.0)
+        component = self.part.component[edges]
+        n_components = self.part.n_components
+        proven = np.bincount(
+            component[matrix.indices[matrix.indptr[:-1]]], alpha, minlength=n_components
+        ) - np.bincount(component, excess, minlength=n_components)
+        return z, np.maximum(proven, 0.0)
+
+    def solve_integral(self, seconds: float, best: float) -> tuple[FloatArray | None, float]:
+        """Best integral ``z`` of the rows so far, if it is found, and a lower bound on all.
+
+        ``best`` is the cost of a partition that is known: nothing above it is looked for.
+        """
+        matrix, edges = self._matrix()
+        weights = self.part.weights[edges]
+        cheaper = LinearConstraint(weights[None, :], -np.inf, best * (1 + 1e-9) + 1e-9)
+        found = milp(
+            weights,
+            integrality=np.ones(len(edges)),
+            bounds=Bounds(0, 1),
+            constraints=[LinearConstraint(matrix, np.ones(self.n_rows), np.inf), cheaper],
+            options={"mip_rel_gap": 0.0, "time_limit": max(seconds, 0.01)},
+        )
+        bound = found.get("mip_dual_bound")
+        lower = 0.0 if bound is None or not np.isfinite(bound) else float(bound)
+        if found.status != 0:
+            return None, lower
+        z = np.zeros(len(self.part.weights))
+        z[edges] = np.round(found.x)
+        return z, lower

@@ -20,11 +20,15 @@ from sidelight.relational.correlation._components import (
     branch,
     combine,
     nodes_of,
+    packing_bounds,
 )
 from sidelight.relational.correlation._graph import SignedGraph
-from sidelight.relational.correlation._local_search import Level, Search, local_search
-from sidelight.relational.correlation._packing import packing_bounds
-from sidelight.relational.correlation._pivot import pivot_clusters
+from sidelight.relational.correlation._local_search import (
+    Level,
+    Search,
+    local_search,
+    pivot_clusters,
+)
 
 Method = Literal["auto", "local", "pivot", "lp", "lp-pivot", "four-approximation", "balls", "exact"]
 
