@@ -10,7 +10,7 @@ import numpy as np
 from sidelight.cli._run import claim, dense_values, features_line, heading
 from sidelight.cli._screen import Screen, class_lines, size_table
 from sidelight.exceptions import InvalidRequest
-from sidelight.io._table import check_readable
+from sidelight.io.inner import check_readable
 from sidelight.runs import (
     Applied,
     CategoriesApplied,

@@ -10,8 +10,7 @@ from typing import Any
 from sidelight._words import counted
 from sidelight.cli._run import claim, cluster_parts, dense_values
 from sidelight.cli._screen import Screen, plain_text, preparation_lines
-from sidelight.evaluation.comparison._compare import seconds_of
-from sidelight.evaluation.comparison._comparison import HEADINGS, figure
+from sidelight.evaluation.inner import HEADINGS, figure, seconds_of
 from sidelight.runs import CompareRun, Prepared, Request
 from sidelight.runs._compare import (
     compare_prepared,

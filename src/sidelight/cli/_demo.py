@@ -10,7 +10,7 @@ from sidelight.cli._run import claim, work
 from sidelight.cli._screen import Screen, plain_text, table
 from sidelight.datasets import customers_paths, example_paths
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.io._atomic import check_apart, check_writable, write_together
+from sidelight.io.inner import check_apart, check_writable, write_together
 from sidelight.runs import Request
 
 K = 3

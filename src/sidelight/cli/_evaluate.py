@@ -10,12 +10,11 @@ import numpy as np
 from sidelight._words import counted
 from sidelight.cli._screen import Screen, score_table, violation_lines
 from sidelight.constraints import Constraints
-from sidelight.constraints.exchange._files import rows_named_in
+from sidelight.constraints.inner import rows_named_in
 from sidelight.evaluation import constrained_scores
 from sidelight.exceptions import SidelightError, UnknownIds
 from sidelight.io import Table, read_labels, read_table
-from sidelight.io._columns import quoted
-from sidelight.io._ids import alike_hint, position_of
+from sidelight.io.inner import alike_hint, position_of, quoted
 
 
 def run(

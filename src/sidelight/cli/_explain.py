@@ -13,12 +13,8 @@ from sidelight._words import counted
 from sidelight.cli._run import claim
 from sidelight.cli._screen import SHOWN_CLUSTERS, Screen, plain_text, table
 from sidelight.explanation import Explanation, Profile, RuleSet, Trait
-from sidelight.explanation._format import percent, ratio
-from sidelight.explanation._table import NUMBERS, TEXTS
-from sidelight.explanation._traits import shown
-from sidelight.io._atomic import atomic_write
-from sidelight.io._table import check_readable
-from sidelight.io._write_table import write_columns
+from sidelight.explanation.inner import NUMBERS, TEXTS, percent, ratio, shown
+from sidelight.io.inner import atomic_write, check_readable, write_columns
 from sidelight.runs import Model, explain, load_model
 
 SHOWN_TRAITS = 8

@@ -20,7 +20,7 @@ from sidelight.cli._options import STANDARD_INPUT
 from sidelight.cli._run import claim
 from sidelight.cli._screen import Screen, plain_text
 from sidelight.exceptions import SidelightError
-from sidelight.io._ids import harmless
+from sidelight.io.inner import harmless
 from sidelight.runs import MapStream, Request
 from sidelight.runs._records import lines_of
 from sidelight.runs._stream import START, open_lines

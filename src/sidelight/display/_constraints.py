@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, statements
 from sidelight.constraints import Closure, Constraints
-from sidelight.constraints.algebra._alignment import align, check_one_index
+from sidelight.constraints.inner import align, check_one_index
 from sidelight.display._canvas import Display, Inks, casing, check_matplotlib, set_titles
 from sidelight.display._layout import place_components
 from sidelight.display._links import draw_links

@@ -13,9 +13,8 @@ from markupsafe import Markup
 
 from sidelight._words import counted
 from sidelight.evaluation import Candidate, Comparison
-from sidelight.evaluation.comparison._comparison import figure as two_digits
-from sidelight.evaluation.comparison._comparison import pair
-from sidelight.evaluation.comparison._stability import agreement, codes
+from sidelight.evaluation.inner import agreement, codes, pair
+from sidelight.evaluation.inner import figure as two_digits
 from sidelight.report._charts import Box, figure, nice_ticks, svg_start
 from sidelight.report._projection import project
 from sidelight.report._run import Partition, sample_rows

@@ -9,8 +9,7 @@ import numpy as np
 
 from sidelight._words import counted
 from sidelight.explanation import Explanation, Profile, Rule, Trait, explain_clusters
-from sidelight.explanation._format import percent
-from sidelight.explanation._traits import shown
+from sidelight.explanation.inner import percent, shown
 from sidelight.preparation import TypedColumn
 from sidelight.report._run import Run
 

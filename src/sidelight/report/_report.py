@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.io._atomic import atomic_write
+from sidelight.io.inner import atomic_write
 
 if TYPE_CHECKING:
     from sidelight.evaluation import Comparison

@@ -20,11 +20,10 @@ from sidelight._typing import Array, IntArray
 from sidelight._words import counted, worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
-from sidelight.constraints.algebra._plain import text_of
+from sidelight.constraints.inner import text_of
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
-from sidelight.io._columns import is_number
-from sidelight.io._labels import PROBABILITY, SCORE, fill_classes
+from sidelight.io.inner import PROBABILITY, SCORE, fill_classes, is_number
 from sidelight.report.classes._decisions import (
     Decisions,
     class_codes,

@@ -15,9 +15,7 @@ from sidelight import catalog
 from sidelight._words import worded
 from sidelight.evaluation import Comparison, adjusted_rand_index
 from sidelight.evaluation import compare as compare_candidates
-from sidelight.evaluation.comparison._compare import seconds_of
-from sidelight.evaluation.comparison._comparison import COLUMNS
-from sidelight.evaluation.comparison._verdict import ask_in_general
+from sidelight.evaluation.inner import COLUMNS, ask_in_general, seconds_of
 from sidelight.exceptions import InvalidRequest
 from sidelight.runs._request import Request, prepare
 from sidelight.runs._run import Prepared, Run

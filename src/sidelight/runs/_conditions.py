@@ -10,12 +10,10 @@ from sidelight import catalog
 from sidelight._words import worded
 from sidelight.catalog import Method
 from sidelight.constraints import Conditions
-from sidelight.constraints.algebra._alignment import align, align_to_ids
-from sidelight.constraints.conditions._texts import columns_in
+from sidelight.constraints.inner import align, align_to_ids, columns_in
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
-from sidelight.io._columns import close_names
-from sidelight.io.formats._formats import read_raw
+from sidelight.io.inner import close_names, read_raw
 from sidelight.runs._features import is_frame
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from sklearn.utils import Tags, get_tags
 from sidelight._typing import IntArray
 from sidelight._words import counted, listed
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._plain import is_unknown, plain, text_of
+from sidelight.constraints.inner import is_unknown, plain, text_of
 from sidelight.exceptions import SidelightError
 from sidelight.report.classes._decisions import class_codes, class_names
 

@@ -12,14 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._words import counted, worded
-from sidelight.constraints.algebra._alignment import own_ids
+from sidelight.constraints.inner import own_ids
 from sidelight.exceptions import SidelightError
 from sidelight.explanation import Explanation, explain_clusters
 from sidelight.io import Table, read_table
-from sidelight.io._columns import quoted
-from sidelight.io._table import table_of_columns
+from sidelight.io.inner import quoted, table_of_columns
 from sidelight.preparation import TablePreparer, TypedColumn
-from sidelight.preparation._source import as_source
+from sidelight.preparation.inner import as_source
 from sidelight.report.classes._decisions import class_codes, class_names
 from sidelight.runs._classes import ClassRun
 from sidelight.runs._features import IN_MEMORY

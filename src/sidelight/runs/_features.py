@@ -12,13 +12,12 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._words import worded
-from sidelight.constraints.algebra._alignment import own_ids
+from sidelight.constraints.inner import own_ids
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
-from sidelight.io._table import table_of_columns
+from sidelight.io.inner import table_of_columns
 from sidelight.preparation import TablePreparer
-from sidelight.preparation._preparer import check_scale
-from sidelight.preparation._source import as_source
+from sidelight.preparation.inner import as_source, check_scale
 from sidelight.tags import MethodTags
 
 if TYPE_CHECKING:

@@ -18,11 +18,16 @@ from sidelight._words import counted, worded
 from sidelight.catalog import Method
 from sidelight.exceptions import InvalidRequest, SidelightError, UnknownIds
 from sidelight.io import Table, read_table
-from sidelight.io._columns import class_values, close_names, quoted
-from sidelight.io._ids import alike_hint, position_of
-from sidelight.io.formats._formats import column_names
+from sidelight.io.inner import (
+    alike_hint,
+    class_values,
+    close_names,
+    column_names,
+    position_of,
+    quoted,
+)
 from sidelight.preparation import TablePreparer
-from sidelight.preparation._source import as_source
+from sidelight.preparation.inner import as_source
 from sidelight.runs._features import is_frame
 
 if TYPE_CHECKING:

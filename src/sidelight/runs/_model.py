@@ -14,11 +14,14 @@ from sidelight import __version__, catalog
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table, read_table
-from sidelight.io._atomic import atomic_write
-from sidelight.io._columns import quoted
-from sidelight.io._id_column import PANDAS_INDEX
-from sidelight.io._table import check_readable
-from sidelight.io.formats._formats import column_names, table_format
+from sidelight.io.inner import (
+    PANDAS_INDEX,
+    atomic_write,
+    check_readable,
+    column_names,
+    quoted,
+    table_format,
+)
 from sidelight.preparation import TablePreparer, TextPreparer
 
 FORMAT = "sidelight-model-2"

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sidelight import catalog
-from sidelight.io._labels import (
+from sidelight.io.inner import (
     ALTERNATIVE,
     CATEGORIZED,
     CLASS,
@@ -30,9 +30,9 @@ from sidelight.io._labels import (
     ENTITY,
     ID,
     RANKED,
+    column_names,
     has_classes,
 )
-from sidelight.io.formats._formats import column_names
 
 GENERATOR = b'<meta name="generator" content="Sidelight">'
 MODEL = b'"sidelight-model-'
@@ -76,7 +76,7 @@ def _is_features(path: Path) -> bool:
 
 
 def _is_explanation(path: Path) -> bool:
-    from sidelight.explanation._table import COLUMNS
+    from sidelight.explanation.inner import COLUMNS
 
     return column_names(path) == list(COLUMNS)
 

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import is_number, quoted
-from sidelight.io.formats._text import DELIMITERS, QUOTED
+from sidelight.io.inner import DELIMITERS, QUOTED, is_number, quoted
 
 BYTE_ORDER_MARK = "\ufeff"
 #: Longest line, in bytes: a device that never ends a line would fill the memory.

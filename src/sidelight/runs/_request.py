@@ -19,20 +19,21 @@ from sidelight._fit.parameters import declared
 from sidelight._words import worded
 from sidelight.catalog import Method
 from sidelight.constraints import Conditions, Constraints
-from sidelight.constraints.algebra._alignment import (
+from sidelight.constraints.inner import (
     align,
     align_to_ids,
     check_one_index,
     own_ids,
+    plain,
+    read_classes,
+    rows_named_in,
+    statements_of,
+    text_of,
     warn_of_positions,
 )
-from sidelight.constraints.algebra._operations import statements_of
-from sidelight.constraints.algebra._plain import plain, read_classes, text_of
-from sidelight.constraints.exchange._files import rows_named_in
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_pairs, read_table
-from sidelight.io._id_column import MOST_NOTES, note_on_others, sounds_like_ids
-from sidelight.io._pairs import rows_named_in_pairs
+from sidelight.io.inner import MOST_NOTES, note_on_others, rows_named_in_pairs, sounds_like_ids
 from sidelight.runs._classes import (
     BASE,
     base_learner,

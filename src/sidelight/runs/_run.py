@@ -19,14 +19,16 @@ from sidelight.catalog import Method
 from sidelight.constraints import Conditions, Constraints, Violations
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.io import Table
-from sidelight.io._atomic import (
+from sidelight.io.inner import (
     check_apart,
     check_can_be_read_again,
+    check_labels_path,
+    check_table_path,
     check_writable,
+    fill_labels,
+    fill_table,
     write_together,
 )
-from sidelight.io._labels import check_labels_path, fill_labels
-from sidelight.io._write_table import check_table_path, fill_table
 from sidelight.preparation import TablePreparer
 from sidelight.runs._model import Model, fill_model, mapped_rows, names_in, used_columns
 

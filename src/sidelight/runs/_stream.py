@@ -25,9 +25,8 @@ from sidelight.exceptions import (
     SidelightError,
 )
 from sidelight.io import Table
-from sidelight.io._columns import close_names, quoted
-from sidelight.io._id_column import sounds_like_ids
-from sidelight.preparation._preparer import check_scale
+from sidelight.io.inner import close_names, quoted, sounds_like_ids
+from sidelight.preparation.inner import check_scale
 from sidelight.runs._features import IN_MEMORY
 from sidelight.runs._growth import Growth
 from sidelight.runs._maps import numbers_or_texts

@@ -20,10 +20,8 @@ from sidelight.catalog import Method
 from sidelight.constraints import Correspondences
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_table
-from sidelight.io._columns import close_names
-from sidelight.io._write_table import check_table_path, write_columns
-from sidelight.io.formats._formats import column_names
-from sidelight.preparation._preparer import check_scale
+from sidelight.io.inner import check_table_path, close_names, column_names, write_columns
+from sidelight.preparation.inner import check_scale
 from sidelight.runs._run import Outcome, names_out
 
 if TYPE_CHECKING:

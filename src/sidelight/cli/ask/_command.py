@@ -10,7 +10,7 @@ from typing import Any
 from sidelight import catalog
 from sidelight._words import counted
 from sidelight.active import Answers, make_strategy
-from sidelight.active._strategies import NAMES
+from sidelight.active.inner import NAMES
 from sidelight.cli import _run
 from sidelight.cli._errors import UsageError
 from sidelight.cli._screen import Screen, preparation_lines

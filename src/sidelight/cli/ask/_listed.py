@@ -19,10 +19,15 @@ from sidelight.cli.ask._pair_view import _cells, _other_columns, _text
 from sidelight.cli.ask._talk import talk
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table, read_table
-from sidelight.io._columns import column_texts, quoted
-from sidelight.io._ids import alike_hint, position_of
-from sidelight.io._table import check_readable
-from sidelight.io.formats._formats import column_names, read_raw
+from sidelight.io.inner import (
+    alike_hint,
+    check_readable,
+    column_names,
+    column_texts,
+    position_of,
+    quoted,
+    read_raw,
+)
 from sidelight.runs import Request
 from sidelight.runs._request import read_knowledge
 

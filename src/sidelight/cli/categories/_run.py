@@ -17,7 +17,7 @@ from sidelight.cli._screen import (
     plain_text,
     table,
 )
-from sidelight.io._columns import is_number
+from sidelight.io.inner import is_number
 from sidelight.runs.categories import (
     CategoriesApplied,
     CategorizeRequest,

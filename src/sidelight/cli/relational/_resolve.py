@@ -13,7 +13,7 @@ from sidelight.cli._run import claim
 from sidelight.cli._screen import Screen, number, plain_text, table
 from sidelight.cli.relational._correlate import ending, finish, heading, largest_table
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import is_number
+from sidelight.io.inner import is_number
 from sidelight.runs.relational import ResolveRequest, ResolveRun, resolve
 
 SHOWN_DOUBTFUL = 5

@@ -43,7 +43,7 @@ COLUMNS = ("i", "j", "kind", "weight")
 
 def read_file(blank: Any, path: str | os.PathLike[str]) -> Any:
     """Constraints about the rows of ``blank`` from a file."""
-    columns, trouble = _read_columns(Path(path))
+    columns, trouble = read_columns(Path(path))
     try:
         return from_columns(blank, columns, trouble)
     except InconsistentConstraints as error:
@@ -54,10 +54,11 @@ def read_file(blank: Any, path: str | os.PathLike[str]) -> Any:
 
 def rows_named_in(path: str | os.PathLike[str]) -> set[str]:
     """Everything that a file of constraints names rows by, as text."""
-    return named_rows(_read_columns(Path(path))[0])
+    return named_rows(read_columns(Path(path))[0])
 
 
-def _read_columns(path: Path) -> tuple[dict[str, Array], Trouble]:
+def read_columns(path: Path) -> tuple[dict[str, Array], Trouble]:
+    """Read the columns of a file of statements, and how to name a place in it in an error."""
     readers = {"csv": read_csv, "json": _read_json, "parquet": read_parquet}
     read = readers[file_format(path)]
     try:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import plain
 from sidelight.display._canvas import MOST_NAMES, Display, Inks, check_matplotlib, set_titles
 from sidelight.display._cluster_parts import point_size
 from sidelight.display._links import DASHES

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._words import counted
-from sidelight.constraints.relations import as_relations
+from sidelight.constraints import as_relations
 from sidelight.display._canvas import Display, check_matplotlib
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest

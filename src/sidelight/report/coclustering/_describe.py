@@ -11,7 +11,7 @@ import numpy as np
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.constraints import CrossLinks, Ordering
-from sidelight.io._columns import quoted
+from sidelight.io.inner import quoted
 from sidelight.report._tables import format_number
 from sidelight.report.coclustering._blocks import (
     TableBlocks,

@@ -13,7 +13,7 @@ import numpy as np
 
 from sidelight._typing import IntArray
 from sidelight._words import counted, listed
-from sidelight.io._columns import column_texts
+from sidelight.io.inner import column_texts
 from sidelight.privacy import AnonymityCheck
 from sidelight.report._charts import bar_figure, figure
 from sidelight.report._page import render_page

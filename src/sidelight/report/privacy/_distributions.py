@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sidelight._typing import FloatArray
-from sidelight.io._columns import column_texts, is_text, number_column
+from sidelight.io.inner import column_texts, is_text, number_column
 from sidelight.report._charts import nice_ticks
 from sidelight.report._tables import format_number
 

@@ -19,8 +19,7 @@ from sidelight._words import set_by, worded
 from sidelight.cluster import find_alternatives
 from sidelight.constraints import KnownSplits
 from sidelight.exceptions import InvalidRequest
-from sidelight.io._labels import ALTERNATIVE, ID
-from sidelight.io._write_table import write_columns
+from sidelight.io.inner import ALTERNATIVE, ID, write_columns
 from sidelight.runs._request import Request, prepare
 from sidelight.runs._run import PLANNED, Outcome, Prepared, Run
 from sidelight.runs._shared import PathLike, is_path

@@ -12,12 +12,11 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight._words import counted, listed, worded
 from sidelight.constraints import KnownSplits, as_known_splits
-from sidelight.constraints.algebra._alignment import align_to_ids
+from sidelight.constraints.inner import align_to_ids
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
-from sidelight.io._columns import close_names, column_texts, number_column
-from sidelight.io.formats._formats import column_names, read_raw
-from sidelight.preparation._source import as_source
+from sidelight.io.inner import close_names, column_names, column_texts, number_column, read_raw
+from sidelight.preparation.inner import as_source
 from sidelight.runs._features import is_frame
 from sidelight.runs._request import Request
 

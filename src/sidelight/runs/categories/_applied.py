@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sidelight._words import counted
-from sidelight.io._labels import ID, RANKED
-from sidelight.io._write_table import write_columns
+from sidelight.io.inner import ID, RANKED, write_columns
 from sidelight.runs._apply import Applied
 
 if TYPE_CHECKING:

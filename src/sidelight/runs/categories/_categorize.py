@@ -18,9 +18,7 @@ from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table, read_table
-from sidelight.io._columns import quoted
-from sidelight.io._labels import CATEGORIZED
-from sidelight.io._write_table import write_columns
+from sidelight.io.inner import CATEGORIZED, quoted, write_columns
 from sidelight.preparation import TextPreparer
 from sidelight.runs._model import Model, fill_model
 from sidelight.runs._run import Outcome

@@ -17,7 +17,7 @@ from sidelight._words import worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, CrossLinks, Ordering, Violations
 from sidelight.exceptions import InvalidRequest
-from sidelight.io._labels import CLUSTER, COLUMN_LABELS, ID, fill_overlapping
+from sidelight.io.inner import CLUSTER, COLUMN_LABELS, ID, fill_overlapping
 from sidelight.runs._request import Request, make_estimator
 from sidelight.runs._shared import (
     command_line,

@@ -10,12 +10,10 @@ import numpy as np
 
 from sidelight._words import counted, worded
 from sidelight.constraints import Constraints, CrossLinks, Ordering
-from sidelight.constraints.exchange._files import _read_columns
-from sidelight.constraints.exchange._tables import KIND_OF_WORD
+from sidelight.constraints.inner import KIND_OF_WORD, read_columns
 from sidelight.exceptions import InvalidRequest, SidelightError, UnknownIds
 from sidelight.io import Table
-from sidelight.io._columns import close_names
-from sidelight.io._ids import alike_hint, position_of
+from sidelight.io.inner import alike_hint, close_names, position_of
 from sidelight.runs._shared import is_path
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ def cross_knowledge(given: Any, data: Table) -> tuple[CrossLinks | None, tuple[s
                 f"{type(given).__name__}."
             )
         return given, ()
-    columns, trouble = _read_columns(Path(given))
+    columns, trouble = read_columns(Path(given))
     lacking = [name for name in ("i", "j", "kind") if name not in columns]
     if lacking:
         raise trouble(

@@ -16,7 +16,8 @@ from sidelight._typing import IntArray
 from sidelight._words import counted, worded
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
-from sidelight.io._columns import (
+from sidelight.io.inner import (
+    check_readable,
     class_values,
     close_names,
     column_texts,
@@ -24,13 +25,12 @@ from sidelight.io._columns import (
     is_text,
     number_column,
     quoted,
+    read_dates,
+    read_numbers,
+    read_raw,
     row_name,
 )
-from sidelight.io._table import check_readable
-from sidelight.io.formats._formats import read_raw
-from sidelight.io.values._dates import read_dates
-from sidelight.io.values._numbers import read_numbers
-from sidelight.preparation._source import as_source
+from sidelight.preparation.inner import as_source
 from sidelight.runs._features import IN_MEMORY, is_frame
 from sidelight.runs._request import Request, read_rows
 from sidelight.runs.coclustering._cells import CellReader

@@ -14,7 +14,7 @@ from sidelight._words import worded
 from sidelight.catalog import Method
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
-from sidelight.io.formats._formats import table_format
+from sidelight.io.inner import table_format
 from sidelight.privacy import (
     AnonymityCheck,
     Hierarchy,

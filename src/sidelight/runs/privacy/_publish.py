@@ -13,10 +13,15 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight._words import counted, listed
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import column_texts, is_text
-from sidelight.io._ids import harmless
-from sidelight.io._write_table import write_columns
-from sidelight.io.formats._formats import column_names, read_raw, table_format
+from sidelight.io.inner import (
+    column_names,
+    column_texts,
+    harmless,
+    is_text,
+    read_raw,
+    table_format,
+    write_columns,
+)
 from sidelight.privacy import AnonymityCheck, check_anonymity
 from sidelight.runs.privacy._roles import Columns, row_codes
 

@@ -16,11 +16,16 @@ import numpy as np
 from sidelight._typing import IntArray
 from sidelight._words import counted, listed, worded
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.io._columns import close_names, column_texts, is_text, quoted
-from sidelight.io._id_column import sounds_like_ids
-from sidelight.io._table import check_readable
-from sidelight.io.formats._formats import read_raw
-from sidelight.io.values._spelling import folded
+from sidelight.io.inner import (
+    check_readable,
+    close_names,
+    column_texts,
+    folded,
+    is_text,
+    quoted,
+    read_raw,
+    sounds_like_ids,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sidelight._words import counted, listed
-from sidelight.io._columns import column_texts
-from sidelight.io.values._spelling import folded
+from sidelight.io.inner import column_texts, folded
 from sidelight.privacy import AnonymityCheck
 from sidelight.runs.privacy._roles import row_codes
 

@@ -14,7 +14,7 @@ from sidelight._words import listed, worded
 from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import read_table
-from sidelight.io._columns import class_values
+from sidelight.io.inner import class_values
 from sidelight.runs._shared import (
     PathLike,
     estimator_for,

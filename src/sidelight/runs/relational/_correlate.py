@@ -13,7 +13,7 @@ from sidelight._fit.parameters import declared
 from sidelight._words import worded
 from sidelight.catalog import Method
 from sidelight.constraints import Relations
-from sidelight.constraints.relations._log_odds import hold_log_odds
+from sidelight.constraints.inner import hold_log_odds
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
 from sidelight.runs._features import IN_MEMORY

@@ -15,12 +15,10 @@ import numpy as np
 from sidelight._fit.parameters import declared
 from sidelight._typing import FloatArray
 from sidelight._words import set_by, worded
-from sidelight.constraints import Relations
-from sidelight.constraints.relations import as_relations
+from sidelight.constraints import Relations, as_relations
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
-from sidelight.io._columns import number_column, row_name
-from sidelight.io.formats._formats import read_raw
+from sidelight.io.inner import number_column, read_raw, row_name
 from sidelight.runs._request import Request, numbers_text, prepare, several
 from sidelight.runs._run import Prepared, Run
 from sidelight.runs._shared import PathLike, is_path, paths_of

@@ -16,11 +16,17 @@ from sidelight._words import worded
 from sidelight.constraints import Relations
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_table
-from sidelight.io._columns import column_texts, label_values
-from sidelight.io._labels import DOUBTFUL, ENTITY, ID
-from sidelight.io._table import check_readable
-from sidelight.io._write_table import write_columns
-from sidelight.io.formats._formats import column_names, read_raw
+from sidelight.io.inner import (
+    DOUBTFUL,
+    ENTITY,
+    ID,
+    check_readable,
+    column_names,
+    column_texts,
+    label_values,
+    read_raw,
+    write_columns,
+)
 from sidelight.runs._shared import (
     PathLike,
     check_takes,
