@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.tiles import tiles
 from sidelight._typing import Array, FloatArray
+from sidelight._warn import warn
 from sidelight.engine import Maximum, Minimum, RowSource
 
 #: Rows whose mean is the point that values are taken relative to.
@@ -215,10 +215,9 @@ def data_moments(
 def warn_of_large_reg_covar(reg_covar: float, variances: Array) -> None:
     """Warn when what is added to variances is larger than all of them."""
     if 0 < variances.max() < reg_covar:
-        warnings.warn(
+        warn(
             f"reg_covar={reg_covar:g} is larger than the variance of every column (at most "
             f"{variances.max():.2g}) and hides the clusters: multiply the columns by the same "
             "number, or give a smaller reg_covar.",
             ConvergenceWarning,
-            stacklevel=7,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from enum import Enum
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import counted
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
@@ -288,12 +288,11 @@ def _class_text(value: Any, what: str) -> str:
 
 def _warn_of_missing_words(words: Array, n_rows: int, what: str) -> None:
     shown = " and ".join(sorted({repr(word) for word in words.tolist()}))
-    warnings.warn(
+    warn(
         f"{what} holds the word {shown} in {counted(n_rows, 'row')}, which is what a missing value "
         "becomes as text: taken for unknown. Give unknown classes as None or -1; a class that is "
         "really called so needs another name.",
         ConstraintWarning,
-        stacklevel=5,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -27,6 +26,7 @@ from sidelight._fit.em.loop import (
     log_joint_blocks,
 )
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster import KMeans, SeededKMeans
@@ -152,11 +152,10 @@ class MixtureBase(
         self._compare_with(constraints)
         self._n_features_out = len(self.weights_)
         if not result.converged and not result.interrupted:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not converge in "
                 f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 

@@ -8,7 +8,6 @@ Posteriors of a given entropy are for pictures only (Verbeek 2004, section 4.4).
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -24,6 +23,7 @@ from sidelight._fit.parameters import Count, Interval, estimator
 from sidelight._fit.restarts import fit_progress
 from sidelight._fit.tiles import tiles
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.engine import as_rows
@@ -306,11 +306,10 @@ class FittedMap(Embedding):
     def _warn_unless_converged(self, found: Finished) -> None:
         """Tell that the last stage was cut off."""
         if not found.converged and not found.interrupted:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not converge in "
                 f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _set_errors(self, best: Array, second: Array, distances: Array) -> None:

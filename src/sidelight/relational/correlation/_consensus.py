@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from sidelight._fit.parameters import Count, Seed, Verbosity, check_parameters, estimator
+from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
 from sidelight._fit.restarts import best_restart
 from sidelight._kernels.relational.correlation.consensus import pivot_rows
 from sidelight._typing import Array, FloatArray, IntArray
@@ -18,7 +18,6 @@ from sidelight._words import counted
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import plain, read_classes
-from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._base import BOUND_ATTRIBUTES, proven
 from sidelight.relational.correlation._consensus_search import (
@@ -139,7 +138,7 @@ class ConsensusClustering(Clusterer):
         self : object
             The fitted estimator.
         """
-        check_parameters(self)
+        self._check_parameters(reset=True)
         codes = self._read_partitions(X)
         known = self._validate_knowledge(constraints, y, len(codes), X)
         n_labels = codes.max(axis=0) + 1
@@ -214,7 +213,7 @@ class ConsensusClustering(Clusterer):
             run,
             self.n_init,
             self.random_state,
-            as_rows(profiles.mass[:, None]),
+            profiles.mass.size,
             description=type(self).__name__,
             verbose=self.verbose,
         )
