@@ -9,7 +9,7 @@ import pytest
 from sidelight.exceptions import SidelightError
 from sidelight.io import read_table
 from sidelight.io.formats import _csv
-from sidelight.runs import Request, prepare
+from sidelight.jobs import Request, prepare
 
 
 def write_columns(path: Path, columns: dict[str, list[str]]) -> Path:

@@ -27,7 +27,8 @@ from sidelight import Constraints
 from sidelight.cluster import KMeans, PCKMeans
 from sidelight.engine import threads
 from sidelight.evaluation import adjusted_rand_index
-from sidelight.runs import Prepared, Request, compare, prepare
+from sidelight.jobs import Prepared, Request, prepare
+from sidelight.jobs.compare._run import compare
 
 TITLE = "Mixed tables"
 VERDICTS = {"*": Verdict("no published figure", "the comparison is ours")}

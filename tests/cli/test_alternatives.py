@@ -9,8 +9,9 @@ import pytest
 from sidelight import KnownSplits
 from sidelight.cluster import ConditionalInformationBottleneck, find_alternatives
 from sidelight.evaluation import adjusted_rand_index
+from sidelight.jobs import AlternativesRequest, Request
+from sidelight.jobs.alternatives._run import alternatives
 from sidelight.preparation import TablePreparer
-from sidelight.runs import AlternativesRequest, Request, alternatives
 
 COUNTRY = np.array(["=it", "no"])
 

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from pycanon import anonymity
 
 from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.jobs import AnonymizeRequest
+from sidelight.jobs.anonymize import _publish
+from sidelight.jobs.anonymize._run import anonymize
 from sidelight.privacy import Anonymizer, check_anonymity
-from sidelight.runs import AnonymizeRequest, anonymize
-from sidelight.runs.privacy import _publish
 
 QUASI = ["age", "zip", "sex"]
 ASKED = ("--quasi", "age,zip,sex", "--sensitive", "diagnosis", "--identifiers", "name,email")

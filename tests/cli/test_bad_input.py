@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sidelight.cli._app import app
-from sidelight.runs import Prepared
+from sidelight.jobs import Prepared
 
 GOOD = "id,a,b\n" + "".join(f"p{i},{i % 3},{i // 3}\n" for i in range(9))
 HEADER = "i,j,kind\n"

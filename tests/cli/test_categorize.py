@@ -12,7 +12,9 @@ from sidelight.cluster import TextCategories
 from sidelight.datasets import make_category_corpus
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.feature_selection import GiniScore
-from sidelight.runs import CategorizeRequest, categorize, load_model, predict
+from sidelight.jobs import CategorizeRequest, load_model
+from sidelight.jobs.categorize._run import categorize
+from sidelight.jobs.predict._run import predict
 
 
 def frame_of(n=600, seed=0, **options):

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from sidelight.io import read_labels
-from sidelight.runs import load_model, predict
+from sidelight.jobs import load_model
+from sidelight.jobs.predict._run import predict
 
 CLASSES = ("starter", "core", "vip")
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from sidelight.active import Answers
+from sidelight.jobs.classify import _run as _classes
 from sidelight.preparation import TablePreparer
-from sidelight.runs import _classes
 from sidelight.semi_supervised import HarmonicClassifier, PairwiseLogisticRegression
 
 N = 60

@@ -16,7 +16,8 @@ from sidelight.evaluation import (
     goodman_kruskal_tau,
     jump_number,
 )
-from sidelight.runs import CoclusterRequest, cocluster
+from sidelight.jobs import CoclusterRequest
+from sidelight.jobs.cocluster._run import cocluster
 
 
 @pytest.fixture

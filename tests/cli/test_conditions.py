@@ -11,7 +11,7 @@ import pytest
 
 from sidelight.constraints import Conditions
 from sidelight.exceptions import InvalidRequest
-from sidelight.runs import Request, run
+from sidelight.jobs import Request, run
 
 
 @pytest.fixture

@@ -252,7 +252,8 @@ def test_bad_partitions(put, run):
 
 
 def test_a_run_in_python(tmp_path):
-    from sidelight.runs.relational import CorrelateRequest, correlate
+    from sidelight.jobs import CorrelateRequest
+    from sidelight.jobs.correlate._run import correlate
 
     relations = Relations([("a", "b"), ("b", "c")], [1.0, -1.0], ids=["a", "b", "c"])
     known = Constraints(must_link=[("c", "a")], ids=["a", "b", "c"])
@@ -268,7 +269,8 @@ def test_a_run_in_python(tmp_path):
 
 def test_a_consensus_has_no_report(put):
     from sidelight.exceptions import SidelightError
-    from sidelight.runs import ConsensusRequest, consensus
+    from sidelight.jobs import ConsensusRequest
+    from sidelight.jobs.consensus._run import consensus
 
     found = consensus(ConsensusRequest(put("votes.csv", "id,a,b\nx,1,2\ny,1,2\n")))
     assert found.n_clusters == 1

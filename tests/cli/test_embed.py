@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sidelight import catalog, runs
+from sidelight import catalog, jobs
 from sidelight.evaluation import map_scores
+from sidelight.jobs import Request
+from sidelight.jobs.embed import _maps
 from sidelight.manifold import SammonMapping
 from sidelight.preparation import TablePreparer
-from sidelight.runs import Request, _maps
 
 N = 60
 
@@ -104,12 +105,12 @@ def test_anchors_are_found_by_id(data, put, run):
     request = Request(
         "roll.csv", method="coordinated-factor-analysis", anchors="anchors.csv", prepare=True
     )
-    prepared = runs.prepare(request)
+    prepared = jobs.prepare(request)
     expected = np.full((N, 2), np.nan)
     expected[[7, 3]] = [[1.5, -2.0], [0.0, 4.0]]
     np.testing.assert_array_equal(prepared.anchors, expected)
     assert "--anchors anchors.csv" in prepared.request.command_line()
-    given = runs.prepare(Request(prepared.X, method=request.method, anchors=expected))
+    given = jobs.prepare(Request(prepared.X, method=request.method, anchors=expected))
     np.testing.assert_array_equal(given.anchors, expected)
     common = ("embed", "roll.csv", "--drop", "turn", "-m", "coordinated-factor-analysis")
     ended = run(*common, "--anchors", "anchors.csv", "-o", "map.csv", "--report", "map.html")
@@ -143,11 +144,11 @@ def test_anchors_that_do_not_fit(data, put, run, content, options, words):
 
 def test_columns_to_ignore_become_features(data, run):
     request = Request("roll.csv", method="isomap", ignore=["shade", "y"], prepare=True)
-    prepared = runs.prepare(request)
+    prepared = jobs.prepare(request)
     names = np.array(prepared.features_in)
     expected = ["y", "shade=dark", "shade=light", "shade=middle"]
     assert sorted(names[prepared.estimator.ignore]) == sorted(expected)
-    raw = runs.prepare(Request("roll.csv", method="isomap", ignore=["z"], drop=["shade"]))
+    raw = jobs.prepare(Request("roll.csv", method="isomap", ignore=["z"], drop=["shade"]))
     assert np.array(raw.features_in)[raw.estimator.ignore].tolist() == ["z"]
     facts = run("embed", "roll.csv", "--ignore", "turn,y", "--drop", "shade", "--json").json
     assert facts["parameters"]["ignore"] == [1, 3]
@@ -178,11 +179,11 @@ def test_the_column_of_the_colors_is_no_feature(data, run):
     both = run(*common[:-2], "--columns", "x,turn", "--color", "turn", "--json").json
     assert both["features_in"] == ["x", "turn"]
     request = Request("roll.csv", method="sammon-mapping", color="turn", drop=["shade"])
-    name, values = runs.prepare(request).color
+    name, values = jobs.prepare(request).color
     assert name == "turn"
     np.testing.assert_array_equal(values, data["turn"])
     frame = data.set_index("id")
-    framed = runs.prepare(Request(frame, method="isomap", color="shade", prepare=True))
+    framed = jobs.prepare(Request(frame, method="isomap", color="shade", prepare=True))
     assert framed.color[1].tolist() == data["shade"].tolist()
     assert framed.features_in == ["x", "y", "z", "turn"]
     ended = run(*common, "--color", "zz")

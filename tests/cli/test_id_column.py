@@ -10,7 +10,7 @@ import pytest
 from sidelight.exceptions import SidelightError
 from sidelight.io import read_table
 from sidelight.io._id_column import sounds_like_ids
-from sidelight.runs import Request, run
+from sidelight.jobs import Request, run
 
 N = 40
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tests.cli.mixed import CLUSTER, KNOWN, columns_of, customers, pipeline, plan_of
 
-from sidelight import runs
+from sidelight import jobs
 from sidelight.feature_selection import ConstraintScore
 from sidelight.io import read_labels
 from sidelight.preparation import TablePreparer
@@ -163,7 +163,7 @@ def test_new_features_of_the_raw_table(table, run, put, command, method, size):
     new = customers(seed=1).head(20)
     new.to_csv("new.csv", index=False)
     facts = run("transform", "new.csv", "--model", "map.skops", "--json").json
-    model = runs.load_model("map.skops")
+    model = jobs.load_model("map.skops")
     features = model.preparer.transform(columns_of(new))
     np.testing.assert_allclose(facts["rows"], model.estimator.transform(features))
     assert facts["features_in"] == model.preparer.get_feature_names_out().tolist()
@@ -201,4 +201,4 @@ def test_selected_columns_are_written_in_their_own_units(table, run, put):
     assert again.columns.tolist() == chosen
     kept = np.isin(preparer.get_feature_names_out(), chosen)
     np.testing.assert_allclose(again, preparer.plain_features(columns_of(new))[:, kept])
-    assert isinstance(runs.load_model("few.skops").estimator, ConstraintScore)
+    assert isinstance(jobs.load_model("few.skops").estimator, ConstraintScore)

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidelight import Constraints, runs
+from sidelight import Constraints, jobs
 from sidelight.active import Answers
 from sidelight.exceptions import SidelightError
 from sidelight.io._atomic import atomic_write, check_apart, check_writable
-from sidelight.runs import Request
+from sidelight.jobs import Request
+from sidelight.jobs.predict._run import predict
 
 #: Commands with the inputs that each of them reads and the options that name what it writes.
 COMMANDS = {
@@ -73,8 +74,8 @@ def files(put):
     put("known.csv", "i,j,kind\np0,p1,must-link\np2,p3,must-link\np0,p8,cannot-link\n")
     put("pairs.csv", "p4,p5\n")
     known = Constraints.read("known.csv", ids=[f"p{i}" for i in range(9)])
-    runs.run(Request("rows.csv", k=2)).save("kept.skops")
-    runs.run(Request("rows.csv", method="rca", constraints=known)).save("map.skops")
+    jobs.run(Request("rows.csv", k=2)).save("kept.skops")
+    jobs.run(Request("rows.csv", method="rca", constraints=known)).save("map.skops")
     return {name: Path(name).read_bytes() for name in os.listdir()}
 
 
@@ -116,13 +117,13 @@ def test_two_outputs_are_two_files(run, files):
 
 
 def test_the_same_rule_holds_in_python(files):
-    found = runs.run(Request("rows.csv", k=2, constraints="known.csv"))
+    found = jobs.run(Request("rows.csv", k=2, constraints="known.csv"))
     for name in ("rows.csv", "known.csv"):
         with pytest.raises(SidelightError, match="name another file"):
             found.write(labels=name)
     with pytest.raises(SidelightError, match="twice"):
         found.write(labels="x.csv", features="x.csv")
-    again = runs.predict(runs.load_model("kept.skops"), "rows.csv")
+    again = predict(jobs.load_model("kept.skops"), "rows.csv")
     with pytest.raises(SidelightError, match="name another file"):
         again.write(labels="rows.csv")
     assert {name: Path(name).read_bytes() for name in files} == files

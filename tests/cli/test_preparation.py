@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 from tests.cli.mixed import CLUSTER, KNOWN, N, columns_of, pipeline, plan_of
 
-from sidelight import runs
+from sidelight import jobs
 from sidelight.cluster import KMeans
 from sidelight.io import read_table
+from sidelight.jobs import Request
+from sidelight.jobs._table import _features
 from sidelight.preparation import TablePreparer
-from sidelight.runs import Request, _features
 
 # --- what is decided is told ---------------------------------------------------------------------
 
@@ -205,7 +206,7 @@ def test_every_form_of_a_table_gives_the_same(table, run):
         assert facts["objective"] == pytest.approx(expected["objective"])
     polars = pl.DataFrame(typed)
     for frame in (table, typed, pl.DataFrame(table), polars, polars.to_arrow(), enumerated):
-        found = runs.run(
+        found = jobs.run(
             Request(
                 frame,
                 k=3,
@@ -219,7 +220,7 @@ def test_every_form_of_a_table_gives_the_same(table, run):
         assert found.scores == expected["scores"]
         assert found.data.ids.tolist() == expected["ids"]
         assert found.request.command_line() is None
-    indexed = runs.run(
+    indexed = jobs.run(
         Request(table.set_index("id"), k=3, prepare=True, truth="segment", drop=["comment"])
     )
     assert indexed.data.ids.tolist() == expected["ids"]

@@ -159,8 +159,8 @@ def test_bad_requests(areas, run):
 
 
 def test_a_run_in_python(areas):
-    from sidelight.runs import Request
-    from sidelight.runs.relational import RegionsRequest, regions
+    from sidelight.jobs import RegionsRequest, Request
+    from sidelight.jobs.regions._run import regions
 
     asked = RegionsRequest(
         Request(areas.X, k=3), edges=areas.relations, coordinates=areas.coordinates

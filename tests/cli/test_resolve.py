@@ -238,7 +238,8 @@ def test_spreadsheets(put, run):
 
 
 def test_a_run_in_python(people):
-    from sidelight.runs.relational import ResolveRequest, resolve
+    from sidelight.jobs import ResolveRequest
+    from sidelight.jobs.resolve._run import resolve
 
     request = ResolveRequest("people.csv", compare={"name": "text", "city": "exact"}, truth="who")
     found = resolve(request)

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sidelight import catalog, runs
+from sidelight import catalog, jobs
 from sidelight._fit.parameters import Count, estimator
 from sidelight.base import Embedding
 from sidelight.exceptions import InvalidRequest, PreparationWarning, SidelightError
-from sidelight.runs import MapStream, Request
+from sidelight.jobs import MapStream, Request
 
 ROWS = np.random.default_rng(0).normal(size=(12, 3)).round(3)
 LINES = ["id,a,b,c", *(f"p{i},{a},{b},{c}" for i, (a, b, c) in enumerate(ROWS))]
@@ -357,10 +357,10 @@ def test_rows_are_answered_while_the_pipe_is_open_and_ctrl_c_ends_them(tmp_path)
     assert "33 rows, 3 columns" in err
     assert "ended by Ctrl-C" in err
     assert len(pd.read_csv(tmp_path / "final.csv")) == 33
-    model = runs.load_model(tmp_path / "map.skops")
+    model = jobs.load_model(tmp_path / "map.skops")
     table = pd.DataFrame(MANY[:33], columns=list("abc"))
     table.to_csv(tmp_path / "rows.csv", index=False)
-    again = runs.transform(model, tmp_path / "rows.csv").features
+    again = jobs.transform(model, tmp_path / "rows.csv").features
     final = pd.read_csv(tmp_path / "final.csv", index_col="id").to_numpy()
     np.testing.assert_allclose(again, final, atol=1e-5 * np.ptp(final))
 

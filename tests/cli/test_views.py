@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from sidelight.constraints import Correspondences
+from sidelight.jobs import Request, run, run_views
 from sidelight.mixture import CoordinatedViews
-from sidelight.runs import Request, run, run_views
 
 RNG = np.random.default_rng(0)
 T, S = np.sort(RNG.uniform(0, 1, 70)), np.sort(RNG.uniform(0, 1, 60))

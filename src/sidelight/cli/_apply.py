@@ -11,14 +11,8 @@ from sidelight.cli._run import claim, dense_values, features_line, heading
 from sidelight.cli._screen import Screen, class_lines, size_table
 from sidelight.exceptions import InvalidRequest
 from sidelight.io._table import check_readable
-from sidelight.runs import (
-    Applied,
-    CategoriesApplied,
-    ClassesApplied,
-    load_model,
-    predict,
-    transform,
-)
+from sidelight.jobs import Applied, CategoriesApplied, ClassesApplied, load_model, transform
+from sidelight.jobs.predict._run import predict
 
 #: What is written about new rows, by the kind of the method; labels by default.
 WRITTEN = {"classifier": "classes", "categorizer": "ranked"}

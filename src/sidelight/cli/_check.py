@@ -14,9 +14,9 @@ from sidelight.cli._screen import Screen, knowledge_text, plain_text, preparatio
 from sidelight.constraints import Constraints
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
 from sidelight.io import Table
-from sidelight.runs import Request
-from sidelight.runs._features import make_features
-from sidelight.runs._request import read_knowledge, read_rows, several
+from sidelight.jobs import Request
+from sidelight.jobs._table._features import make_features
+from sidelight.jobs._table._request import read_knowledge, read_rows, several
 
 MEANINGS = {
     "coverage": "of the rows are in some constraint (coverage)",

@@ -18,9 +18,9 @@ from sidelight.cli._screen import (
     plain_text,
     table,
 )
-from sidelight.runs import ClassesApplied, ClassRun
-from sidelight.runs._classes import LEAST_CERTAIN, Classified
-from sidelight.runs._contrast import Contrast, Judged
+from sidelight.jobs import ClassesApplied, ClassRun
+from sidelight.jobs.classify._contrast import Contrast, Judged
+from sidelight.jobs.classify._run import LEAST_CERTAIN, Classified
 
 
 def class_parts(found: ClassRun, facts: dict[str, Any]) -> list[Any]:

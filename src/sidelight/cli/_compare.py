@@ -12,8 +12,8 @@ from sidelight.cli._run import claim, cluster_parts, dense_values
 from sidelight.cli._screen import Screen, plain_text, preparation_lines
 from sidelight.evaluation.comparison._compare import seconds_of
 from sidelight.evaluation.comparison._comparison import HEADINGS, figure
-from sidelight.runs import CompareRun, Prepared, Request
-from sidelight.runs._compare import (
+from sidelight.jobs import CompareRun, Prepared, Request
+from sidelight.jobs.compare._run import (
     compare_prepared,
     method_names,
     prepare_comparison,

@@ -11,7 +11,7 @@ from sidelight.cli._screen import Screen, plain_text, table
 from sidelight.datasets import customers_paths, example_paths
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io._atomic import check_apart, check_writable, write_together
-from sidelight.runs import Request
+from sidelight.jobs import Request
 
 K = 3
 TRUTH = "variety"

@@ -12,7 +12,7 @@ from sidelight.cli._options import STANDARD_INPUT
 from sidelight.cli._run import claim
 from sidelight.cli._screen import Screen, plain_text, table
 from sidelight.exceptions import InvalidRequest
-from sidelight.runs import Request, Run, run_views
+from sidelight.jobs import Request, Run, run_views
 
 
 def run(
@@ -106,7 +106,7 @@ def _place_new_rows(request: Request, screen: Screen, model_path: Path, **option
 
 def map_parts(found: Run) -> list[Any]:
     """What a person is told about a map: its size, and how far it can be trusted."""
-    from sidelight.runs._maps import MEASURES
+    from sidelight.jobs.embed._maps import MEASURES
 
     n_rows, n_features = (
         counted(found.data.n_rows, "row"),

@@ -19,7 +19,7 @@ from sidelight.explanation._traits import shown
 from sidelight.io._atomic import atomic_write
 from sidelight.io._table import check_readable
 from sidelight.io._write_table import write_columns
-from sidelight.runs import Model, explain, load_model
+from sidelight.jobs import Model, explain, load_model
 
 SHOWN_TRAITS = 8
 

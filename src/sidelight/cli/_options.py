@@ -410,7 +410,7 @@ def requests(
 
     def make(given: dict[str, Any], command: str) -> dict[str, Any]:
         from sidelight.cli._screen import Screen
-        from sidelight.runs import Request
+        from sidelight.jobs import Request
 
         screen = Screen(**{name: given.pop(name) for name in screens})
         asked = {name: given.pop(name) for name in options}

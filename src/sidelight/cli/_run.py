@@ -22,10 +22,10 @@ from sidelight.cli._screen import (
     violation_lines,
 )
 from sidelight.exceptions import InvalidRequest
-from sidelight.runs import Applied, Outcome, Prepared, Request, Run, check_outputs, prepare
-from sidelight.runs._classes import Classified, ClassRun
-from sidelight.runs._recognize import is_ours
-from sidelight.runs._request import several
+from sidelight.jobs import Applied, Outcome, Prepared, Request, Run, check_outputs, prepare
+from sidelight.jobs._recognize import is_ours
+from sidelight.jobs._table._request import several
+from sidelight.jobs.classify._run import Classified, ClassRun
 
 SHOWN_FEATURES = 30
 
@@ -167,7 +167,7 @@ def explanation_lines(found: Run) -> list[str]:
     if not 1 < len(found.sizes) <= SHOWN_CLUSTERS:
         return []
     from sidelight.explanation import brief
-    from sidelight.runs import explain
+    from sidelight.jobs import explain
 
     lines = [f"  {plain_text(line)}" for line in brief(explain(found))]
     return ["What sets them apart (`sidelight explain` tells more):", *lines]

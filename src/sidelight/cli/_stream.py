@@ -21,9 +21,9 @@ from sidelight.cli._run import claim
 from sidelight.cli._screen import Screen, plain_text
 from sidelight.exceptions import SidelightError
 from sidelight.io._ids import harmless
-from sidelight.runs import MapStream, Request
-from sidelight.runs._records import lines_of
-from sidelight.runs._stream import START, open_lines
+from sidelight.jobs import MapStream, Request
+from sidelight.jobs.embed._records import lines_of
+from sidelight.jobs.embed._stream import START, open_lines
 
 JSON_LINES = ".jsonl"
 

@@ -129,11 +129,11 @@ def render_report(
     anchors : array of shape (n_samples, n_components), default=None
         Known coordinates that an embedding was fitted with, NaN where nothing is known.
     growth : object, default=None
-        How an embedding grew (``growth`` of a run of :class:`sidelight.runs.MapStream`).
+        How an embedding grew (``growth`` of a run of :class:`sidelight.jobs.MapStream`).
     remarks : sequence of str, default=()
         Sentences about the fit of an embedding, such as parts that had to be joined.
     contrast : object, default=None
-        The same classifier on the labels alone (``contrast`` of :class:`sidelight.runs.ClassRun`).
+        The same classifier on the labels alone (``contrast`` of :class:`sidelight.jobs.ClassRun`).
 
     Returns
     -------

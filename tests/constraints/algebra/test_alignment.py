@@ -20,9 +20,9 @@ from sidelight.evaluation import (
 )
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnknownIds
 from sidelight.feature_selection import ConstraintScore
+from sidelight.jobs import Request, run
 from sidelight.metric import RCA
 from sidelight.report import render_report
-from sidelight.runs import Request, run
 
 KINDS = {
     "words": lambda n: [f"c{row}" for row in range(n)],

@@ -20,7 +20,7 @@ from sidelight.constraints.algebra._classes import read_classes
 from sidelight.constraints.algebra._plain import plain
 from sidelight.evaluation import partition_scores
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnknownIds
-from sidelight.runs import Request, run
+from sidelight.jobs import Request, run
 
 
 class Color(enum.Enum):

@@ -61,7 +61,7 @@ def alternatives(
     Example: sidelight alternatives customers.csv -k 3 --avoid country -n 2 -o splits.csv
     """
     from sidelight.cli.alternative._run import run
-    from sidelight.runs.alternative import AlternativesRequest
+    from sidelight.jobs import AlternativesRequest
 
     asked = AlternativesRequest(request, tuple(avoid or ()), number)
     run(asked, screen, force=force, safe_ids=safe_ids, splits=output, report=report)

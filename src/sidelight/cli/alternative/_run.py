@@ -18,9 +18,8 @@ from sidelight.cli._screen import (
     table,
     violation_lines,
 )
-from sidelight.runs import Run
-from sidelight.runs.alternative import AlternativesRequest, AlternativesRun
-from sidelight.runs.alternative._alternatives import prepare_alternatives
+from sidelight.jobs import AlternativesRequest, AlternativesRun, Run
+from sidelight.jobs.alternatives._run import prepare_alternatives
 
 
 def run(

@@ -19,8 +19,8 @@ from sidelight.cli.ask._pair_view import PairView
 from sidelight.cli.ask._talk import talk
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
-from sidelight.runs import Prepared, Request, prepare
-from sidelight.runs._request import numbers_text, several
+from sidelight.jobs import Prepared, Request, prepare
+from sidelight.jobs._table._request import numbers_text, several
 
 #: Strategies that ask where a classifier is in doubt, and those that need clusters on the way.
 OF_CLASSIFIERS = "ambiguous-"

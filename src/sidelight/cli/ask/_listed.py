@@ -23,8 +23,8 @@ from sidelight.io._columns import column_texts, quoted
 from sidelight.io._ids import alike_hint, position_of
 from sidelight.io._table import check_readable
 from sidelight.io.formats._formats import column_names, read_raw
-from sidelight.runs import Request
-from sidelight.runs._request import read_knowledge
+from sidelight.jobs import Request
+from sidelight.jobs._table._request import read_knowledge
 
 ENDS = ("i", "j")
 REASON = "reason"

@@ -12,7 +12,7 @@ from sidelight.cli._screen import plain_text
 from sidelight.engine import as_rows
 from sidelight.io import Table
 from sidelight.io.formats._formats import read_raw, table_format
-from sidelight.runs import Prepared
+from sidelight.jobs import Prepared
 
 # Of many features those are shown in which the two rows differ most.
 MOST_FEATURES = 20

@@ -98,7 +98,7 @@ def categorize(
     -o categories.csv --report categories.html --save categories.skops
     """
     from sidelight.cli.categories._run import read_keep, run
-    from sidelight.runs.categories import CategorizeRequest
+    from sidelight.jobs import CategorizeRequest
 
     columns = split_names(text_column)
     if columns == []:

@@ -18,12 +18,8 @@ from sidelight.cli._screen import (
     table,
 )
 from sidelight.io._columns import is_number
-from sidelight.runs.categories import (
-    CategoriesApplied,
-    CategorizeRequest,
-    CategorizeRun,
-    categorize,
-)
+from sidelight.jobs import CategoriesApplied, CategorizeRequest, CategorizeRun
+from sidelight.jobs.categorize._run import categorize
 
 SHOWN_WORDS, SHOWN_CLASSES, SHOWN_MERGED = 5, 3, 8
 

@@ -162,8 +162,8 @@ def cocluster(
     """
     from sidelight._words import set_by
     from sidelight.cli.coclustering._run import run
-    from sidelight.runs.coclustering import CoclusterRequest
-    from sidelight.runs.coclustering._cocluster import OPTIONS
+    from sidelight.jobs import CoclusterRequest
+    from sidelight.jobs.cocluster._run import OPTIONS
 
     names = split_names(columns)
     if names == []:

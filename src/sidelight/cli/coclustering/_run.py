@@ -17,7 +17,8 @@ from sidelight.cli._screen import (
     violation_lines,
 )
 from sidelight.cli.relational._correlate import finish, heading
-from sidelight.runs.coclustering import CoclusterRequest, CoclusterRun, cocluster
+from sidelight.jobs import CoclusterRequest, CoclusterRun
+from sidelight.jobs.cocluster._run import cocluster
 
 #: Heaviest columns of a co-cluster that are named.
 SHOWN_COLUMNS = 5

@@ -119,7 +119,7 @@ def anonymize(
     --identifiers name -o published.csv --report published.html
     """
     from sidelight.cli.privacy._run import anonymize_table
-    from sidelight.runs.privacy import AnonymizeRequest
+    from sidelight.jobs import AnonymizeRequest
 
     given: dict[str, Any] = {} if method is None else {"method": method}
     request = AnonymizeRequest(

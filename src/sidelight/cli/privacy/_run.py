@@ -11,9 +11,10 @@ from typing import Any
 from sidelight._words import counted, set_by
 from sidelight.cli._run import claim
 from sidelight.cli._screen import Screen, plain_text, table
+from sidelight.jobs import AnonymizeRequest, AnonymizeRun
+from sidelight.jobs.anonymize._run import anonymize
 from sidelight.privacy import AnonymityCheck
 from sidelight.privacy import check_anonymity as check
-from sidelight.runs.privacy import AnonymizeRequest, AnonymizeRun, anonymize
 
 #: Options that set parameters of the methods.
 OPTIONS = {

@@ -129,7 +129,7 @@ def correlate(
     Example: sidelight correlate pairs.csv -o clusters.csv --report clusters.html
     """
     from sidelight.cli.relational._correlate import run
-    from sidelight.runs.relational import CorrelateRequest
+    from sidelight.jobs import CorrelateRequest
 
     given: dict[str, Any] = {} if method is None else {"method": method}
     request = CorrelateRequest(
@@ -177,7 +177,7 @@ def consensus(
     Example: sidelight consensus votes.csv --columns ann,bob,cid -o consensus.csv
     """
     from sidelight.cli.relational._consensus import run
-    from sidelight.runs.relational import ConsensusRequest
+    from sidelight.jobs import ConsensusRequest
 
     names = split_names(columns)
     if names == []:
@@ -229,7 +229,7 @@ def regions(
     Example: sidelight regions areas.csv --edges borders.csv -k 8 --coordinates x,y -o regions.csv
     """
     from sidelight.cli.relational._regions import run
-    from sidelight.runs.relational import RegionsRequest
+    from sidelight.jobs import RegionsRequest
 
     places = None if coordinates is None else split_names([coordinates])
     if places == []:
@@ -317,7 +317,7 @@ def resolve(
     Example: sidelight resolve authors.csv --group-column paper --compare name:name -o entities.csv
     """
     from sidelight.cli.relational._resolve import read_block, read_compare, run
-    from sidelight.runs.relational import ResolveRequest
+    from sidelight.jobs import ResolveRequest
 
     request = ResolveRequest(
         data,

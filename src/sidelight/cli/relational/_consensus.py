@@ -9,7 +9,8 @@ from sidelight._words import counted
 from sidelight.cli._run import claim
 from sidelight.cli._screen import SHOWN_COLUMNS, Screen, table
 from sidelight.cli.relational._correlate import ending, finish, heading, largest_table
-from sidelight.runs.relational import ConsensusRequest, ConsensusRun, consensus
+from sidelight.jobs import ConsensusRequest, ConsensusRun
+from sidelight.jobs.consensus._run import consensus
 
 
 def run(

@@ -15,8 +15,9 @@ from sidelight.cli._screen import (
     table,
     violation_lines,
 )
-from sidelight.runs.relational import CorrelateRequest, CorrelateRun, correlate
-from sidelight.runs.relational._shared import GraphRun
+from sidelight.jobs import CorrelateRequest, CorrelateRun
+from sidelight.jobs._graph import GraphRun
+from sidelight.jobs.correlate._run import correlate
 
 SHOWN_CLUSTERS = 10
 SHOWN_WORST = 8

@@ -17,8 +17,8 @@ from sidelight.cli._screen import (
     table,
     violation_lines,
 )
-from sidelight.runs.relational import RegionsRequest, RegionsRun
-from sidelight.runs.relational._regions import prepare_regions
+from sidelight.jobs import RegionsRequest, RegionsRun
+from sidelight.jobs.regions._run import prepare_regions
 
 
 def run(

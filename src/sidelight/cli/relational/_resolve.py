@@ -14,7 +14,8 @@ from sidelight.cli._screen import Screen, number, plain_text, table
 from sidelight.cli.relational._correlate import ending, finish, heading, largest_table
 from sidelight.exceptions import SidelightError
 from sidelight.io._columns import is_number
-from sidelight.runs.relational import ResolveRequest, ResolveRun, resolve
+from sidelight.jobs import ResolveRequest, ResolveRun
+from sidelight.jobs.resolve._run import resolve
 
 SHOWN_DOUBTFUL = 5
 #: Options that set parameters of the methods.

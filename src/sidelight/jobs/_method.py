@@ -1,0 +1,82 @@
+"""What requests of their own kind share: files, the method, knowledge, the command, the fit."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sidelight._words import set_by, worded
+from sidelight.catalog import Method
+from sidelight.constraints import Constraints
+from sidelight.exceptions import InvalidRequest
+from sidelight.io import Table
+from sidelight.jobs._table._request import Request, _named_method, make_estimator, read_knowledge
+
+PathLike = str | os.PathLike[str]
+
+
+def is_path(given: Any) -> bool:
+    """Whether something is named by its file."""
+    return isinstance(given, str | os.PathLike)
+
+
+def paths_of(*given: Any) -> list[Path]:
+    """Those that are files."""
+    return [Path(one) for one in given if is_path(one)]
+
+
+def method_for(command: str, name: str) -> Method:
+    """Find a method by its name, and refuse one that another command runs."""
+    method = _named_method(Request(None, method=name, command=command))
+    assert method is not None  # it has a name
+    return method
+
+
+def estimator_for(method: Method, settings: Mapping[str, Any], seed: int) -> Any:
+    """Make the estimator as it was asked for."""
+    return make_estimator(method, Request(None, settings=settings, seed=seed))
+
+
+def check_takes(method: Method, knowledge: str, option: tuple[str, str]) -> None:
+    """Refuse what a method has no use for."""
+    if knowledge not in method.tags.knowledge:
+        raise InvalidRequest(
+            f"{method.cls.__name__} has no use for {knowledge}: leave {worded(*option)} out."
+        )
+
+
+def knowledge_about(
+    data: Table, constraints: Any, must_link: PathLike | None, cannot_link: PathLike | None
+) -> Constraints:
+    """Everything that is known for certain about the objects."""
+    request = Request(None, constraints=constraints, must_link=must_link, cannot_link=cannot_link)
+    return read_knowledge(data, request)
+
+
+def command_line(
+    command: str, data: Any, options: Mapping[str, Any], settings: Mapping[str, Any]
+) -> str | None:
+    """Write the command that asks the same; None where something is only in memory."""
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    values = (data, *given.values(), *settings.values())
+    if not all(isinstance(value, str | int | float | os.PathLike | tuple) for value in values):
+        return None
+    words: list[Any] = ["sidelight", command, data]
+    for name, value in given.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [name, one]
+    for name, value in settings.items():
+        words += ["--set", f"{name}={value}"]
+    return shlex.join(map(str, words))
+
+
+def timed_fit(method: Method, estimator: Any, X: Any, **beside: Any) -> float:
+    """Fit, and tell how long it took; messages speak of the options that set the parameters."""
+    start = time.perf_counter()
+    with set_by(method.options):
+        estimator.fit(X, **beside)
+    return time.perf_counter() - start
