@@ -210,7 +210,7 @@ def test_spreadsheets_run_nothing(table, run):
     table = table.rename(columns={"ward": "=ward"})
     table["=ward"] = np.where(table["sex"] == "f", "=1+1", "west")
     table.to_csv("people.csv", index=False)
-    ended = run("anonymize", "people.csv", *ASKED, "--keep", "=ward", "--safe-ids", *OUT)
+    ended = run("anonymize", "people.csv", *ASKED, "--keep", "=ward", "--spreadsheet-safe", *OUT)
     assert ended.code == 0, ended.err
     found = read()
     assert set(found["'=ward"]) == {"'=1+1", "west"}

@@ -170,7 +170,7 @@ def test_base_learners(data, run):
 def test_spreadsheets(data, run):
     data["species"] = data["species"].replace("ash", "=ash")
     data.to_csv("trees.csv", index=False)
-    assert run(*HARMONIC, "-o", "classes.csv", "--safe-ids").code == 0
+    assert run(*HARMONIC, "-o", "classes.csv", "--spreadsheet-safe").code == 0
     assert "'=ash" in Path("classes.csv").read_text()
     assert run(*HARMONIC, "-o", "classes.parquet").code == 0
 

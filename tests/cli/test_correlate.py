@@ -197,7 +197,7 @@ def test_the_command_of_the_report_runs_again(pairs, put, run):
 
 def test_spreadsheets(put, run):
     put("p.csv", "i,j,score\n=a,b,1\n")
-    assert run("correlate", "p.csv", "-o", "c.csv", "--safe-ids").code == 0
+    assert run("correlate", "p.csv", "-o", "c.csv", "--spreadsheet-safe").code == 0
     assert "'=a" in Path("c.csv").read_text()
 
 

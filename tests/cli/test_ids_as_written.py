@@ -186,7 +186,7 @@ COMMANDS = {
 def test_every_command_that_writes_ids_can_make_them_harmless(formulas, run):
     names, safe = formulas
     for name, command in COMMANDS.items():
-        for option, expected in (((), names), (("--safe-ids",), safe)):
+        for option, expected in (((), names), (("--spreadsheet-safe",), safe)):
             ended = run(*command, "-o", "out.csv", "--force", *option)
             assert ended.code == 0, ended.err
             written = _column("out.csv")
@@ -201,20 +201,20 @@ def test_every_command_that_writes_ids_can_make_them_harmless(formulas, run):
 def test_what_was_made_harmless_is_read_back(formulas, run):
     """Constraints, pairs and labels find their rows with the apostrophe and without."""
     assert run(*COMMANDS["sample"], "-o", "plain.csv").code == 0
-    assert run(*COMMANDS["sample"], "-o", "safe.csv", "--safe-ids").code == 0
+    assert run(*COMMANDS["sample"], "-o", "safe.csv", "--spreadsheet-safe").code == 0
     names = formulas[0]
     one, other = (Constraints.read(f"{kind}.csv", ids=names) for kind in ("plain", "safe"))
     assert one == other
     assert one.n_pairs == 9
     assert run("check", "rows.csv", "-c", "safe.csv").code == 0
-    assert run(*COMMANDS["cluster"], "-o", "labels.csv", "--safe-ids").code == 0
+    assert run(*COMMANDS["cluster"], "-o", "labels.csv", "--spreadsheet-safe").code == 0
     scored = ("evaluate", "labels.csv", "--truth", "rows.csv", "--label-column", "=c")
     assert run(*scored, "-c", "safe.csv").code == 0
 
 
 def test_answers_are_written_harmless_and_used(formulas, run, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("d =1+1 plain\ns -x @me\nq\n"))
-    ended = run("ask", "rows.csv", "-k", "2", "--drop", "=c", "-o", "out.csv", "--safe-ids")
+    ended = run("ask", "rows.csv", "-k", "2", "--drop", "=c", "-o", "out.csv", "--spreadsheet-safe")
     assert ended.code == 0, ended.err
     assert _column("out.csv") == formulas[1]
     assert set(_column("rows.answers.constraints.csv")) == {"'=1+1", "'-x"}

@@ -232,7 +232,15 @@ def test_a_block_with_too_many_pairs_is_named(put, run, monkeypatch):
 
 def test_spreadsheets(put, run):
     put("p.csv", "id,name\n=a,Ann\n+b,Ann\n")
-    arguments = ("--compare", "name:exact", "-o", "e.csv", "--doubtful", "d.csv", "--safe-ids")
+    arguments = (
+        "--compare",
+        "name:exact",
+        "-o",
+        "e.csv",
+        "--doubtful",
+        "d.csv",
+        "--spreadsheet-safe",
+    )
     assert run("resolve", "p.csv", *arguments).code == 0
     assert "'=a" in Path("e.csv").read_text()
 

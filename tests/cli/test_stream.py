@@ -285,7 +285,7 @@ def test_files_and_formats(shifted, run, put):
     put("own.csv", "mine,x\n1,2\n")
     assert "replace it with --force" in run(*common, "rows.csv", "-o", "own.csv").err
     put("odd.csv", "id,a,b\n=1+1,1,2\n-,3,5\n")
-    safe = run(*common, "odd.csv", "--safe-ids")
+    safe = run(*common, "odd.csv", "--spreadsheet-safe")
     assert [line.partition(",")[0] for line in safe.out.splitlines()[1:]] == ["'=1+1", "'-"]
 
 

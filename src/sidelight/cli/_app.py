@@ -27,9 +27,9 @@ from sidelight.cli._options import (
     LabelsOutput,
     OneClusters,
     Report,
-    SafeIds,
     Save,
     Seed,
+    SpreadsheetSafe,
     file_argument,
     file_option,
     requests,
@@ -82,7 +82,7 @@ def cluster(
     output: LabelsOutput = None,
     report: Report = None,
     save: Save = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Cluster the rows of a table.
@@ -91,7 +91,15 @@ def cluster(
     """
     from sidelight.cli._run import run
 
-    run(request, screen, force=force, safe_ids=safe_ids, labels=output, report=report, model=save)
+    run(
+        request,
+        screen,
+        force=force,
+        spreadsheet_safe=spreadsheet_safe,
+        labels=output,
+        report=report,
+        model=save,
+    )
 
 
 @app.command()
@@ -117,7 +125,7 @@ def compare(
     output: LabelsOutput = None,
     report: Report = None,
     save: Save = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Find the method and the number of clusters that suit, and whether the knowledge helps.
@@ -135,7 +143,7 @@ def compare(
         methods=methods,
         budget=budget,
         force=force,
-        safe_ids=safe_ids,
+        spreadsheet_safe=spreadsheet_safe,
         labels=output,
         report=report,
         model=save,
@@ -150,7 +158,7 @@ def transform(
     output: FeaturesOutput = None,
     report: Report = None,
     save: Save = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
     model: Annotated[
         Path | None, file_option("--model", text="Use a map that --save kept; nothing is learned.")
@@ -164,7 +172,7 @@ def transform(
     from sidelight.cli._run import run
 
     outputs: Any = {"features": output, "report": report, "model": save, "force": force}
-    outputs["safe_ids"] = safe_ids
+    outputs["spreadsheet_safe"] = spreadsheet_safe
     if model is None:
         run(request, screen, **outputs)
     else:
@@ -179,7 +187,7 @@ def embed(
     output: CoordinatesOutput = None,
     report: Report = None,
     save: Save = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
     model: Annotated[
         Path | None, file_option("--model", text="Use a map that --save kept; nothing is learned.")
@@ -231,7 +239,7 @@ def embed(
         final=final,
         model_path=model,
         force=force,
-        safe_ids=safe_ids,
+        spreadsheet_safe=spreadsheet_safe,
         coordinates=output,
         report=report,
         model=save,
@@ -247,7 +255,7 @@ def classify(
     output: ClassesOutput = None,
     report: Report = None,
     save: Save = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Learn classes from the rows whose class is known, and predict those of all others.
@@ -259,7 +267,15 @@ def classify(
     """
     from sidelight.cli._run import run
 
-    run(request, screen, force=force, safe_ids=safe_ids, classes=output, report=report, model=save)
+    run(
+        request,
+        screen,
+        force=force,
+        spreadsheet_safe=spreadsheet_safe,
+        classes=output,
+        report=report,
+        model=save,
+    )
 
 
 @app.command()
@@ -270,7 +286,7 @@ def select(
     output: FeaturesOutput = None,
     report: Report = None,
     save: Save = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Rank the features by what is known about the rows, and keep the best.
@@ -279,7 +295,15 @@ def select(
     """
     from sidelight.cli._run import run
 
-    run(request, screen, force=force, safe_ids=safe_ids, features=output, report=report, model=save)
+    run(
+        request,
+        screen,
+        force=force,
+        spreadsheet_safe=spreadsheet_safe,
+        features=output,
+        report=report,
+        model=save,
+    )
 
 
 for command in COMMANDS:
@@ -334,7 +358,7 @@ def ask(
         ),
     ] = None,
     report: Report = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Ask a person which rows belong together, then cluster or classify with the answers.
@@ -344,7 +368,12 @@ def ask(
     """
     from sidelight.cli.ask import _command, _listed
 
-    options: Any = {"budget": budget, "answers_file": answers, "safe_ids": safe_ids, "force": force}
+    options: Any = {
+        "budget": budget,
+        "answers_file": answers,
+        "spreadsheet_safe": spreadsheet_safe,
+        "force": force,
+    }
     if pairs is not None:
         asked: Any = {"strategy": strategy, "output": output, "report": report}
         _listed.run(request, screen, pairs, **options, **asked)
@@ -374,7 +403,7 @@ def predict(
             "why (.csv, .parquet).",
         ),
     ] = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Assign new rows to the clusters, classes or categories of a saved model.
@@ -384,7 +413,13 @@ def predict(
     from sidelight.cli._apply import run_predict
 
     run_predict(
-        model, data, screen, id_column=id_column, output=output, safe_ids=safe_ids, force=force
+        model,
+        data,
+        screen,
+        id_column=id_column,
+        output=output,
+        spreadsheet_safe=spreadsheet_safe,
+        force=force,
     )
 
 
@@ -401,7 +436,7 @@ def explain(
         Path | None,
         file_option("--output", "-o", text="Where to write all of it as a table (.csv, .parquet)."),
     ] = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Say what clusters or classes of a saved model are: what sets them apart, typical rows, rules.
@@ -410,7 +445,15 @@ def explain(
     """
     from sidelight.cli._explain import run
 
-    run(model, data, screen, id_column=id_column, output=output, safe_ids=safe_ids, force=force)
+    run(
+        model,
+        data,
+        screen,
+        id_column=id_column,
+        output=output,
+        spreadsheet_safe=spreadsheet_safe,
+        force=force,
+    )
 
 
 @app.command()
@@ -467,7 +510,7 @@ def sample(
     ] = None,
     id_column: IdColumn = None,
     seed: Seed = 0,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Draw constraints from a column of known classes, for experiments.
@@ -488,7 +531,7 @@ def sample(
         teachers=teachers,
         id_column=id_column,
         seed=seed,
-        safe_ids=safe_ids,
+        spreadsheet_safe=spreadsheet_safe,
         force=force,
         screen=screen,
     )

@@ -25,7 +25,7 @@ def run_predict(
     *,
     id_column: str | None,
     output: Path | None,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     force: bool,
 ) -> None:
     """Predict and write."""
@@ -45,19 +45,27 @@ def run_predict(
             "n_unknown": found.n_unknown,
             "least_certain": found.least_certain(np.arange(found.data.n_rows)),
         }
-        _write(found, screen, "predict", model, told, safe_ids=safe_ids, **outputs)
+        _write(found, screen, "predict", model, told, spreadsheet_safe=spreadsheet_safe, **outputs)
         return
     if isinstance(found, CategoriesApplied):
         from sidelight.cli.categories._run import ranked_facts, ranked_parts
 
         screen.show(heading(found), *ranked_parts(found))
-        _write(found, screen, "predict", model, ranked_facts(found), safe_ids=safe_ids, **outputs)
+        _write(
+            found,
+            screen,
+            "predict",
+            model,
+            ranked_facts(found),
+            spreadsheet_safe=spreadsheet_safe,
+            **outputs,
+        )
         return
     classes = found.class_names
     screen.show(heading(found), size_table(found.sizes, classes))
     screen.show(*class_lines(classes, found.sizes))
     facts = {"sizes": found.sizes, "classes": classes}
-    _write(found, screen, "predict", model, facts, safe_ids=safe_ids, **outputs)
+    _write(found, screen, "predict", model, facts, spreadsheet_safe=spreadsheet_safe, **outputs)
 
 
 def run_transform(
@@ -67,7 +75,7 @@ def run_transform(
     *,
     id_column: str | None,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     command: str = "transform",
     **outputs: Path | None,
 ) -> None:
@@ -87,7 +95,7 @@ def run_transform(
     screen.note(*found.notes)
     screen.show(features_line(found))
     facts = {"features_in": found.model.features_in, "features_out": found.feature_names}
-    _write(found, screen, command, model_path, facts, safe_ids=safe_ids, **written)
+    _write(found, screen, command, model_path, facts, spreadsheet_safe=spreadsheet_safe, **written)
 
 
 def _write(
@@ -97,11 +105,11 @@ def _write(
     model: Path,
     facts: dict[str, Any],
     *,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     **outputs: Path | None,
 ) -> None:
     """Write what the model gives, and tell the facts."""
-    paths = found.write(safe_ids=safe_ids, **outputs)
+    paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     (kind,) = outputs
     rows = {} if paths else {"ids": found.data.row_ids, **dense_values(found)}
     screen.result(

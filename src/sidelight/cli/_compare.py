@@ -29,7 +29,7 @@ def run(
     methods: list[str] | None,
     budget: str | None,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     **outputs: Path | None,
 ) -> dict[str, Any]:
     """Compare, write the best, and return the facts that ``--json`` prints."""
@@ -41,16 +41,16 @@ def run(
     claim(screen, request.inputs, force=force, **outputs)
     prepared = prepare_comparison(request, names)
     found = _compare(prepared, screen, names, budget, started)
-    return _tell(found, screen, safe_ids=safe_ids, **outputs)
+    return _tell(found, screen, spreadsheet_safe=spreadsheet_safe, **outputs)
 
 
 def choose_number(
-    request: Request, screen: Screen, *, safe_ids: bool, **outputs: Path | None
+    request: Request, screen: Screen, *, spreadsheet_safe: bool, **outputs: Path | None
 ) -> dict[str, Any]:
     """Do what ``sidelight cluster`` does with the best of several numbers of clusters."""
     prepared = prepare_comparison(request, None)
     found = _compare(prepared, screen, (prepared.method.name,))
-    return _tell(found, screen, safe_ids=safe_ids, **outputs)
+    return _tell(found, screen, spreadsheet_safe=spreadsheet_safe, **outputs)
 
 
 def _compare(
@@ -67,11 +67,11 @@ def _compare(
 
 
 def _tell(
-    found: CompareRun, screen: Screen, *, safe_ids: bool, **outputs: Path | None
+    found: CompareRun, screen: Screen, *, spreadsheet_safe: bool, **outputs: Path | None
 ) -> dict[str, Any]:
     """Write the chosen candidate and show all of them."""
     facts = {"command": found.request.command, **found.facts()}
-    paths = found.write(safe_ids=safe_ids, **outputs)
+    paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     if screen.talks:
         screen.show(*_parts(found, facts))
     facts["outputs"] = screen.written(

@@ -41,7 +41,7 @@ def run(folder: Path, screen: Screen, *, force: bool) -> None:
     facts = {}
     for method in METHODS:
         request = Request(data, k=K, method=method, constraints=links, truth=TRUTH, prepare=True)
-        facts[method] = work(request, Screen(quiet=True), safe_ids=False, **outputs[method])
+        facts[method] = work(request, Screen(quiet=True), spreadsheet_safe=False, **outputs[method])
     known = facts[METHODS[0]]["knowledge"]
     story = STORY.format(same=known["must_link"], different=known["cannot_link"])
     screen.show(f"[bold]The bundled example[/]\n{story}")

@@ -24,7 +24,7 @@ def run(
     final: Path | None,
     model_path: Path | None,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     predictions: Path | None,
     **outputs: Path | None,
 ) -> None:
@@ -33,7 +33,12 @@ def run(
         if stream or model_path is not None:
             raise InvalidRequest("--view makes a new map: --stream and --model have no use.")
         _map_views(
-            request, screen, force=force, safe_ids=safe_ids, **outputs, predictions=predictions
+            request,
+            screen,
+            force=force,
+            spreadsheet_safe=spreadsheet_safe,
+            **outputs,
+            predictions=predictions,
         )
         return
     if predictions is not None or request.correspondences is not None:
@@ -45,7 +50,13 @@ def run(
         if model_path is not None:
             raise InvalidRequest("--stream begins a map of its own: --model has no use.")
         run_stream(
-            request, screen, start=start, final=final, force=force, safe_ids=safe_ids, **outputs
+            request,
+            screen,
+            start=start,
+            final=final,
+            force=force,
+            spreadsheet_safe=spreadsheet_safe,
+            **outputs,
         )
         return
     if start is not None or final is not None:
@@ -56,13 +67,15 @@ def run(
     if model_path is None:
         from sidelight.cli import _run
 
-        _run.run(request, screen, force=force, safe_ids=safe_ids, **outputs)
+        _run.run(request, screen, force=force, spreadsheet_safe=spreadsheet_safe, **outputs)
         return
-    _place_new_rows(request, screen, model_path, force=force, safe_ids=safe_ids, **outputs)
+    _place_new_rows(
+        request, screen, model_path, force=force, spreadsheet_safe=spreadsheet_safe, **outputs
+    )
 
 
 def _map_views(
-    request: Request, screen: Screen, *, force: bool, safe_ids: bool, **outputs: Path | None
+    request: Request, screen: Screen, *, force: bool, spreadsheet_safe: bool, **outputs: Path | None
 ) -> None:
     """Make one map of several tables."""
     if outputs.pop("model") is not None:
@@ -71,7 +84,7 @@ def _map_views(
     with screen.progress():
         found = run_views(request)
     screen.note(*found.notes)
-    paths = found.write(safe_ids=safe_ids, **outputs)
+    paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     facts = {"command": "embed", **found.facts()}
     rows = [
         (name, f"{view.n_rows:,}", len(view.feature_names))

@@ -31,7 +31,7 @@ def run(
     *,
     id_column: str | None,
     output: Path | None,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     force: bool,
 ) -> None:
     """Explain, write, show."""
@@ -42,7 +42,7 @@ def run(
     explanation = explain(model, data)
     screen.note(*explanation.notes)
     for path in paths.values():
-        _write(explanation, path, safe_ids=safe_ids)
+        _write(explanation, path, spreadsheet_safe=spreadsheet_safe)
     if screen.talks:
         screen.show(*_parts(explanation, model, data_path))
     outputs = screen.written(paths, "-o explanation.csv keeps all of it as one table.")
@@ -157,11 +157,11 @@ def _facts(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _write(explanation: Explanation, path: Path, *, safe_ids: bool) -> None:
+def _write(explanation: Explanation, path: Path, *, spreadsheet_safe: bool) -> None:
     """Write the plain table; numbers that do not apply are empty."""
     rows = explanation.table()
     columns: dict[str, Any] = {name: np.array([row[name] for row in rows], str) for name in TEXTS}
     for name in NUMBERS:
         columns[name] = np.array([row[name] for row in rows], object)
     with atomic_write(path) as temporary:
-        write_columns(columns, temporary, safe_ids=safe_ids)
+        write_columns(columns, temporary, spreadsheet_safe=spreadsheet_safe)

@@ -115,10 +115,10 @@ Force = Annotated[
     typer.Option("--force", help="Replace existing files also where Sidelight did not write them."),
 ]
 
-SafeIds = Annotated[
+SpreadsheetSafe = Annotated[
     bool,
     typer.Option(
-        "--safe-ids",
+        "--spreadsheet-safe",
         help="For spreadsheets: in CSV files, an apostrophe in front of texts that begin with =, "
         "+, - or @, which would be run as formulas.",
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted, listed
+from sidelight._words import counted
 from sidelight.cli._screen import (
     SHOWN_CLUSTERS,
     Screen,
@@ -21,9 +21,8 @@ from sidelight.cli._screen import (
     table,
     violation_lines,
 )
-from sidelight.exceptions import InvalidRequest
-from sidelight.jobs import Applied, Outcome, Prepared, Request, Run, check_outputs, prepare
-from sidelight.jobs._recognize import is_ours
+from sidelight.jobs import Applied, Outcome, Prepared, Request, Run, prepare
+from sidelight.jobs._outputs import check_outputs_free
 from sidelight.jobs._table._request import several
 from sidelight.jobs.classify._run import Classified, ClassRun
 
@@ -31,43 +30,27 @@ SHOWN_FEATURES = 30
 
 
 def run(
-    request: Request, screen: Screen, *, force: bool, safe_ids: bool, **outputs: Path | None
+    request: Request, screen: Screen, *, force: bool, spreadsheet_safe: bool, **outputs: Path | None
 ) -> dict[str, Any]:
     """Do the whole job and return the facts that ``--json`` prints."""
     claim(screen, request.inputs, force=force, **outputs)
     if several(request.k):
         from sidelight.cli._compare import choose_number
 
-        return choose_number(request, screen, safe_ids=safe_ids, **outputs)
-    return work(request, screen, safe_ids=safe_ids, **outputs)
+        return choose_number(request, screen, spreadsheet_safe=spreadsheet_safe, **outputs)
+    return work(request, screen, spreadsheet_safe=spreadsheet_safe, **outputs)
 
 
 def claim(
     screen: Screen, inputs: Iterable[Path], *, force: bool, **outputs: Path | None
 ) -> dict[str, Path]:
-    """Make sure, before any work, that outputs may be written: all that a command writes.
-
-    An output is never an input. A file that is there already is replaced with a sentence that says
-    so, and only by ``--force`` where it is not an output of the same kind that Sidelight wrote.
-    """
-    paths = check_outputs(inputs=inputs, **outputs)
-    # Answers are appended to, and a pipe or a device has no content to lose.
-    old = {kind: path for kind, path in paths.items() if kind != "answers" and path.is_file()}
-    strange = [str(path) for kind, path in old.items() if not is_ours(path, kind)]
-    if strange and not force:
-        exist = "exists" if len(strange) == 1 else "exist"
-        raise InvalidRequest(
-            f"{listed(strange)} {exist} and {'is' if len(strange) == 1 else 'are'} not recognized "
-            "as an output of this kind that Sidelight wrote; name another file, or replace it with "
-            "--force."
-        )
-    if old:
-        screen.note(f"Replacing what was in {listed([str(path) for path in old.values()])}.")
-    return paths
+    """Make sure, before any work, that outputs may be written: all that a command writes."""
+    screen.note(*check_outputs_free(inputs, force=force, **outputs))
+    return {kind: Path(path) for kind, path in outputs.items() if path is not None}
 
 
 def work(
-    request: Request, screen: Screen, *, safe_ids: bool, **outputs: Path | None
+    request: Request, screen: Screen, *, spreadsheet_safe: bool, **outputs: Path | None
 ) -> dict[str, Any]:
     """Run, write and show; the outputs have been claimed."""
     prepared = prepare(request)
@@ -77,7 +60,7 @@ def work(
     with screen.progress():
         found = prepared.fit()
         facts = {"command": found.request.command, **found.facts()}
-    paths = found.write(safe_ids=safe_ids, **outputs)
+    paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     if screen.talks:
         screen.show(*_parts(found, facts))
     kind = next(iter(outputs))

@@ -28,7 +28,7 @@ def run(
     teachers: int | None,
     id_column: str | None,
     seed: int,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     force: bool,
     screen: Screen,
 ) -> None:
@@ -47,7 +47,7 @@ def run(
             ids=data.ids,
             **given,
         )
-    drawn.write(output, safe_ids=safe_ids)
+    drawn.write(output, spreadsheet_safe=spreadsheet_safe)
     touched = len(drawn.mentioned)
     screen.show(
         f"{knowledge_text(drawn)} on {touched:,} of {counted(data.n_rows, 'row')}",

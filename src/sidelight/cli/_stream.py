@@ -69,11 +69,11 @@ class _Lines:
 class _Places:
     """Where the coordinates go, a line for each row: a file or standard output."""
 
-    def __init__(self, path: Path | None, *, safe_ids: bool, as_json: bool) -> None:
+    def __init__(self, path: Path | None, *, spreadsheet_safe: bool, as_json: bool) -> None:
         self.path = path
         self.as_json = as_json if path is None else path.suffix.lower() == JSON_LINES
         self._between = "\t" if path is not None and path.suffix.lower() == ".tsv" else ","
-        self._safe_ids = safe_ids
+        self._spreadsheet_safe = spreadsheet_safe
         self._file: Any = None
 
     def write(self, row_id: Any, place: Any, names: list[str]) -> None:
@@ -86,7 +86,7 @@ class _Places:
         if self.as_json:
             text = json.dumps({"id": row_id, **dict(zip(names, values, strict=True))}) + "\n"
         else:
-            shown = harmless(row_id) if self._safe_ids else row_id
+            shown = harmless(row_id) if self._spreadsheet_safe else row_id
             text = self._line([shown, *values])
         self._file.write(text)
         self._file.flush()
@@ -108,7 +108,7 @@ def run_stream(
     start: int | None,
     final: Path | None,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     coordinates: Path | None,
     report: Path | None,
     model: Path | None,
@@ -118,7 +118,7 @@ def run_stream(
     outputs = {"coordinates": final, "report": report, "model": model}
     inputs = [] if is_piped else request.inputs
     claim(screen, inputs, force=force, stream=coordinates, **outputs)
-    places = _Places(coordinates, safe_ids=safe_ids, as_json=screen.as_json)
+    places = _Places(coordinates, spreadsheet_safe=spreadsheet_safe, as_json=screen.as_json)
     with _opened(request, screen) as lines:
         stream = MapStream(
             request,
@@ -130,7 +130,7 @@ def run_stream(
     found = stream.finish()
     screen.note(*found.notes[len(stream.notes) :])
     paths: dict[str, Any] = {} if coordinates is None else {"stream": coordinates}
-    paths |= found.write(safe_ids=safe_ids, **outputs)
+    paths |= found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     _tell(stream, found, lines, places, screen, paths)
     if problem is not None:
         came = counted(stream.n_rows, "row")

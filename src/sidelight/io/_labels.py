@@ -47,7 +47,7 @@ def write_labels(
     labels: npt.ArrayLike,
     classes: npt.ArrayLike | None = None,
     *,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write the cluster of every row, as CSV or Parquet by the suffix.
 
@@ -62,7 +62,7 @@ def write_labels(
     classes : array-like of shape (n_rows,), optional
         Name of the class that the cluster of each row stands for, in a column ``class``; empty
         where it stands for none.
-    safe_ids : bool, default=False
+    spreadsheet_safe : bool, default=False
         Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
         ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
 
@@ -82,7 +82,7 @@ def write_labels(
     """
     check_labels_path(path)
     with atomic_write(path) as temporary:
-        fill_labels(temporary, ids, labels, classes, safe_ids=safe_ids)
+        fill_labels(temporary, ids, labels, classes, spreadsheet_safe=spreadsheet_safe)
 
 
 def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -130,7 +130,7 @@ def fill_labels(
     labels: npt.ArrayLike,
     classes: npt.ArrayLike | None = None,
     *,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write to the path itself; the caller renames the file into its place."""
     clusters = np.asarray(labels)
@@ -138,7 +138,7 @@ def fill_labels(
     columns = {ID: names, CLUSTER: clusters}
     if classes is not None:
         columns[CLASS] = np.asarray(classes)
-    write_columns(columns, path, safe_ids=safe_ids)
+    write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
 
 def fill_overlapping(
@@ -146,7 +146,7 @@ def fill_overlapping(
     columns: dict[str, npt.NDArray[Any]],
     memberships: npt.NDArray[np.bool_] | None,
     *,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write columns to the path itself, and beside them all clusters where these overlap.
 
@@ -155,7 +155,7 @@ def fill_overlapping(
     if memberships is not None:
         several = [" ".join(map(str, np.flatnonzero(one))) for one in memberships]
         columns = {**columns, CLUSTERS: np.array(several, dtype=str)}
-    write_columns(columns, path, safe_ids=safe_ids)
+    write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
 
 def fill_classes(
@@ -166,7 +166,7 @@ def fill_classes(
     columns: Sequence[str],
     given: npt.NDArray[np.bool_] | None = None,
     *,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write the class of every row to the path itself; the caller renames it into its place.
 
@@ -184,7 +184,7 @@ def fill_classes(
         Names of their columns.
     given : ndarray of bool of shape (n_rows,), optional
         Whether the class of a row was known, in a column ``given``: yes or no.
-    safe_ids : bool, default=False
+    spreadsheet_safe : bool, default=False
         As for :func:`write_labels`.
     """
     names = np.arange(len(classes)) if ids is None else np.asarray(ids)
@@ -192,7 +192,7 @@ def fill_classes(
     table.update(zip(columns, np.asarray(values).T, strict=True))
     if given is not None:
         table[GIVEN] = np.where(given, "yes", "no")
-    write_columns(table, path, safe_ids=safe_ids)
+    write_columns(table, path, spreadsheet_safe=spreadsheet_safe)
 
 
 def has_classes(names: Sequence[str]) -> bool:

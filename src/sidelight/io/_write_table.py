@@ -26,7 +26,7 @@ def write_table(
     *,
     ids: npt.ArrayLike | None = None,
     others: Mapping[str, npt.ArrayLike] | None = None,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write rows with their ids, as CSV, Parquet or NPY by the suffix.
 
@@ -43,7 +43,7 @@ def write_table(
         Ids of the rows, in front as the column ``id``.
     others : dict of str to array-like, optional
         More columns, such as labels, at the end.
-    safe_ids : bool, default=False
+    spreadsheet_safe : bool, default=False
         Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
         ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
 
@@ -62,7 +62,9 @@ def write_table(
     """
     check_table_path(path)
     with atomic_write(path) as temporary:
-        fill_table(temporary, X, feature_names, ids=ids, others=others, safe_ids=safe_ids)
+        fill_table(
+            temporary, X, feature_names, ids=ids, others=others, spreadsheet_safe=spreadsheet_safe
+        )
 
 
 def fill_table(
@@ -72,7 +74,7 @@ def fill_table(
     *,
     ids: npt.ArrayLike | None = None,
     others: Mapping[str, npt.ArrayLike] | None = None,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write to the path itself; the caller renames the file into its place."""
     rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
@@ -82,7 +84,7 @@ def fill_table(
     if check_table_path(path) == "npy":
         np.save(path, rows)
     else:
-        write_columns(columns, path, safe_ids=safe_ids)
+        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
 
 def check_table_path(path: str | os.PathLike[str]) -> str:
@@ -96,7 +98,7 @@ def check_table_path(path: str | os.PathLike[str]) -> str:
 
 
 def write_columns(
-    columns: dict[str, npt.NDArray[Any]], path: Path, *, safe_ids: bool = False
+    columns: dict[str, npt.NDArray[Any]], path: Path, *, spreadsheet_safe: bool = False
 ) -> None:
     """Write columns of any type as Parquet or CSV, by the suffix."""
     if table_format(path) == "parquet":
@@ -109,7 +111,7 @@ def write_columns(
     with open_text(path, "w") as file:
         writer = csv.writer(file, delimiter=between, lineterminator="\n")
         lists = [values.tolist() for values in columns.values()]
-        if safe_ids:
+        if spreadsheet_safe:
             columns = {harmless(name): values for name, values in columns.items()}
             lists = [[*map(harmless, v)] if v and isinstance(v[0], str) else v for v in lists]
         writer.writerow(columns)

@@ -1,5 +1,8 @@
+from ._outputs import check_outputs as check_outputs
 from ._registry import JOBS as JOBS
 from ._registry import Job as Job
+from ._registry import run as run
+from ._result import Result as Result
 from ._table._explain import explain as explain
 from ._table._model import Model as Model
 from ._table._model import load_model as load_model
@@ -9,7 +12,6 @@ from ._table._request import prepare as prepare
 from ._table._run import Outcome as Outcome
 from ._table._run import Prepared as Prepared
 from ._table._run import Run as Run
-from ._table._run import check_outputs as check_outputs
 from .alternatives._run import AlternativesRequest as AlternativesRequest
 from .alternatives._run import AlternativesRun as AlternativesRun
 from .anonymize._run import AnonymizeRequest as AnonymizeRequest

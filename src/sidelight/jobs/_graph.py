@@ -118,15 +118,13 @@ class GraphRun(Outcome):
     def _own_facts(self) -> dict[str, Any]:
         return {}
 
-    def report(self, path: PathLike) -> Path:
-        """Write the report as one HTML file."""
-        return self.write(report=path)["report"]
-
-    def _inputs(self) -> Iterable[PathLike]:
+    @property
+    def inputs(self) -> Iterable[PathLike]:
+        """Files that were read, which no output may replace."""
         return self.files
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
-        fill_labels = partial(self._fill_labels, safe_ids=safe_ids)
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        fill_labels = partial(self._fill_labels, spreadsheet_safe=spreadsheet_safe)
         return {"labels": fill_labels, "report": self._fill_report}
 
     def _fill_report(self, path: Path) -> None:

@@ -7,7 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from sidelight.cli._options import Force, OneClusters, Report, SafeIds, file_option, requests
+from sidelight.cli._options import (
+    Force,
+    OneClusters,
+    Report,
+    SpreadsheetSafe,
+    file_option,
+    requests,
+)
 
 Method = Annotated[
     str | None,
@@ -51,7 +58,7 @@ def alternatives(
         ),
     ] = None,
     report: Report = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Find splits of the rows that differ from the known ones, one after the other.
@@ -64,4 +71,4 @@ def alternatives(
     from sidelight.jobs import AlternativesRequest
 
     asked = AlternativesRequest(request, tuple(avoid or ()), number)
-    run(asked, screen, force=force, safe_ids=safe_ids, splits=output, report=report)
+    run(asked, screen, force=force, spreadsheet_safe=spreadsheet_safe, splits=output, report=report)

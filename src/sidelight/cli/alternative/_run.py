@@ -27,7 +27,7 @@ def run(
     screen: Screen,
     *,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     **outputs: Path | None,
 ) -> None:
     """Do the whole job."""
@@ -39,7 +39,7 @@ def run(
     with screen.progress():
         found = ready.fit()
         facts = {"command": "alternatives", **found.facts()}
-    paths = found.write(safe_ids=safe_ids, **outputs)
+    paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     if screen.talks:
         screen.show(*_parts(found))
     facts["outputs"] = screen.written(

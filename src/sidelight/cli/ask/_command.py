@@ -37,7 +37,7 @@ def run(
     strategy: str | None,
     budget: int | None,
     answers_file: Path | None,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     force: bool,
 ) -> None:
     """Ask until the person has had enough, then do what ``cluster`` or ``classify`` does."""
@@ -68,11 +68,11 @@ def run(
         answers_file,
         constraints_file,
         as_json=screen.as_json,
-        safe_ids=safe_ids,
+        spreadsheet_safe=spreadsheet_safe,
     )
     request = replace(_by_the_same_names(request, prepared.data), constraints=constraints_file)
     again = Screen(quiet=screen.as_json, knows_columns=True)
-    result = _run.work(request, again, safe_ids=safe_ids, **outputs)
+    result = _run.work(request, again, spreadsheet_safe=spreadsheet_safe, **outputs)
     screen.result({**result, "command": "ask", "answers": facts})
 
 
@@ -137,7 +137,7 @@ def _talk(
     constraints_file: Path,
     *,
     as_json: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
 ) -> dict[str, Any]:
     """Hold the dialogue and write what it brought as constraints."""
     from rich.console import Console
@@ -155,5 +155,5 @@ def _talk(
             request.data,
             answers_file,
             constraints_file,
-            safe_ids=safe_ids,
+            spreadsheet_safe=spreadsheet_safe,
         )

@@ -86,7 +86,7 @@ def run(
     *,
     budget: int | None,
     answers_file: Path | None,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     force: bool,
     **others: Any,
 ) -> None:
@@ -111,7 +111,7 @@ def run(
         answers_file,
         constraints_file,
         as_json=screen.as_json,
-        safe_ids=safe_ids,
+        spreadsheet_safe=spreadsheet_safe,
     )
     screen.show(
         f"Next: sidelight resolve {plain_text(request.data)} --constraints "
@@ -179,7 +179,7 @@ def _talk(
     constraints_file: Path,
     *,
     as_json: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
 ) -> dict[str, Any]:
     """Hold the dialogue and write what it brought, with what was known before, as constraints."""
     from rich.console import Console
@@ -196,5 +196,5 @@ def _talk(
             data.path,
             answers_file,
             constraints_file,
-            safe_ids=safe_ids,
+            spreadsheet_safe=spreadsheet_safe,
         )

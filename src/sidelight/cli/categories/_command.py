@@ -13,8 +13,8 @@ from sidelight.cli._options import (
     Force,
     IdColumn,
     Report,
-    SafeIds,
     Save,
+    SpreadsheetSafe,
     file_argument,
     file_option,
     screened,
@@ -86,7 +86,7 @@ def categorize(
     ] = None,
     report: Report = None,
     save: Save = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Tidy a category system: merge double classes, move documents that stand in the wrong one.
@@ -119,4 +119,4 @@ def categorize(
         **{name: value for name, value in given.items() if value is not None},
     )
     outputs: Any = {"categories": output, "report": report, "model": save}
-    run(request, screen, force=force, safe_ids=safe_ids, **outputs)
+    run(request, screen, force=force, spreadsheet_safe=spreadsheet_safe, **outputs)

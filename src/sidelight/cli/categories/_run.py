@@ -44,7 +44,7 @@ def run(
     screen: Screen,
     *,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     **outputs: Path | None,
 ) -> None:
     """Do the whole job."""
@@ -53,7 +53,7 @@ def run(
         found = categorize(request)
     screen.note(*found.notes)
     facts = {"command": "categorize", **found.facts()}
-    paths = found.write(safe_ids=safe_ids, **outputs)
+    paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     if screen.talks:
         screen.show(*_parts(found, facts))
     facts["outputs"] = screen.written(

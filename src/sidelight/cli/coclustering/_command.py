@@ -15,8 +15,8 @@ from sidelight.cli._options import (
     IdColumn,
     LabelsOutput,
     Report,
-    SafeIds,
     Seed,
+    SpreadsheetSafe,
     file_argument,
     file_option,
     screened,
@@ -153,7 +153,7 @@ def cocluster(
         ),
     ] = None,
     report: Report = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Cluster the rows and the columns of a 0/1 table at once: who buys what, and when.
@@ -197,4 +197,4 @@ def cocluster(
     )
     outputs: Any = {"labels": output, "columns": columns_output, "report": report}
     with set_by({"n_clusters": "-k", "binarize": "--above", **OPTIONS}):
-        run(request, screen, force=force, safe_ids=safe_ids, **outputs)
+        run(request, screen, force=force, spreadsheet_safe=spreadsheet_safe, **outputs)

@@ -29,14 +29,14 @@ def run(
     screen: Screen,
     *,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     **outputs: Path | None,
 ) -> None:
     """Do the whole job."""
     claim(screen, request.inputs, force=force, **outputs)
     with screen.progress():
         found = cocluster(request)
-    finish(found, "cocluster", screen, _parts, safe_ids=safe_ids, **outputs)
+    finish(found, "cocluster", screen, _parts, spreadsheet_safe=spreadsheet_safe, **outputs)
 
 
 def _parts(found: CoclusterRun, facts: dict[str, Any]) -> list[Any]:

@@ -12,8 +12,8 @@ from sidelight.cli._options import (
     FORMATS,
     Force,
     Report,
-    SafeIds,
     Seed,
+    SpreadsheetSafe,
     file_argument,
     file_option,
     screened,
@@ -110,7 +110,7 @@ def anonymize(
         ),
     ] = None,
     report: Report = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Make a table that can be published: every row like at least K - 1 others.
@@ -139,7 +139,12 @@ def anonymize(
         **given,
     )
     anonymize_table(
-        request, screen, force=force, safe_ids=safe_ids, published=output, report=report
+        request,
+        screen,
+        force=force,
+        spreadsheet_safe=spreadsheet_safe,
+        published=output,
+        report=report,
     )
 
 

@@ -39,7 +39,7 @@ def anonymize_table(
     screen: Screen,
     *,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     **outputs: Path | None,
 ) -> None:
     """Do the whole job."""
@@ -48,7 +48,7 @@ def anonymize_table(
         found = anonymize(request)
     screen.note(*found.notes)
     facts = {"command": "anonymize", **found.facts()}
-    paths = found.write(safe_ids=safe_ids, **outputs)
+    paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     if screen.talks:
         screen.show(*_parts(found, checked="published" in paths))
     facts["checked"] = "file" if "published" in paths else "memory"

@@ -15,9 +15,9 @@ from sidelight.cli._options import (
     IdColumn,
     LabelsOutput,
     Report,
-    SafeIds,
     Save,
     Seed,
+    SpreadsheetSafe,
     file_argument,
     file_option,
     requests,
@@ -118,7 +118,7 @@ def correlate(
     seed: Seed = 0,
     output: LabelsOutput = None,
     report: Report = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Cluster objects by scored pairs, such as those of a pair classifier.
@@ -147,7 +147,14 @@ def correlate(
         seed=seed,
         **given,
     )
-    run(request, screen, force=force, safe_ids=safe_ids, labels=output, report=report)
+    run(
+        request,
+        screen,
+        force=force,
+        spreadsheet_safe=spreadsheet_safe,
+        labels=output,
+        report=report,
+    )
 
 
 @screened()
@@ -169,7 +176,7 @@ def consensus(
     settings: Settings = None,
     seed: Seed = 0,
     output: LabelsOutput = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Find the partition that is nearest to several ones.
@@ -195,7 +202,7 @@ def consensus(
         seed=seed,
         **given,
     )
-    run(request, screen, force=force, safe_ids=safe_ids, labels=output)
+    run(request, screen, force=force, spreadsheet_safe=spreadsheet_safe, labels=output)
 
 
 @requests(Regions, also={"method": (RegionsMethod, None)})
@@ -221,7 +228,7 @@ def regions(
     output: LabelsOutput = None,
     report: Report = None,
     save: Save = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Cluster rows so that every cluster is one connected piece of a graph, as regions of a map.
@@ -236,7 +243,7 @@ def regions(
         raise UsageError("--coordinates names no column; name two, such as east,north.")
     asked = RegionsRequest(request, edges=edges, coordinates=tuple(places or ()))
     outputs: Any = {"labels": output, "report": report, "model": save}
-    run(asked, screen, force=force, safe_ids=safe_ids, **outputs)
+    run(asked, screen, force=force, spreadsheet_safe=spreadsheet_safe, **outputs)
 
 
 @screened()
@@ -309,7 +316,7 @@ def resolve(
             "`sidelight ask REFERENCES --pairs` asks about.",
         ),
     ] = None,
-    safe_ids: SafeIds = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Find out which references of a table mean the same: people, products, places.
@@ -341,7 +348,7 @@ def resolve(
         request,
         screen,
         force=force,
-        safe_ids=safe_ids,
+        spreadsheet_safe=spreadsheet_safe,
         entities=output,
         report=report,
         doubtful=doubtful,

@@ -18,14 +18,14 @@ def run(
     screen: Screen,
     *,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     **outputs: Path | None,
 ) -> None:
     """Do the whole job."""
     claim(screen, request.inputs, force=force, **outputs)
     with screen.progress():
         found = consensus(request)
-    finish(found, "consensus", screen, _parts, safe_ids=safe_ids, **outputs)
+    finish(found, "consensus", screen, _parts, spreadsheet_safe=spreadsheet_safe, **outputs)
 
 
 def _parts(found: ConsensusRun, facts: dict[str, Any]) -> list[Any]:

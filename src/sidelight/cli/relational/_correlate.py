@@ -28,23 +28,29 @@ def run(
     screen: Screen,
     *,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     **outputs: Path | None,
 ) -> None:
     """Do the whole job."""
     claim(screen, request.inputs, force=force, **outputs)
     with screen.progress():
         found = correlate(request)
-    finish(found, "correlate", screen, _parts, safe_ids=safe_ids, **outputs)
+    finish(found, "correlate", screen, _parts, spreadsheet_safe=spreadsheet_safe, **outputs)
 
 
 def finish(
-    found: GraphRun, command: str, screen: Screen, parts: Any, *, safe_ids: bool, **outputs: Any
+    found: GraphRun,
+    command: str,
+    screen: Screen,
+    parts: Any,
+    *,
+    spreadsheet_safe: bool,
+    **outputs: Any,
 ) -> None:
     """Write, show and end with the facts; ``parts`` makes what a person is told."""
     screen.note(*found.notes)
     facts = {"command": command, **found.facts()}
-    paths = found.write(safe_ids=safe_ids, **outputs)
+    paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     if screen.talks:
         screen.show(*parts(found, facts))
     kind = next(iter(outputs))

@@ -26,7 +26,7 @@ def run(
     screen: Screen,
     *,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     **outputs: Path | None,
 ) -> None:
     """Do the whole job."""
@@ -38,7 +38,7 @@ def run(
     with screen.progress():
         found = ready.fit()
         facts = {"command": "regions", **found.facts()}
-    paths = found.write(safe_ids=safe_ids, **outputs)
+    paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     if screen.talks:
         screen.show(*_parts(found, facts))
     facts["outputs"] = screen.written(

@@ -77,14 +77,14 @@ def run(
     screen: Screen,
     *,
     force: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
     **outputs: Path | None,
 ) -> None:
     """Do the whole job."""
     claim(screen, request.inputs, force=force, **outputs)
     with screen.progress(), set_by(OPTIONS):
         found = resolve(request)
-    finish(found, "resolve", screen, _parts, safe_ids=safe_ids, **outputs)
+    finish(found, "resolve", screen, _parts, spreadsheet_safe=spreadsheet_safe, **outputs)
 
 
 def _parts(found: ResolveRun, facts: dict[str, Any]) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,56 +18,18 @@ from sidelight.catalog import Method
 from sidelight.constraints import Conditions, Constraints, Violations
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.io import Table
-from sidelight.io._atomic import (
-    check_apart,
-    check_can_be_read_again,
-    check_writable,
-    write_together,
-)
-from sidelight.io._labels import check_labels_path, fill_labels
-from sidelight.io._write_table import check_table_path, fill_table
+from sidelight.io._labels import fill_labels
+from sidelight.io._write_table import fill_table
+from sidelight.jobs._outputs import PathLike
+from sidelight.jobs._result import Result
 from sidelight.jobs._table._model import Model, fill_model, mapped_rows, names_in, used_columns
 from sidelight.preparation import TablePreparer
 
 if TYPE_CHECKING:
     from sidelight.jobs._table._request import Request
 
-#: What a run can write, with the endings of its files where these are not those of tables.
-OUTPUTS: dict[str, Sequence[str]] = {
-    "labels": (),
-    "features": (),
-    "coordinates": (),
-    "predictions": (),
-    "classes": (),
-    "stream": (".csv", ".tsv", ".jsonl"),
-    "report": (".html", ".htm"),
-    "model": (".skops",),
-    "constraints": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".json", ".parquet"),
-    "answers": (),
-    "explanation": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
-    "entities": (),
-    "categories": (),
-    "ranked": (),
-    "splits": (),
-    "doubtful": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
-    "columns": (),
-    "published": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"),
-}
 #: Keys of what is told about a column.
 PLANNED = ("column", "used_as", "how")
-CHECKS: dict[str, Callable[[Any], Any]] = {
-    "labels": check_labels_path,
-    "features": check_table_path,
-    "coordinates": check_table_path,
-    "predictions": check_table_path,
-    "classes": check_labels_path,
-    "entities": check_labels_path,
-    "categories": check_labels_path,
-    "ranked": check_labels_path,
-    "splits": check_labels_path,
-    "columns": check_labels_path,
-    "published": check_can_be_read_again,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +121,7 @@ class Prepared:
         )
 
 
-class Outcome:
+class Outcome(Result):
     """Rows with their clusters or new features, and ways to write them."""
 
     data: Table
@@ -187,62 +148,28 @@ class Outcome:
         names = enumerate(getattr(self.estimator, "cluster_names_", ()))
         return {str(cluster): str(name) for cluster, name in names if name is not None}
 
-    def write(
-        self, *, safe_ids: bool = False, **outputs: str | os.PathLike[str] | None
-    ) -> dict[str, Path]:
-        """Write several files, or none of them where one cannot be written.
-
-        What was there before is replaced, unless the rows or the knowledge were read from it.
-
-        Parameters
-        ----------
-        safe_ids : bool, default=False
-            Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
-            ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
-        **outputs : path-like or None
-            Where to write ``labels``, ``classes`` (of a classifier), ``features`` (of a map also
-            called ``coordinates``), ``report`` and ``model``.
-
-        Returns
-        -------
-        dict of str to Path
-            The files that were written.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from sidelight.jobs import Request, run
-        >>> found = run(Request([[0.0], [0.1], [5.0]], k=2))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     written = found.write(labels=Path(folder) / "labels.csv")
-        ...     print(written["labels"].read_text().splitlines()[0])
-        id,cluster
-        """
-        paths = check_outputs(inputs=self._inputs(), **outputs)
-        writers = self._writers(safe_ids)
-        write_together({path: writers[kind] for kind, path in paths.items()})
-        return paths
-
-    def _inputs(self) -> Iterable[str | os.PathLike[str]]:
+    @property
+    def inputs(self) -> Iterable[PathLike]:
         """Files that were read, which no output may replace."""
         return [self.data.path]
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         tables = {"labels": self._fill_labels, "features": self._fill_features}
         tables["coordinates"] = self._fill_features
-        return {kind: partial(fill, safe_ids=safe_ids) for kind, fill in tables.items()}
+        return {
+            kind: partial(fill, spreadsheet_safe=spreadsheet_safe) for kind, fill in tables.items()
+        }
 
-    def _fill_labels(self, path: Path, safe_ids: bool) -> None:
+    def _fill_labels(self, path: Path, spreadsheet_safe: bool) -> None:
         if self.labels is None:
             raise SidelightError(
                 f"{type(self.estimator).__name__} finds no clusters; write its features."
             )
         names = self.class_names
         classes = [names.get(str(cluster), "") for cluster in self.labels] if names else None
-        fill_labels(path, self.data.ids, self.labels, classes, safe_ids=safe_ids)
+        fill_labels(path, self.data.ids, self.labels, classes, spreadsheet_safe=spreadsheet_safe)
 
-    def _fill_features(self, path: Path, safe_ids: bool) -> None:
+    def _fill_features(self, path: Path, spreadsheet_safe: bool) -> None:
         if self.features is None:
             raise SidelightError(
                 f"{type(self.estimator).__name__} makes no features; write its labels."
@@ -256,7 +183,7 @@ class Outcome:
             self.feature_names,
             ids=data.row_ids,
             others=others,
-            safe_ids=safe_ids,
+            spreadsheet_safe=spreadsheet_safe,
         )
 
 
@@ -357,20 +284,14 @@ class Run(Outcome, Prepared):
             "ranking": dict(zip(names, np.asarray(self.estimator.ranking_).tolist(), strict=True)),
         }
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Keep the model with all that new rows need, for :func:`sidelight.jobs.load_model`."""
-        return self.write(model=path)["model"]
-
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as one HTML file."""
-        return self.write(report=path)["report"]
-
-    def _inputs(self) -> Iterable[str | os.PathLike[str]]:
+    @property
+    def inputs(self) -> Iterable[PathLike]:
+        """Files that were read, which no output may replace."""
         return [self.data.path, *self.request.inputs]
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
-            **super()._writers(safe_ids),
+            **super().writers(spreadsheet_safe),
             "report": self._fill_report,
             "model": self._fill_model,
         }
@@ -447,39 +368,6 @@ def _heard(listens: bool) -> Iterator[list[str]]:
         if warning.category is EmbeddingWarning:
             sentences.append(str(warning.message))
         warnings.warn(warning.message, warning.category, stacklevel=5)
-
-
-def check_outputs(
-    *,
-    inputs: Iterable[str | os.PathLike[str]] = (),
-    **outputs: str | os.PathLike[str] | None,
-) -> dict[str, Path]:
-    """Complain about a place where a file cannot be written before the work, not after it.
-
-    Parameters
-    ----------
-    inputs : iterable of path-like
-        Files that are read: none of them may be an output, by whatever name or link.
-    **outputs : path-like or None
-        Where ``labels``, ``classes``, ``features``, ``coordinates``, ``entities``, ``doubtful``,
-        ``splits``, ``columns``, ``published``, ``report``, ``model``, ``constraints`` and
-        ``answers`` are to go; each to a file of its own.
-
-    Returns
-    -------
-    dict of str to Path
-        Those that are given.
-    """
-    paths = {kind: Path(path) for kind, path in outputs.items() if path is not None}
-    for kind, path in paths.items():
-        endings = OUTPUTS[kind]
-        if endings and not path.name.lower().endswith(tuple(endings)):
-            raise SidelightError(f"{path} should end in {' or '.join(endings)}.")
-        if kind in CHECKS:
-            CHECKS[kind](path)
-        check_writable(path)
-    check_apart(paths.values(), inputs)
-    return paths
 
 
 def names_out(estimator: Any, feature_names: Sequence[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import shlex
 import time
 from collections.abc import Callable, Iterable
@@ -142,23 +141,21 @@ class AlternativesRun(Outcome, Prepared):
             ],
         }
 
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as one HTML file."""
-        return self.write(report=path)["report"]
-
-    def _inputs(self) -> Iterable[PathLike]:
+    @property
+    def inputs(self) -> Iterable[PathLike]:
+        """Files that were read, which no output may replace."""
         return [self.data.path, *self.asked.inputs]
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
-            "splits": partial(self._fill_splits, safe_ids=safe_ids),
+            "splits": partial(self._fill_splits, spreadsheet_safe=spreadsheet_safe),
             "report": self._fill_report,
         }
 
-    def _fill_splits(self, path: Path, safe_ids: bool) -> None:
+    def _fill_splits(self, path: Path, spreadsheet_safe: bool) -> None:
         columns: dict[str, Array] = {ID: np.asarray(self.data.row_ids)}
         columns.update(zip(self.names, self.labels.T, strict=True))
-        write_columns(columns, path, safe_ids=safe_ids)
+        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
     def _fill_report(self, path: Path) -> None:
         from sidelight.jobs._table._explain import described_columns

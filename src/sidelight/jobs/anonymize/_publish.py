@@ -155,7 +155,7 @@ def _published_texts(columns: Columns, published: Any, n_rows: int) -> dict[str,
     return texts
 
 
-def fill_published(path: Path, table: pa.Table, *, safe_ids: bool) -> None:
+def fill_published(path: Path, table: pa.Table, *, spreadsheet_safe: bool) -> None:
     """Write the table to the path itself."""
     if table_format(path) == "parquet":
         write_columns({name: _typed(table.column(name)) for name in table.column_names}, path)
@@ -163,7 +163,7 @@ def fill_published(path: Path, table: pa.Table, *, safe_ids: bool) -> None:
     columns = {
         name: np.array(_as_printed(table.column(name)), dtype=object) for name in table.column_names
     }
-    write_columns(columns, path, safe_ids=safe_ids)
+    write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
 
 def _as_printed(column: pa.ChunkedArray) -> Sequence[str]:

@@ -248,23 +248,21 @@ class AnonymizeRun(Outcome):
             "seconds": self.seconds,
         }
 
-    def report(self, path: PathLike) -> Path:
-        """Write the report as one HTML file; it may be published with the table."""
-        return self.write(report=path)["report"]
-
-    def _inputs(self) -> Iterable[PathLike]:
+    @property
+    def inputs(self) -> Iterable[PathLike]:
+        """Files that were read, which no output may replace."""
         return self.request.inputs
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
-            "published": partial(self._fill_published, safe_ids=safe_ids),
+            "published": partial(self._fill_published, spreadsheet_safe=spreadsheet_safe),
             "report": self._fill_report,
         }
 
-    def _fill_published(self, path: Path, safe_ids: bool) -> None:
+    def _fill_published(self, path: Path, spreadsheet_safe: bool) -> None:
         """Write beside the place of the file, read it again, and raise unless it is as promised."""
-        fill_published(path, self.published, safe_ids=safe_ids)
-        written_safely = safe_ids and table_format(path) == "csv"
+        fill_published(path, self.published, spreadsheet_safe=spreadsheet_safe)
+        written_safely = spreadsheet_safe and table_format(path) == "csv"
         (self.promise.harmless() if written_safely else self.promise).check_file(path)
 
     def _fill_report(self, path: Path) -> None:

@@ -73,9 +73,9 @@ class CategoriesApplied(Applied):
             columns[f"{RANKED[3]}{behind}"] = np.array(reasons, dtype=str)
         return columns
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
-        fill = partial(self._fill_ranked, safe_ids=safe_ids)
-        return {**super()._writers(safe_ids), "ranked": fill}
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        fill = partial(self._fill_ranked, spreadsheet_safe=spreadsheet_safe)
+        return {**super().writers(spreadsheet_safe), "ranked": fill}
 
-    def _fill_ranked(self, path: Path, safe_ids: bool) -> None:
-        write_columns(self.rows(), path, safe_ids=safe_ids)
+    def _fill_ranked(self, path: Path, spreadsheet_safe: bool) -> None:
+        write_columns(self.rows(), path, spreadsheet_safe=spreadsheet_safe)

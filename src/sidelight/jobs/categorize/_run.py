@@ -278,14 +278,6 @@ class CategorizeRun(Outcome):
             "scores": self.scores or None,
         }
 
-    def report(self, path: PathLike) -> Path:
-        """Write the report as one HTML file."""
-        return self.write(report=path)["report"]
-
-    def save(self, path: PathLike) -> Path:
-        """Keep the model for new documents, with the words that it counts."""
-        return self.write(model=path)["model"]
-
     def model(self) -> Model:
         """The model for new documents."""
         return Model(
@@ -299,19 +291,21 @@ class CategorizeRun(Outcome):
             label_column=self.data.label_column,
         )
 
-    def _inputs(self) -> Iterable[PathLike]:
+    @property
+    def inputs(self) -> Iterable[PathLike]:
+        """Files that were read, which no output may replace."""
         return self.request.inputs
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
-            **super()._writers(safe_ids),
-            "categories": partial(self._fill_categories, safe_ids=safe_ids),
+            **super().writers(spreadsheet_safe),
+            "categories": partial(self._fill_categories, spreadsheet_safe=spreadsheet_safe),
             "report": self._fill_report,
             "model": lambda path: fill_model(self.model(), path),
         }
 
-    def _fill_categories(self, path: Path, safe_ids: bool) -> None:
-        write_columns(self.rows(), path, safe_ids=safe_ids)
+    def _fill_categories(self, path: Path, spreadsheet_safe: bool) -> None:
+        write_columns(self.rows(), path, spreadsheet_safe=spreadsheet_safe)
 
     def _fill_report(self, path: Path) -> None:
         from sidelight.report.categories import render_categories

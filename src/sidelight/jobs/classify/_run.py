@@ -197,7 +197,7 @@ class Classified:
         ]
 
     def _fill_classes(
-        self, path: Path, given: npt.NDArray[np.bool_] | None, *, safe_ids: bool
+        self, path: Path, given: npt.NDArray[np.bool_] | None, *, spreadsheet_safe: bool
     ) -> None:
         fill_classes(
             path,
@@ -206,20 +206,20 @@ class Classified:
             self.decisions.values,
             self.value_columns,
             given,
-            safe_ids=safe_ids,
+            spreadsheet_safe=spreadsheet_safe,
         )
 
-    def _no_clusters(self, path: Path, safe_ids: bool) -> None:
+    def _no_clusters(self, path: Path, spreadsheet_safe: bool) -> None:
         raise SidelightError(
             f"{type(self.estimator).__name__} finds no clusters; write its classes."
         )
 
     def _class_writers(
-        self, given: npt.NDArray[np.bool_] | None, safe_ids: bool
+        self, given: npt.NDArray[np.bool_] | None, spreadsheet_safe: bool
     ) -> dict[str, Callable[[Path], None]]:
         return {
-            "classes": partial(self._fill_classes, given=given, safe_ids=safe_ids),
-            "labels": partial(self._no_clusters, safe_ids=safe_ids),
+            "classes": partial(self._fill_classes, given=given, spreadsheet_safe=spreadsheet_safe),
+            "labels": partial(self._no_clusters, spreadsheet_safe=spreadsheet_safe),
         }
 
 
@@ -302,8 +302,11 @@ class ClassRun(Classified, Run):
             "least_certain": self.least_certain(self.open_rows),
         }
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
-        return {**super()._writers(safe_ids), **self._class_writers(self.given, safe_ids)}
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        return {
+            **super().writers(spreadsheet_safe),
+            **self._class_writers(self.given, spreadsheet_safe),
+        }
 
     def _report(self) -> dict[str, Any]:
         return {**super()._report(), "columns": None, "contrast": self.contrast}
@@ -330,8 +333,8 @@ class ClassesApplied(Classified, Applied):
         """What was found out on the way."""
         return self.data.notes
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
-        return {**super()._writers(safe_ids), **self._class_writers(None, safe_ids)}
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        return {**super().writers(spreadsheet_safe), **self._class_writers(None, spreadsheet_safe)}
 
 
 def fit_classes(prepared: Prepared) -> ClassRun:

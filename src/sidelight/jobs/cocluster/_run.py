@@ -256,10 +256,10 @@ class CoclusterRun(GraphRun):
             "column_memberships": self.memberships("column"),
         }
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
-            **super()._writers(safe_ids),
-            "columns": partial(self._fill_columns, safe_ids=safe_ids),
+            **super().writers(spreadsheet_safe),
+            "columns": partial(self._fill_columns, spreadsheet_safe=spreadsheet_safe),
         }
 
     def memberships(self, side: str) -> Any:
@@ -267,15 +267,17 @@ class CoclusterRun(GraphRun):
         found = getattr(self.estimator, f"{side}_memberships_", None)
         return None if getattr(self.estimator, "overlap", None) is None else found
 
-    def _fill_labels(self, path: Path, safe_ids: bool) -> None:
+    def _fill_labels(self, path: Path, spreadsheet_safe: bool) -> None:
         columns = {ID: self.data.row_ids, CLUSTER: np.asarray(self.labels)}
-        fill_overlapping(path, columns, self.memberships("row"), safe_ids=safe_ids)
+        fill_overlapping(path, columns, self.memberships("row"), spreadsheet_safe=spreadsheet_safe)
 
-    def _fill_columns(self, path: Path, safe_ids: bool) -> None:
+    def _fill_columns(self, path: Path, spreadsheet_safe: bool) -> None:
         names = np.asarray(self.data.feature_names, dtype=str)
         values = (names, self.column_labels, self.described.column_weight)
         columns = dict(zip(COLUMN_LABELS, values, strict=True))
-        fill_overlapping(path, columns, self.memberships("column"), safe_ids=safe_ids)
+        fill_overlapping(
+            path, columns, self.memberships("column"), spreadsheet_safe=spreadsheet_safe
+        )
 
     def _page(self) -> str:
         from sidelight.report.coclustering._page import render_coclusters

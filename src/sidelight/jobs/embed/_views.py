@@ -23,6 +23,7 @@ from sidelight.io import Table, read_table
 from sidelight.io._columns import close_names
 from sidelight.io._write_table import check_table_path, write_columns
 from sidelight.io.formats._formats import column_names
+from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._table._run import Outcome, names_out
 from sidelight.preparation._preparer import check_scale
 
@@ -210,17 +211,19 @@ class ViewsRun(Outcome):
 
     # --- files --------------------------------------------------------------------------------
 
-    def _inputs(self) -> Iterable[str | os.PathLike[str]]:
+    @property
+    def inputs(self) -> Iterable[PathLike]:
+        """Files that were read, which no output may replace."""
         return [*(view.path for view in self.views), *self.request.inputs]
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
-            "coordinates": partial(self._fill_coordinates, safe_ids=safe_ids),
-            "predictions": partial(self._fill_predictions, safe_ids=safe_ids),
+            "coordinates": partial(self._fill_coordinates, spreadsheet_safe=spreadsheet_safe),
+            "predictions": partial(self._fill_predictions, spreadsheet_safe=spreadsheet_safe),
             "report": self._fill_report,
         }
 
-    def _fill_coordinates(self, path: Path, safe_ids: bool) -> None:
+    def _fill_coordinates(self, path: Path, spreadsheet_safe: bool) -> None:
         if check_table_path(path) == "npy":
             np.save(path, self.features)
             return
@@ -228,12 +231,12 @@ class ViewsRun(Outcome):
         columns |= dict(zip(self.feature_names, self.features.T, strict=True))
         sizes = [view.n_rows for view in self.views]
         columns["view"] = np.repeat(self.names, sizes)
-        write_columns(columns, path, safe_ids=safe_ids)
+        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
-    def _fill_predictions(self, path: Path, safe_ids: bool) -> None:
+    def _fill_predictions(self, path: Path, spreadsheet_safe: bool) -> None:
         if check_table_path(path) == "npy":
             raise SidelightError(f"{path}: predictions are written as .csv, .tsv or .parquet.")
-        write_columns(self.predictions(), path, safe_ids=safe_ids)
+        write_columns(self.predictions(), path, spreadsheet_safe=spreadsheet_safe)
 
     def _fill_report(self, path: Path) -> None:
         from sidelight.report import render_report

@@ -106,7 +106,9 @@ class RegionsRun(Run):
         n_edges = None if self.relations is None else self.relations.n_edges
         return {**super()._cluster_facts(), "n_edges": n_edges, **own}
 
-    def _inputs(self) -> list[PathLike]:
+    @property
+    def inputs(self) -> list[PathLike]:
+        """Files that were read, which no output may replace."""
         return [self.data.path, *self.asked.inputs]
 
     def _fill_report(self, path: Path) -> None:

@@ -216,18 +216,18 @@ class ResolveRun(GraphRun):
             }
         return facts
 
-    def _writers(self, safe_ids: bool) -> dict[str, Callable[[Path], None]]:
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
-            **super()._writers(safe_ids),
-            "entities": partial(self._fill_entities, safe_ids=safe_ids),
-            "doubtful": partial(self._fill_doubtful, safe_ids=safe_ids),
+            **super().writers(spreadsheet_safe),
+            "entities": partial(self._fill_entities, spreadsheet_safe=spreadsheet_safe),
+            "doubtful": partial(self._fill_doubtful, spreadsheet_safe=spreadsheet_safe),
         }
 
-    def _fill_entities(self, path: Path, safe_ids: bool) -> None:
+    def _fill_entities(self, path: Path, spreadsheet_safe: bool) -> None:
         columns = {ID: self.data.row_ids, ENTITY: np.asarray(self.labels)}
-        write_columns(columns, path, safe_ids=safe_ids)
+        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
-    def _fill_doubtful(self, path: Path, safe_ids: bool) -> None:
+    def _fill_doubtful(self, path: Path, spreadsheet_safe: bool) -> None:
         found = self.doubtful()
         ids = self.data.row_ids
         columns = {
@@ -236,7 +236,7 @@ class ResolveRun(GraphRun):
             else np.asarray(found[name], dtype=str if name == "reason" else np.float64)
             for name in DOUBTFUL
         }
-        write_columns(columns, path, safe_ids=safe_ids)
+        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
     def _page(self) -> str:
         from sidelight.report.relational._resolution import render_resolution
