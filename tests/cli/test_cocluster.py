@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sidelight import jobs
 from sidelight.cluster import CDKMeans, InformationCoclustering
 from sidelight.constraints import Ordering
 from sidelight.datasets import make_purchases
@@ -17,7 +18,6 @@ from sidelight.evaluation import (
     jump_number,
 )
 from sidelight.jobs import CoclusterRequest
-from sidelight.jobs.cocluster._run import cocluster
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def test_the_command_of_a_report_repeats_it(sales, run):
     request = CoclusterRequest(
         "sales.csv", k=3, drop=("group",), ordered_columns=True, max_column_gap=3, min_rows=2
     )
-    found = cocluster(request)
+    found = jobs.run(request)
     command = request.command_line().split()
     facts = run(*command[1:], "--json").json
     assert facts["labels"] == found.labels.tolist()
@@ -252,13 +252,13 @@ def test_the_command_of_a_report_repeats_it(sales, run):
 def test_runs_of_data_in_memory(sales):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(sales.X, index=sales.customers, columns=sales.columns)
-    by_array = cocluster(CoclusterRequest(sales.X, k=3))
-    by_frame = cocluster(CoclusterRequest(frame, k=3))
+    by_array = jobs.run(CoclusterRequest(sales.X, k=3))
+    by_frame = jobs.run(CoclusterRequest(frame, k=3))
     np.testing.assert_array_equal(by_array.labels, by_frame.labels)
     assert by_frame.data.feature_names == tuple(sales.columns)
     i, j = np.argwhere(sales.X).T
     pairs = pd.DataFrame({"who": sales.customers[i], "what": sales.columns[j]})
-    by_pairs = cocluster(CoclusterRequest(pairs, k=3, long=("who", "what")))
+    by_pairs = jobs.run(CoclusterRequest(pairs, k=3, long=("who", "what")))
     assert adjusted_rand_index(by_pairs.labels, by_array.labels) == 1.0
     assert "CoclusterRun" in repr(by_pairs)
 
@@ -283,7 +283,11 @@ def test_runs_of_data_in_memory(sales):
         ("id,a,b\nu,1,0\nv,0,1\n", ("--long", "id,a", "--above", "0.1"), r"--above has no use"),
         ("id,a,b\nu,1,0\nv,0,1\n", ("--max-row-gap", "1"), r"--max-row-gap needs the order"),
         ("id,a,b\nu,1,0\nv,0,1\n", ("--circular", "rows"), r"--circular needs the order"),
-        ("id,a,b\nu,1,0\nv,0,1\n", ("--circular", "day"), r"--circular is rows, columns or both"),
+        (
+            "id,a,b\nu,1,0\nv,0,1\n",
+            ("--circular", "day"),
+            r"--circular must be one of rows, columns, both",
+        ),
         (
             "id,a,b\nu,1,0\nv,0,1\n",
             ("--ordered-columns", "--min-column-gap", "3", "--max-column-gap", "1"),

@@ -37,7 +37,6 @@ from sidelight.cli._options import (
 )
 from sidelight.cli.alternative._command import alternatives
 from sidelight.cli.categories._command import categorize
-from sidelight.cli.coclustering._command import cocluster
 from sidelight.cli.privacy._command import anonymize, check_anonymity
 from sidelight.cli.relational._commands import COMMANDS
 
@@ -310,7 +309,6 @@ for command in COMMANDS:
     app.command()(command)
 app.command()(categorize)
 app.command()(alternatives)
-app.command()(cocluster)
 app.command()(anonymize)
 app.command()(check_anonymity)
 

@@ -72,7 +72,7 @@ def _tell(
     """Write the chosen candidate and show all of them."""
     facts = {"command": found.request.command, **found.facts()}
     paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
-    if screen.talks:
+    if screen.prints_text:
         screen.show(*_parts(found, facts))
     facts["outputs"] = screen.written(
         paths, "Nothing was written; -o labels.csv keeps the labels, --report a report."

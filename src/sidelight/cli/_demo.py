@@ -87,7 +87,7 @@ def _copier(source: Path) -> Any:
 
 
 def _show(facts: dict[str, dict[str, Any]], data: Path, links: Path, screen: Screen) -> None:
-    if not screen.talks:
+    if not screen.prints_text:
         return
     rows = []
     for method, fact in facts.items():

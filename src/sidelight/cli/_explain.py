@@ -43,7 +43,7 @@ def run(
     screen.note(*explanation.notes)
     for path in paths.values():
         _write(explanation, path, spreadsheet_safe=spreadsheet_safe)
-    if screen.talks:
+    if screen.prints_text:
         screen.show(*_parts(explanation, model, data_path))
     outputs = screen.written(paths, "-o explanation.csv keeps all of it as one table.")
     if screen.as_json:

@@ -61,7 +61,7 @@ def work(
         found = prepared.fit()
         facts = {"command": found.request.command, **found.facts()}
     paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
-    if screen.talks:
+    if screen.prints_text:
         screen.show(*_parts(found, facts))
     kind = next(iter(outputs))
     facts["outputs"] = screen.written(

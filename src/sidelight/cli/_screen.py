@@ -14,6 +14,7 @@ import numpy as np
 
 from sidelight._words import SCORES, statements
 from sidelight.constraints import Constraints, Violations
+from sidelight.jobs._tell import Line, Strong, TextTable, Told
 
 SHOWN_CLUSTERS = 30
 SHOWN_VIOLATIONS = 8
@@ -37,30 +38,40 @@ class Screen:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def talks(self) -> bool:
+    def prints_text(self) -> bool:
         """Whether there is somebody to read more than the result."""
         return not (self.as_json or self.quiet)
 
     def note(self, *sentences: str) -> None:
         """Say something on the side (standard error)."""
         self.notes += sentences
-        if self.talks:
+        if self.prints_text:
             print(*sentences, sep="\n", end="\n" if sentences else "", file=sys.stderr)
 
     def show(self, *parts: Any) -> None:
         """Show text (Rich markup) or tables on standard output."""
-        if self.talks:
+        if self.prints_text:
             from rich.console import Console
 
             console = Console(highlight=False, soft_wrap=True)
             for part in parts:
                 console.print(part)
 
+    def tell(self, *told: Told) -> None:
+        """Show lines and tables on standard output."""
+        if self.prints_text:
+            from rich.console import Console
+
+            console = Console(highlight=False, soft_wrap=True)
+            for one in told:
+                console.print(_rich_table(one) if isinstance(one, TextTable) else _rich_line(one))
+
     def written(self, outputs: Mapping[str, Any], otherwise: str) -> dict[str, str]:
         """Name the files that were written, and return them by kind."""
         paths = {kind: str(path) for kind, path in outputs.items()}
         names = ", ".join(plain_text(path) for path in paths.values())
-        self.show(f"Written: {names}" if names else otherwise)
+        if names or otherwise:
+            self.show(f"Written: {names}" if names else otherwise)
         return paths
 
     def result(self, facts: dict[str, Any]) -> None:
@@ -73,7 +84,7 @@ class Screen:
         """Bars for long work, when a person is watching."""
         import sidelight
 
-        with sidelight.progress(show=self.talks and sys.stderr.isatty()):
+        with sidelight.progress(show=self.prints_text and sys.stderr.isatty()):
             yield
 
 
@@ -82,6 +93,39 @@ def plain_text(value: object) -> str:
     from rich.markup import escape
 
     return escape(str(value))
+
+
+def _rich_line(line: Line) -> str:
+    parts = (line,) if isinstance(line, str) else line
+    return "".join(
+        f"[bold]{plain_text(part)}[/]" if isinstance(part, Strong) else plain_text(part)
+        for part in parts
+    )
+
+
+def _rich_table(told: TextTable) -> Any:
+    """Lay out a table; of a narrow one the first column is folded, and the others never are."""
+    from rich import box
+    from rich.table import Table
+
+    laid_out = Table(
+        title=plain_text(told.title) if told.title else None,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0) if told.narrow else (0, 1),
+    )
+    for position, header in enumerate(told.headers):
+        side: Any = told.side(position)
+        fold: Any = {"overflow": "fold", "no_wrap": position > 0} if told.narrow else {}
+        laid_out.add_column(plain_text(header), justify=side, **fold)
+    for position, row in enumerate(told.rows):
+        cells = [plain_text(cell) for cell in row]
+        if told.strong_first and position == 0:
+            cells[0] = f"[bold]{cells[0]}[/]"
+        laid_out.add_row(*cells)
+    return laid_out
 
 
 def number(value: float) -> str:

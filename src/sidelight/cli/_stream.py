@@ -148,7 +148,7 @@ def _tell(
         f"{counted(stream.n_rows, 'row')}, {columns}, in {found.seconds:.2f} s{ended}"
     )
     written = f"Written: {', '.join(map(str, paths.values()))}" if paths else ""
-    if screen.talks:
+    if screen.prints_text:
         if places.path is not None:
             screen.show(*(plain_text(line) for line in (summary, written) if line))
         else:

@@ -222,9 +222,9 @@ class Constraints:
         """Write a file in the long format, by its ending .csv, .csv.gz, .tsv, .json or .parquet.
 
         The file is written beside and then renamed, so that it is never there by half. With
-        ``spreadsheet_safe``, texts in a CSV file that a spreadsheet would run as formulas (they begin
-        with ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front; :meth:`read`
-        finds their rows with and without it.
+        ``spreadsheet_safe``, texts in a CSV file that a spreadsheet would run as formulas (they
+        begin with ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front;
+        :meth:`read` finds their rows with and without it.
         """
         from sidelight.constraints.exchange._files import write_file
 

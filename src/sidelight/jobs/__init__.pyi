@@ -21,7 +21,7 @@ from .categorize._run import CategorizeRequest as CategorizeRequest
 from .categorize._run import CategorizeRun as CategorizeRun
 from .classify._run import ClassesApplied as ClassesApplied
 from .classify._run import ClassRun as ClassRun
-from .cocluster._run import CoclusterRequest as CoclusterRequest
+from .cocluster._request import CoclusterRequest as CoclusterRequest
 from .cocluster._run import CoclusterRun as CoclusterRun
 from .compare._run import CompareRun as CompareRun
 from .consensus._run import ConsensusRequest as ConsensusRequest

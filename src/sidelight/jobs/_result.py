@@ -24,7 +24,7 @@ class Result:
     """
 
     #: Sentences about decisions that were made on the way.
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
     #: Exit code of the command: 1 where the answer is that something is wrong.
     exit_code: int = 0
 
@@ -37,7 +37,7 @@ class Result:
         """Return what came out as plain values: what ``--json`` prints."""
         raise NotImplementedError
 
-    def rows(self) -> dict[str, Any]:
+    def row_values(self) -> dict[str, Any]:
         """Return the values of all rows, which ``--json`` prints where they are not written."""
         return {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
 from sidelight._interval import Interval
 from sidelight.jobs._options import (
@@ -23,8 +23,16 @@ from sidelight.jobs._options import (
     word,
 )
 
-#: Decorator of requests: fields by keyword, compared by identity.
-request = dataclass(frozen=True, eq=False, kw_only=True)
+Class = TypeVar("Class")
+
+
+@dataclass_transform(
+    kw_only_default=True, frozen_default=True, eq_default=False, field_specifiers=(field,)
+)
+def request(cls: type[Class]) -> type[Class]:
+    """Make a class of declared options a request: fields by keyword, compared by identity."""
+    return dataclass(frozen=True, eq=False, kw_only=True)(cls)
+
 
 TABLES = ".csv, .xlsx, .parquet"
 

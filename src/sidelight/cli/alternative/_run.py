@@ -40,7 +40,7 @@ def run(
         found = ready.fit()
         facts = {"command": "alternatives", **found.facts()}
     paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
-    if screen.talks:
+    if screen.prints_text:
         screen.show(*_parts(found))
     facts["outputs"] = screen.written(
         paths, "Nothing was written; -o splits.csv keeps the splits, --report a report."

@@ -54,7 +54,7 @@ def run(
     screen.note(*found.notes)
     facts = {"command": "categorize", **found.facts()}
     paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
-    if screen.talks:
+    if screen.prints_text:
         screen.show(*_parts(found, facts))
     facts["outputs"] = screen.written(
         paths, "Nothing was written; -o categories.csv keeps the categories, --report a report."

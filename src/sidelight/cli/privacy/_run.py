@@ -49,7 +49,7 @@ def anonymize_table(
     screen.note(*found.notes)
     facts = {"command": "anonymize", **found.facts()}
     paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
-    if screen.talks:
+    if screen.prints_text:
         screen.show(*_parts(found, checked="published" in paths))
     facts["checked"] = "file" if "published" in paths else "memory"
     facts["outputs"] = screen.written(

@@ -51,7 +51,7 @@ def finish(
     screen.note(*found.notes)
     facts = {"command": command, **found.facts()}
     paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
-    if screen.talks:
+    if screen.prints_text:
         screen.show(*parts(found, facts))
     kind = next(iter(outputs))
     report = ", --report a report" if "report" in outputs else ""

@@ -39,7 +39,7 @@ def run(
         found = ready.fit()
         facts = {"command": "regions", **found.facts()}
     paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
-    if screen.talks:
+    if screen.prints_text:
         screen.show(*_parts(found, facts))
     facts["outputs"] = screen.written(
         paths, "Nothing was written; -o labels.csv keeps the labels, --report a report."

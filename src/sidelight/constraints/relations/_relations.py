@@ -383,8 +383,8 @@ class Relations:
 
         The file is written beside and then renamed, so that it is never there by half. With
         ``spreadsheet_safe``, ids in a CSV file that a spreadsheet would run as formulas (they begin
-        with ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front; :meth:`read`
-        finds them with and without it.
+        with ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front;
+        :meth:`read` finds them with and without it.
         """
         from sidelight.constraints.relations._files import write_file
 

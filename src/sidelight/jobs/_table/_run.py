@@ -153,6 +153,14 @@ class Outcome(Result):
         """Files that were read, which no output may replace."""
         return [self.data.path]
 
+    def row_values(self) -> dict[str, Any]:
+        """Return ids and clusters of the rows, or their new features."""
+        if self.labels is not None:
+            return {"ids": self.data.row_ids, "labels": self.labels}
+        rows = self.features
+        dense = rows.toarray() if hasattr(rows, "toarray") else rows
+        return {"ids": self.data.row_ids, "rows": dense}
+
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         tables = {"labels": self._fill_labels, "features": self._fill_features}
         tables["coordinates"] = self._fill_features

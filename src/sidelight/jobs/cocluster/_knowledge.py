@@ -102,10 +102,6 @@ def orders(asked: CoclusterRequest, found: BinaryTable) -> tuple[Ordering | None
     columns: Any = asked.ordered_columns
     if isinstance(columns, bool | np.bool_):
         columns = np.arange(len(data.feature_names)) if columns else None
-    if asked.circular not in (None, "rows", "columns", "both"):
-        raise InvalidRequest(
-            f"{worded('circular', '--circular')} is rows, columns or both, got {asked.circular!r}."
-        )
     return (
         _order(
             rows,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -19,148 +19,23 @@ from sidelight.constraints import Constraints, CrossLinks, Ordering, Violations
 from sidelight.exceptions import InvalidRequest
 from sidelight.io._labels import CLUSTER, COLUMN_LABELS, ID, fill_overlapping
 from sidelight.jobs._graph import GraphRun
-from sidelight.jobs._method import (
-    command_line,
-    is_path,
-    knowledge_about,
-    method_for,
-    paths_of,
-    timed_fit,
-)
+from sidelight.jobs._method import knowledge_about, method_for, timed_fit
+from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._request import Request, make_estimator
+from sidelight.jobs._tell import Told
 from sidelight.jobs.cocluster._knowledge import (
     column_knowledge,
     cross_knowledge,
     order_notes,
     orders,
 )
+from sidelight.jobs.cocluster._request import DEFAULT, CoclusterRequest
 from sidelight.jobs.cocluster._table import read_binary
 
-DEFAULT = "cdkmeans"
-#: Fields of a request that are parameters of some methods, with their options.
-OPTIONS = {"min_rows": "--min-rows", "min_columns": "--min-columns", "overlap": "--overlap"}
+#: Fields of a request that are parameters of some methods.
+PARAMETERS = ("min_rows", "min_columns", "overlap")
 #: Heaviest columns of a co-cluster that facts name.
-SHOWN_COLUMNS = 8
-
-
-@dataclass(frozen=True, eq=False)
-class CoclusterRequest:
-    """What is asked for: which 0/1 table, how many co-clusters, and what is known about both sides.
-
-    Attributes
-    ----------
-    data : path-like, Table, array, CSR matrix or data frame
-        The table: a column per property with 0 and 1, true and false, yes and no, or marks and
-        blanks; or, with ``long``, a line per one.
-    k : int or None
-        Number of co-clusters.
-    method : str
-        Name of the method in the catalog.
-    long : tuple of two str or None
-        Columns that name the row and the column of a one, where every line is a one.
-    id_column, truth : str or None
-        Columns with the ids of the rows and with their true classes (for the scores only); the
-        classes may also be given as one value per row.
-    columns, drop : sequence of str
-        Columns to use, and to leave out.
-    above : float or None
-        Share of the largest value of a column above which a number is 1, others are 0.
-    constraints, column_constraints : Constraints, path-like or None
-        What is known about the rows, by their ids, and about the columns, by their names.
-    cross_constraints : CrossLinks, path-like or None
-        Rows and columns that belong to one co-cluster, or to two: ``i`` is a row, ``j`` a column.
-    row_order : str, array-like, Ordering or None
-        Column that orders the rows, or values that do.
-    ordered_columns : bool, array-like or Ordering
-        Whether the columns follow each other as in the table, or values that order them.
-    min_row_gap, max_row_gap, min_column_gap, max_column_gap : int or None
-        Fewest and most elements between consecutive members of a bi-set, in the order.
-    circular : {"rows", "columns", "both"} or None
-        Orders whose first element follows the last one.
-    min_rows, min_columns : int or None
-        Fewest rows and columns of a bi-set.
-    overlap : float or None
-        Share of its largest weight from which an element also belongs to another cluster.
-    settings : mapping of str to object
-        Other parameters of the method.
-    seed : int
-        Seed of the random numbers.
-    """
-
-    data: Any
-    k: int | None = None
-    method: str = DEFAULT
-    long: Sequence[str] | None = None
-    id_column: str | None = None
-    truth: Any = None
-    columns: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    above: float | None = None
-    constraints: Any = None
-    column_constraints: Any = None
-    cross_constraints: Any = None
-    row_order: Any = None
-    ordered_columns: Any = False
-    min_row_gap: int | None = None
-    max_row_gap: int | None = None
-    min_column_gap: int | None = None
-    max_column_gap: int | None = None
-    circular: str | None = None
-    min_rows: int | None = None
-    min_columns: int | None = None
-    overlap: float | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
-
-    @property
-    def is_file(self) -> bool:
-        """Whether the table is named by its file."""
-        return is_path(self.data)
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The files that are read."""
-        return paths_of(
-            self.data, self.constraints, self.column_constraints, self.cross_constraints
-        )
-
-    def command_line(self) -> str | None:
-        """Return the command that asks the same; None where something is only in memory.
-
-        Examples
-        --------
-        >>> from sidelight.jobs import CoclusterRequest
-        >>> CoclusterRequest("sales.csv", k=3, ordered_columns=True).command_line()
-        'sidelight cocluster sales.csv -k 3 --seed 0 --ordered-columns'
-        """
-        options = {
-            "-k": self.k,
-            "--method": None if self.method == DEFAULT else self.method,
-            "--long": ",".join(self.long or ()) or None,
-            "--id-column": self.id_column,
-            "--truth-column": self.truth,
-            "--columns": ",".join(self.columns or ()) or None,
-            "--drop": ",".join(self.drop) or None,
-            "--above": self.above,
-            "--constraints": self.constraints,
-            "--column-constraints": self.column_constraints,
-            "--cross-constraints": self.cross_constraints,
-            "--row-order": self.row_order,
-            "--min-row-gap": self.min_row_gap,
-            "--max-row-gap": self.max_row_gap,
-            "--min-column-gap": self.min_column_gap,
-            "--max-column-gap": self.max_column_gap,
-            "--circular": self.circular,
-            **{option: getattr(self, name) for name, option in OPTIONS.items()},
-            "--seed": self.seed,
-        }
-        if not isinstance(self.ordered_columns, bool):
-            return None
-        given = {name: value for name, value in options.items() if value is not None}
-        if not all(isinstance(value, str | int | float | Path) for value in given.values()):
-            return None
-        command = command_line("cocluster", self.data, given, self.settings)
-        return None if command is None else command + " --ordered-columns" * self.ordered_columns
+MAX_COLUMNS = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -239,7 +114,7 @@ class CoclusterRun(GraphRun):
                     "n_rows": one.n_rows,
                     "n_columns": one.n_columns,
                     "density": one.density,
-                    "columns": {names[c]: w for c, w in one.top[:SHOWN_COLUMNS]},
+                    "columns": {names[c]: w for c, w in one.top[:MAX_COLUMNS]},
                 }
                 for one in told.coclusters
             ],
@@ -279,6 +154,12 @@ class CoclusterRun(GraphRun):
             path, columns, self.memberships("column"), spreadsheet_safe=spreadsheet_safe
         )
 
+    def tell(self) -> list[Told]:
+        """Return sizes, heaviest columns, measures and what is kept, as lines and tables."""
+        from sidelight.jobs.cocluster._words import words
+
+        return words(self)
+
     def _page(self) -> str:
         from sidelight.report.coclustering._page import render_coclusters
 
@@ -301,29 +182,8 @@ class CoclusterRun(GraphRun):
         )
 
 
-def cocluster(request: CoclusterRequest) -> CoclusterRun:
-    """Cluster the rows and the columns of a 0/1 table at once.
-
-    Parameters
-    ----------
-    request : CoclusterRequest
-        What is asked for.
-
-    Returns
-    -------
-    CoclusterRun
-        The fitted estimator with its data, scores and ways to write them.
-
-    Examples
-    --------
-    >>> from sidelight.datasets import make_purchases
-    >>> from sidelight.jobs import CoclusterRequest
-    >>> from sidelight.jobs.cocluster._run import cocluster
-    >>> bought = make_purchases(30, 9, noise=0.0, random_state=0)
-    >>> found = cocluster(CoclusterRequest(bought.X, k=3, truth=bought.target))
-    >>> found.scores["all"]["adjusted_rand_index"], len(found.column_labels)
-    (1.0, 9)
-    """
+def prepare(request: CoclusterRequest) -> CoclusterRun:
+    """Cluster the rows and the columns of a 0/1 table at once."""
     method = method_for("cocluster", request.method)
     estimator = _estimator(method, request)  # refuses settings before files are read
     found = read_binary(request)
@@ -374,8 +234,8 @@ def _estimator(method: Method, request: CoclusterRequest) -> Any:
     if "binarize" in request.settings:
         raise InvalidRequest(f"use {worded('above=', '--above')} for binarize.")
     settings = dict(request.settings)
-    for parameter, option in OPTIONS.items():
-        value = getattr(request, parameter)
+    for parameter in PARAMETERS:
+        value, option = getattr(request, parameter), fields_of(CoclusterRequest)[parameter].names[0]
         if value is None:
             continue
         if parameter not in declared(method.cls):

@@ -66,11 +66,6 @@ class BinaryTable:
 
 def read_binary(asked: CoclusterRequest) -> BinaryTable:
     """Read the table that a request names, in whichever of the two forms it is."""
-    if asked.above is not None and not 0.0 <= asked.above < 1.0:
-        raise InvalidRequest(
-            f"{worded('above', '--above')} is a share of a column's largest value, at least 0 and "
-            f"below 1, got {asked.above}."
-        )
     found = _read_wide(asked) if asked.long is None else _read_long(asked)
     n_rows, n_columns = found.X.shape
     if not n_rows or not n_columns:
