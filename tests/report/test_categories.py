@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from sidelight.datasets import make_category_corpus
+from sidelight.pictures.categories._flows import flows_of
 from sidelight.report.categories import _embedded, _page
-from sidelight.report.categories._flows import flows_of
 from sidelight.runs import CategorizeRequest, categorize
 
 EVIL = '<script>document.documentElement.dataset.error="run"</script><!-- --></script>'

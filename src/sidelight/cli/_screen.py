@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import SCORES, statements
+from sidelight._words import SCORES, format_number, statements
 from sidelight.constraints import Constraints, Violations
 
 SHOWN_CLUSTERS = 30
@@ -86,7 +86,7 @@ def plain_text(value: object) -> str:
 
 def number(value: float) -> str:
     """A number for people."""
-    return f"{value:,.6g}"
+    return format_number(value, 6)
 
 
 def table(

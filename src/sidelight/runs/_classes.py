@@ -25,7 +25,7 @@ from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
 from sidelight.io._columns import is_number
 from sidelight.io._labels import PROBABILITY, SCORE, fill_classes
-from sidelight.report.classes._decisions import (
+from sidelight.pictures.classes._decisions import (
     Decisions,
     class_codes,
     decisions_of,

@@ -18,9 +18,9 @@ from sidelight.explanation import Explanation, explain_clusters
 from sidelight.io import Table, read_table
 from sidelight.io._columns import quoted
 from sidelight.io._table import table_of_columns
+from sidelight.pictures.classes._decisions import class_codes, class_names
 from sidelight.preparation import TablePreparer, TypedColumn
 from sidelight.preparation._source import as_source
-from sidelight.report.classes._decisions import class_codes, class_names
 from sidelight.runs._classes import ClassRun
 from sidelight.runs._features import IN_MEMORY
 from sidelight.runs._model import Model
