@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sidelight.datasets import make_papers
+from sidelight.pictures.relational._curve import curve_of
 from sidelight.relational import AttributeResolution, CollectiveResolution
-from sidelight.report.relational._curve import curve_of
 
 PEOPLE = """id,name,city,year,who,file
 r1,Ann Lee,Bonn,1980,A,x

@@ -15,7 +15,7 @@ from sidelight.display import (
     SignMatrixDisplay,
 )
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.report.relational import _region_map
+from sidelight.pictures.relational import _region_map
 
 
 class Fitted(BaseEstimator):

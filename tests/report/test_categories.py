@@ -13,8 +13,8 @@ import pytest
 from sidelight.datasets import make_category_corpus
 from sidelight.jobs import CategorizeRequest
 from sidelight.jobs.categorize._run import categorize
+from sidelight.pictures.categories._flows import flows_of
 from sidelight.report.categories import _embedded, _page
-from sidelight.report.categories._flows import flows_of
 
 EVIL = '<script>document.documentElement.dataset.error="run"</script><!-- --></script>'
 

@@ -13,10 +13,10 @@ from scipy import sparse
 from sidelight import Constraints, catalog, jobs
 from sidelight.exceptions import SidelightError
 from sidelight.jobs import Request
+from sidelight.pictures.classes._decisions import Decisions, class_codes, decisions_of
+from sidelight.pictures.classes._rounds import curves_of, mean_by_round
+from sidelight.pictures.svg._scatter import _REGION, SCATTER_WITH_TICKS, _place
 from sidelight.report import render_report, write_report
-from sidelight.report._scatter import _REGION, SCATTER_WITH_TICKS, _place
-from sidelight.report.classes._decisions import Decisions, class_codes, decisions_of
-from sidelight.report.classes._rounds import curves_of, mean_by_round
 from sidelight.semi_supervised import (
     TSVM,
     HarmonicClassifier,

@@ -14,8 +14,8 @@ from sidelight import Constraints, catalog
 from sidelight.exceptions import SidelightError
 from sidelight.feature_selection import ConstraintScore
 from sidelight.metric import ITML, RCA
+from sidelight.pictures._run import shorten_words
 from sidelight.report import _mapped, render_report, write_report
-from sidelight.report._run import shorten_words
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 30)

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
+from sidelight.pictures.privacy._distributions import distribution_of, range_of, widths
 from sidelight.privacy import check_anonymity
 from sidelight.report.privacy._anonymized import render_anonymized
-from sidelight.report.privacy._distributions import distribution_of, range_of, widths
 
 K = 4
 

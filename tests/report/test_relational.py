@@ -14,11 +14,12 @@ from tests.display.test_relational import signed
 
 from sidelight import Constraints, Relations
 from sidelight.evaluation import pairwise_f1
+from sidelight.pictures.relational._blocks import sign_blocks
+from sidelight.pictures.relational._curve import curve_of_merges
+from sidelight.pictures.svg import _signs
 from sidelight.relational import AttributeResolution, ConnectedKMeans
-from sidelight.report.relational import _correlation, _signs
-from sidelight.report.relational._blocks import sign_blocks
+from sidelight.report.relational import _correlation
 from sidelight.report.relational._correlation import gap_text, render_correlation
-from sidelight.report.relational._curve import curve_of_merges
 from sidelight.report.relational._regions import n_pieces, render_regions
 from sidelight.report.relational._resolution import render_resolution
 

@@ -14,8 +14,9 @@ from sidelight import Constraints
 from sidelight.cluster import KMeans, PCKMeans, SizeConstrainedKMeans
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.report import _selection, _tables, render_report, write_report
-from sidelight.report._charts import objective_line
+from sidelight.pictures import _selection
+from sidelight.pictures.svg._charts import objective_line
+from sidelight.report import _tables, render_report, write_report
 
 from .conftest import Fitted
 

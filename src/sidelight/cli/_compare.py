@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sidelight._words import counted
+from sidelight._words import counted, two_digits
 from sidelight.cli._run import claim, cluster_parts, dense_values
 from sidelight.cli._screen import Screen, plain_text, preparation_lines
 from sidelight.evaluation.comparison._compare import seconds_of
-from sidelight.evaluation.comparison._comparison import HEADINGS, figure
+from sidelight.evaluation.comparison._comparison import HEADINGS
 from sidelight.jobs import CompareRun, Prepared, Request
 from sidelight.jobs.compare._run import (
     compare_prepared,
@@ -123,6 +123,6 @@ def candidate_table(found: CompareRun, candidates: list[dict[str, Any]]) -> Any:
             laid_out.add_row(f"and {len(candidates) - place} more (--json lists all)")
             break
         name, *figures = map(plain_text, cells)
-        figures += [figure(facts["adjusted_rand_index"])] if truth else []
+        figures += [two_digits(facts["adjusted_rand_index"])] if truth else []
         laid_out.add_row(f"[bold]{name}[/]" if place == 0 else name, *figures)
     return laid_out

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import SCORES, statements
+from sidelight._words import SCORES, format_number, statements
 from sidelight.constraints import Constraints, Violations
 from sidelight.jobs._tell import Line, Strong, TextTable, Told
 
@@ -130,7 +130,7 @@ def _rich_table(told: TextTable) -> Any:
 
 def number(value: float) -> str:
     """A number for people."""
-    return f"{value:,.6g}"
+    return format_number(value, 6)
 
 
 def table(

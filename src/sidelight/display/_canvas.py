@@ -10,7 +10,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.exceptions import InvalidRequest
-from sidelight.report._palette import palette
+from sidelight.pictures._palette import palette
 
 #: From so many groups on, names of groups are not written into a picture.
 MOST_NAMES = 20

@@ -11,9 +11,9 @@ from sidelight._words import STATEMENTS, counted
 from sidelight.constraints import Constraints
 from sidelight.display._rows import as_fitted, in_plane, plain_labels
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.report._projection import Projection
-from sidelight.report._run import Partition, Run, shorten
-from sidelight.report._tables import count_together, match_classes
+from sidelight.pictures._matching import count_together, match_classes
+from sidelight.pictures._projection import Projection
+from sidelight.pictures._run import Partition, Run, shorten
 
 if TYPE_CHECKING:
     pass

@@ -39,9 +39,9 @@ from sidelight.display._rows import (
     sampled_note,
 )
 from sidelight.display._shapes import outline, shapes_of
-from sidelight.report._run import Run, shorten
-from sidelight.report._scatter import Shape
-from sidelight.report._selection import Links, select, stated_links
+from sidelight.pictures._run import Run, shorten
+from sidelight.pictures._selection import Links, select, stated_links
+from sidelight.pictures._shapes import Shape
 
 _LONGEST_NAME = 16
 

@@ -13,7 +13,7 @@ from sidelight._words import counted
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.evaluation import Comparison
 from sidelight.exceptions import InvalidRequest
-from sidelight.report._run import shorten
+from sidelight.pictures._run import shorten
 
 #: So many of the best candidates are drawn.
 MOST_CANDIDATES = 25

@@ -19,9 +19,9 @@ from sidelight.display._layout import place_components
 from sidelight.display._links import draw_links
 from sidelight.display._rows import axis_titles_of, given_of, plain_labels
 from sidelight.exceptions import SidelightError
-from sidelight.report._projection import project
-from sidelight.report._run import shorten
-from sidelight.report._selection import Links, _contains
+from sidelight.pictures._projection import project
+from sidelight.pictures._run import shorten
+from sidelight.pictures._selection import Links, contains_pairs
 
 #: So many rows are drawn, of a component at most so many.
 MOST_ROWS = 300
@@ -298,12 +298,12 @@ def _links(known: Constraints, closure: Closure, rows: IntArray, labels: Any) ->
     n = known.n_samples
     if labels is None:
         violated = [np.zeros(len(known.must_link), bool)]
-        violated.append(_contains(closure.contradicted, known.cannot_link, n))
+        violated.append(contains_pairs(closure.contradicted, known.cannot_link, n))
     else:
         found = known.violations(labels)
         violated = [
-            _contains(found.must_link, known.must_link, n),
-            _contains(found.cannot_link, known.cannot_link, n),
+            contains_pairs(found.must_link, known.must_link, n),
+            contains_pairs(found.cannot_link, known.cannot_link, n),
         ]
     pairs = np.concatenate([known.must_link, known.cannot_link])
     drawn = np.isin(pairs, rows).all(axis=1)

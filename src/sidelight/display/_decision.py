@@ -25,10 +25,10 @@ from sidelight.display._rows import (
     sampled_note,
 )
 from sidelight.exceptions import InvalidRequest
-from sidelight.report._projection import Projection
-from sidelight.report._run import Given, Partition, Run, shorten
-from sidelight.report._selection import Links, select, stated_links
-from sidelight.report.classes._decisions import (
+from sidelight.pictures._projection import Projection
+from sidelight.pictures._run import Given, Partition, Run, shorten
+from sidelight.pictures._selection import Links, select, stated_links
+from sidelight.pictures.classes._decisions import (
     Decisions,
     class_codes,
     class_names,

@@ -14,7 +14,7 @@ from sidelight.display._canvas import Display, check_matplotlib, set_titles
 from sidelight.display._links import DASHES
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.report._run import shorten
+from sidelight.pictures._run import shorten
 
 #: Of a larger tree the last merges are drawn, down to so many branches.
 MOST_LEAVES = 150

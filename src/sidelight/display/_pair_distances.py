@@ -15,7 +15,7 @@ from sidelight.display._canvas import Display, Inks, check_matplotlib, set_title
 from sidelight.display._rows import as_fitted, dense, final_step, given_of
 from sidelight.display._shapes import cluster_metrics, squared_lengths
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.report._run import Given
+from sidelight.pictures._run import Given
 
 #: So many pairs of each kind are measured, evenly spread over all.
 MOST_PAIRS = 4_000

@@ -24,8 +24,8 @@ from sidelight.constraints.algebra._plain import plain
 from sidelight.engine import RowSource, as_rows
 from sidelight.engine._memory import ArrayRows
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.report._projection import Projection, project
-from sidelight.report._run import Given, Run, make_given, make_run
+from sidelight.pictures._projection import Projection, project
+from sidelight.pictures._run import Given, Run, make_given, make_run
 
 
 @dataclass(frozen=True)

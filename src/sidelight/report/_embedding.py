@@ -13,9 +13,12 @@ import numpy as np
 from markupsafe import Markup
 
 from sidelight._typing import Array
-from sidelight._words import counted, listed, statements
+from sidelight._words import counted, format_number, listed, statements
 from sidelight.exceptions import EmbeddingWarning
-from sidelight.report._charts import bar_figure, figure
+from sidelight.pictures._run import Given, sample_rows, shorten
+from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up
+from sidelight.pictures.svg._scatter import map_scatter, stage_map
+from sidelight.report._figures import bar_figure, figure
 from sidelight.report._mapped import (
     MOST_PAIRS,
     Kinds,
@@ -25,11 +28,7 @@ from sidelight.report._mapped import (
     pairs_before_and_after,
 )
 from sidelight.report._measures import residual_variance_of
-from sidelight.report._run import Given, sample_rows, shorten
-from sidelight.report._scatter import map_scatter, stage_map
 from sidelight.report._sections import Section, objective, status
-from sidelight.report._selection import MAX_LINES, MAX_POINTS, Links, fill_up
-from sidelight.report._tables import format_number
 from sidelight.report.maps._colors import Coloring, coloring_of, legends, lost_steps
 from sidelight.report.maps._grids import grid_figures
 from sidelight.report.maps._growth import growth_figures

@@ -11,8 +11,8 @@ from sidelight._words import counted
 from sidelight.explanation import Explanation, Profile, Rule, Trait, explain_clusters
 from sidelight.explanation._format import percent
 from sidelight.explanation._traits import shown
+from sidelight.pictures._run import Run
 from sidelight.preparation import TypedColumn
-from sidelight.report._run import Run
 
 SHOWN_TRAITS = 8
 SHOWN_CLUSTERS = 24

@@ -13,16 +13,16 @@ from sklearn.metrics import roc_auc_score
 
 from sidelight._fit.moments import moments
 from sidelight._typing import Array
-from sidelight._words import counted, listed, statements
+from sidelight._words import counted, format_number, listed, statements
 from sidelight.constraints import known_pairs
 from sidelight.engine import as_rows
-from sidelight.report._charts import bar_figure, distance_histograms, figure
-from sidelight.report._projection import project
-from sidelight.report._run import Given, Partition, sample_rows
-from sidelight.report._scatter import small_map
+from sidelight.pictures._projection import project
+from sidelight.pictures._run import Given, Partition, sample_rows
+from sidelight.pictures._selection import fill_up
+from sidelight.pictures.svg._histograms import distance_histograms
+from sidelight.pictures.svg._scatter import small_map
+from sidelight.report._figures import bar_figure, figure
 from sidelight.report._sections import MAX_GROUPS, Section, chips, colours, objective, status
-from sidelight.report._selection import fill_up
-from sidelight.report._tables import format_number
 
 MOST_DRAWN = 2_000
 MOST_LINKED = 1_500  # of the drawn rows: the rest shows what else there is

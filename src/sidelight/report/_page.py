@@ -13,7 +13,7 @@ from sidelight._typing import Array, IntArray
 from sidelight._words import SCORES
 from sidelight.constraints import Constraints
 from sidelight.report import _sections
-from sidelight.report._charts import bar_figure
+from sidelight.report._figures import bar_figure
 from sidelight.report._report import _environment, _resource
 from sidelight.report._sections import Section
 from sidelight.report._tables import settings_of, versions

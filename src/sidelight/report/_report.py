@@ -14,8 +14,8 @@ from sidelight.io._atomic import atomic_write
 
 if TYPE_CHECKING:
     from sidelight.evaluation import Comparison
+    from sidelight.pictures._run import Given
     from sidelight.preparation import TypedColumn
-    from sidelight.report._run import Given
 
 
 def write_report(path: str | os.PathLike[str], **run: Any) -> Path:
@@ -151,8 +151,8 @@ def render_report(
     True
     """
     # Jinja2 and SciPy are imported when a report is made, not when this package is.
+    from sidelight.pictures._run import make_given
     from sidelight.report import _mapped, _sections
-    from sidelight.report._run import make_given
     from sidelight.report._tables import settings_of, versions
 
     finds_clusters = hasattr(estimator, "labels_")  # spectral clusterers have an embedding_, too
@@ -216,9 +216,9 @@ def _is_fitted_map(estimator: Any) -> bool:
 
 
 def _cluster_cards(given: Given, columns: Sequence[TypedColumn] | None) -> dict[str, Any]:
+    from sidelight.pictures._run import make_run
     from sidelight.report import _mixtures, _sections
     from sidelight.report._explained import explained
-    from sidelight.report._run import make_run
 
     run = make_run(given)
     described = explained(run, columns)
@@ -241,7 +241,7 @@ def _environment() -> Any:
     import jinja2
     from markupsafe import Markup
 
-    from sidelight.report._run import shorten
+    from sidelight.pictures._run import shorten
 
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_resource), autoescape=True, undefined=jinja2.StrictUndefined

@@ -11,23 +11,22 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from sidelight._words import counted
-from sidelight.report._charts import figure, objective_line, size_bars
+from sidelight._words import counted, format_number
+from sidelight.pictures._matching import count_together, match_classes
+from sidelight.pictures._palette import palette
+from sidelight.pictures._projection import project
+from sidelight.pictures._run import Given, Partition, Run, shorten
+from sidelight.pictures._selection import Links, Selection, select, stated_links
+from sidelight.pictures._shapes import shapes
+from sidelight.pictures.svg._charts import objective_line, size_bars
+from sidelight.pictures.svg._scatter import scatter
 from sidelight.report._features import SHOW_ALL, feature_means
-from sidelight.report._mixtures import shapes
-from sidelight.report._palette import palette
-from sidelight.report._projection import project
-from sidelight.report._run import Given, Partition, Run, shorten
-from sidelight.report._scatter import scatter
-from sidelight.report._selection import Links, Selection, select, stated_links
+from sidelight.report._figures import figure
 from sidelight.report._tables import (
     MAX_STATEMENTS,
     Tally,
     asked_in_one_sentence,
     confusion,
-    count_together,
-    format_number,
-    match_classes,
     outcome,
     scores,
     statements,

@@ -9,13 +9,12 @@ from importlib import metadata
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from sidelight import __version__
-from sidelight._words import SCORES, STATEMENTS, counted, listed
-from sidelight.report._run import Partition, Run, shorten
-from sidelight.report._selection import Links, Selection
+from sidelight._words import SCORES, STATEMENTS, counted, format_number, listed
+from sidelight.pictures._matching import count_together, match_classes
+from sidelight.pictures._run import Partition, Run, shorten
+from sidelight.pictures._selection import Links, Selection
 
 Row = dict[str, Any]
 
@@ -141,31 +140,6 @@ def _row_statements(run: Run) -> list[Row]:
     ]
 
 
-def count_together(truth: Partition, clusters: Partition) -> npt.NDArray[np.int64]:
-    """Count the rows by class and cluster; the last column is for rows in no cluster."""
-    width = len(clusters.names) + 1
-    inside = truth.codes >= 0
-    column = np.where(clusters.codes >= 0, clusters.codes, width - 1)
-    flat = np.bincount(
-        truth.codes[inside] * width + column[inside], minlength=len(truth.names) * width
-    )
-    return flat.reshape(len(truth.names), width)
-
-
-def match_classes(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Give every class the number of its cluster (Hungarian matching), or a number of its own.
-
-    The numbers are used as colours, so that a class has the colour of its cluster.
-    """
-    n_classes, n_clusters = counts.shape[0], counts.shape[1] - 1
-    rows, columns = linear_sum_assignment(-counts[:, :n_clusters])
-    numbers = np.full(n_classes, -1, dtype=np.int64)
-    numbers[rows] = columns
-    alone = np.flatnonzero(numbers < 0)
-    numbers[alone] = n_clusters + np.arange(len(alone))
-    return numbers
-
-
 def confusion(truth: Partition, clusters: Partition, most: int) -> Row:
     """Lay out true classes (rows, the largest) against clusters (columns, at most so many).
 
@@ -233,23 +207,6 @@ def versions() -> list[tuple[str, str]]:
         ("python", platform.python_version()),
         *((name, metadata.version(name)) for name in packages),
     ]
-
-
-def format_number(value: float) -> str:
-    """Write a number with about four digits.
-
-    Examples
-    --------
-    >>> [format_number(value) for value in (0.0, 12.0, 3.14159, 123456.7, 1.5e-7)]
-    ['0', '12', '3.142', '123,457', '1.5e-07']
-    """
-    if not np.isfinite(value):
-        return str(value)
-    if value == 0 or 1e-3 <= abs(value) < 1e3:
-        return f"{value:.4g}"
-    if 1e3 <= abs(value) < 1e7:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
 
 
 def _value(value: Any) -> str:

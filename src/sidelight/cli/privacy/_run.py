@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sidelight._words import counted, set_by
+from sidelight._words import counted, format_number, set_by
 from sidelight.cli._run import claim
 from sidelight.cli._screen import Screen, plain_text, table
 from sidelight.jobs import AnonymizeRequest, AnonymizeRun
@@ -70,7 +70,7 @@ def _parts(found: AnonymizeRun, *, checked: bool) -> list[Any]:
         _promises(result, "counted in the written file" if checked else "counted in memory"),
     ]
     loss = getattr(found.estimator, "loss_", {})
-    rows = [(key, f"{value:,.4g}", LOSSES.get(key, "")) for key, value in loss.items()]
+    rows = [(key, format_number(value, 4), LOSSES.get(key, "")) for key, value in loss.items()]
     parts.append(table("Loss", "", "", rows=rows, justify=("left", "right", "left")))
     losses = sorted(found.column_losses.items(), key=lambda one: -one[1])
     parts.append(

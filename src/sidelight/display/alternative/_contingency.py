@@ -12,7 +12,7 @@ from sidelight.constraints import KnownSplits
 from sidelight.display._canvas import Display, check_matplotlib
 from sidelight.evaluation import SplitSimilarity, similarity_to_splits
 from sidelight.exceptions import InvalidRequest
-from sidelight.report._run import shorten
+from sidelight.pictures._run import shorten
 
 #: Numbers are written into tables of at most so many cells.
 MOST_WRITTEN = 200

@@ -8,7 +8,7 @@ from typing import Any, Self
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.report.categories._flows import Flows, flows_of
+from sidelight.pictures.categories._flows import Flows, flows_of
 
 #: Of more categories, or classes, the largest are drawn.
 MOST = 40

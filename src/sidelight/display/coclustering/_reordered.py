@@ -14,16 +14,16 @@ from sidelight.constraints import Ordering
 from sidelight.display._canvas import Display, Inks, check_matplotlib
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.report.coclustering._blocks import (
+from sidelight.pictures.coclustering._blocks import (
     Side,
     TableBlocks,
     bin_note,
     binned,
     borders,
     cluster_of_bins,
+    is_paired,
     table_blocks,
 )
-from sidelight.report.coclustering._describe import is_paired
 
 #: Most cells down and across; larger tables are drawn by shares of ones.
 MOST_CELLS = (600, 600)

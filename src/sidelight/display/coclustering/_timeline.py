@@ -11,7 +11,7 @@ from sidelight._words import counted
 from sidelight.constraints import Ordering
 from sidelight.display._canvas import Display, check_matplotlib
 from sidelight.exceptions import InvalidRequest
-from sidelight.report.coclustering._blocks import Timeline, timeline
+from sidelight.pictures.coclustering._blocks import Timeline, timeline
 
 #: Most names below the axis.
 MOST_TICKS = 12

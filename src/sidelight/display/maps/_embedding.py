@@ -18,7 +18,7 @@ from sidelight.display._links import DASHES
 from sidelight.display._rows import final_step, sampled_note
 from sidelight.evaluation import NeighborChanges, lost_and_found_neighbors
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.report._selection import MAX_POINTS
+from sidelight.pictures._selection import MAX_POINTS
 
 #: At most so many rows are named.
 MOST_IDS = 150

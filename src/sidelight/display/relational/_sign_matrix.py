@@ -12,8 +12,7 @@ from sidelight.constraints.relations import as_relations
 from sidelight.display._canvas import Display, check_matplotlib
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.report.relational._blocks import SignBlocks, sign_blocks
-from sidelight.report.relational._signs import matrix_codes
+from sidelight.pictures.relational._blocks import SignBlocks, matrix_codes, sign_blocks
 
 #: Of more objects the largest groups of linked clusters are drawn.
 MOST_OBJECTS = 400

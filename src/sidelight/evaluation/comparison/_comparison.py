@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._words import two_digits
 from sidelight.evaluation.comparison._stability import agreement
 from sidelight.evaluation.comparison._verdict import Ask, Verdict, ask_in_general
 
@@ -255,9 +256,9 @@ def _cells(one: Candidate) -> list[str]:
     return [
         *name,
         pair(one.score, one.error),
-        figure(one.plain_score) + _other(one),
+        two_digits(one.plain_score) + _other(one),
         pair(one.gain, one.gain_error, "+"),
-        figure(one.stability),
+        two_digits(one.stability),
         f"{one.seconds:.2f}s",
     ]
 
@@ -267,14 +268,9 @@ def _other(one: Candidate) -> str:
     return f" ({one.plain})" if one.plain not in (None, one.name) else ""
 
 
-def figure(value: float, sign: str = "") -> str:
-    """Write a number with two decimals, a dash for none."""
-    return "–" if np.isnan(value) else format(value, f"{sign}.2f")
-
-
 def pair(value: float, error: float, sign: str = "") -> str:
     """Write a number with its standard error."""
-    return "–" if np.isnan(value) else f"{figure(value, sign)}±{figure(error)}"
+    return "–" if np.isnan(value) else f"{two_digits(value, sign)}±{two_digits(error)}"
 
 
 def restore(model: bytes) -> Any:

@@ -22,9 +22,9 @@ from sidelight.jobs._table._features import IN_MEMORY
 from sidelight.jobs._table._model import Model
 from sidelight.jobs._table._run import Run
 from sidelight.jobs.classify._run import ClassRun
+from sidelight.pictures.classes._decisions import class_codes, class_names
 from sidelight.preparation import TablePreparer, TypedColumn
 from sidelight.preparation._source import as_source
-from sidelight.report.classes._decisions import class_codes, class_names
 
 #: Of rows that are numbers already only so many columns are described, the fewer if sparse.
 MOST_NUMBERS = 1000

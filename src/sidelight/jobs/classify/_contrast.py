@@ -18,11 +18,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, get_tags
 
 from sidelight._typing import IntArray
-from sidelight._words import counted, listed
+from sidelight._words import counted, format_number, listed
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._plain import is_unknown, plain, text_of
 from sidelight.exceptions import SidelightError
-from sidelight.report.classes._decisions import class_codes, class_names
+from sidelight.pictures.classes._decisions import class_codes, class_names
 
 if TYPE_CHECKING:
     from sidelight.jobs.classify._run import ClassRun
@@ -214,7 +214,7 @@ class Contrast:
             return f"{found}, and the same on the labels alone."
         return (
             f"{found}, {alone:,} on the labels alone ({judged.n_better:,} better, "
-            f"{judged.n_worse:,} worse; p = {judged.chance:.2g})."
+            f"{judged.n_worse:,} worse; p = {format_number(judged.chance, 2)})."
         )
 
     def facts(self) -> dict[str, Any]:

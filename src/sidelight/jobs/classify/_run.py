@@ -27,7 +27,7 @@ from sidelight.io._columns import is_number
 from sidelight.io._labels import PROBABILITY, SCORE, fill_classes
 from sidelight.jobs._table._run import Prepared, Run
 from sidelight.jobs.predict._run import Applied
-from sidelight.report.classes._decisions import (
+from sidelight.pictures.classes._decisions import (
     Decisions,
     class_codes,
     decisions_of,

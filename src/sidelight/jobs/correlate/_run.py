@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sidelight._fit.parameters import declared
-from sidelight._words import worded
+from sidelight._words import format_number, worded
 from sidelight.catalog import Method
 from sidelight.constraints import Relations
 from sidelight.constraints.relations._log_odds import hold_log_odds
@@ -254,8 +254,9 @@ def _unscored(request: CorrelateRequest, estimator: Any) -> tuple[str, ...]:
     if ABSENT in request.settings or not getattr(estimator, "absent_", 0.0):
         return ()
     return (
-        f"Joining two objects that were not compared costs {estimator.absent_:.3g}, by how often "
-        f"likely pairs were; {worded('absent=0 in settings', '--set absent=0')} ignores them.",
+        "Joining two objects that were not compared costs "
+        f"{format_number(estimator.absent_, 3)}, by how often likely pairs were; "
+        f"{worded('absent=0 in settings', '--set absent=0')} ignores them.",
     )
 
 

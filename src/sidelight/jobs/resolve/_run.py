@@ -34,7 +34,7 @@ from sidelight.jobs._method import (
 )
 
 if TYPE_CHECKING:
-    from sidelight.report.relational._curve import ResolutionCurve
+    from sidelight.pictures.relational._curve import ResolutionCurve
 
 #: The default where references occur in groups, and where they do not.
 COLLECTIVE, ALONE = "collective-resolution", "attribute-resolution"
@@ -156,7 +156,7 @@ class ResolveRun(GraphRun):
         """
         if self.data.truth is None:
             return None
-        from sidelight.report.relational._curve import curve_of
+        from sidelight.pictures.relational._curve import curve_of
 
         lower = self.method.cls(**self.estimator.get_params(deep=False))
         lower.set_params(threshold=LOWEST * self.threshold)
@@ -166,7 +166,7 @@ class ResolveRun(GraphRun):
     @property
     def threshold(self) -> float:
         """Threshold that was used."""
-        from sidelight.report.relational._curve import threshold_of
+        from sidelight.pictures.relational._curve import threshold_of
 
         used = threshold_of(self.estimator)
         assert used is not None  # every resolver has one

@@ -13,13 +13,13 @@ from sidelight._words import counted, listed
 from sidelight.constraints import KnownSplits
 from sidelight.evaluation import SplitSimilarity, similarity_to_splits
 from sidelight.exceptions import SidelightError
+from sidelight.pictures._projection import project
+from sidelight.pictures._run import Given, Partition, make_given, make_run, sample_rows
+from sidelight.pictures.svg._scatter import stage_map
 from sidelight.preparation import TypedColumn
 from sidelight.report import _sections
 from sidelight.report._explained import explained
 from sidelight.report._page import render_page
-from sidelight.report._projection import project
-from sidelight.report._run import Given, Partition, make_given, make_run, sample_rows
-from sidelight.report._scatter import stage_map
 from sidelight.report._sections import MAX_GROUPS, Section, chips, status
 from sidelight.report._tables import confusion, scores
 

@@ -11,11 +11,11 @@ from scipy import sparse
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import SCORES, counted, listed
+from sidelight.pictures.categories._flows import flows_of
 from sidelight.report._page import render_page, row_names, size_figure
 from sidelight.report._report import _resource
 from sidelight.report._sections import Section, status
 from sidelight.report.categories._embedded import seeds_in_page
-from sidelight.report.categories._flows import flows_of
 
 #: Words of a category, documents that moved, outliers, and cells of the table of flows.
 TOP_WORDS, MOST_MOVED, MOST_OUTLIERS, MOST_FLOWS = 12, 1000, 200, 24

@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted, listed, statements
-from sidelight.report._charts import figure, objective_line, size_bars
-from sidelight.report._mixtures import histogram
-from sidelight.report._run import Given, Partition
+from sidelight._words import counted, format_number, listed, statements
+from sidelight.pictures._matching import count_together
+from sidelight.pictures._run import Given, Partition
+from sidelight.pictures.classes._rounds import curves_of, mean_by_round
+from sidelight.pictures.svg._charts import objective_line, size_bars
+from sidelight.pictures.svg._histograms import histogram
+from sidelight.report._figures import figure
 from sidelight.report._sections import MAX_GROUPS, Section, objective, status
-from sidelight.report._tables import count_together, format_number, tallies
+from sidelight.report._tables import tallies
 from sidelight.report.classes._classified import ClassifiedRun, make_classified
 from sidelight.report.classes._picture import picture
-from sidelight.report.classes._rounds import curves_of, mean_by_round
 
 LEAST_CERTAIN = 12
 MOST_CHANGED = 12

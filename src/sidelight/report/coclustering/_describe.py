@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight._words import counted
+from sidelight._words import counted, format_number
 from sidelight.constraints import CrossLinks, Ordering
 from sidelight.io._columns import quoted
-from sidelight.report._tables import format_number
-from sidelight.report.coclustering._blocks import (
+from sidelight.pictures.coclustering._blocks import (
     TableBlocks,
     Timeline,
+    is_paired,
     table_blocks,
     timeline,
 )
@@ -178,11 +178,6 @@ def describe(
         row_line=lines[0],
         column_line=lines[1],
     )
-
-
-def is_paired(estimator: Any) -> bool:
-    """Whether cluster ``l`` of the rows goes with cluster ``l`` of the columns."""
-    return "n_column_clusters" not in estimator.get_params(deep=False)
 
 
 def _weights(estimator: Any, X: Any, labels: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
 from sidelight._typing import Array
-from sidelight._words import counted
-from sidelight.report._charts import figure, objective_line
-from sidelight.report._scatter import stage_map
+from sidelight._words import counted, format_number
+from sidelight.pictures.svg._charts import objective_line
+from sidelight.pictures.svg._scatter import stage_map
+from sidelight.report._figures import figure
 from sidelight.report._sections import Section
-from sidelight.report._tables import format_number
 from sidelight.report.maps._colors import Coloring
 
 MOST_STAGES = 6

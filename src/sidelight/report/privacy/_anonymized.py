@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sidelight._typing import IntArray
-from sidelight._words import counted, listed
+from sidelight._words import counted, format_number, listed
 from sidelight.io._columns import column_texts
+from sidelight.pictures.privacy._distributions import BARS, distribution_of, width_text
+from sidelight.pictures.svg._privacy import before_and_after, search_line
 from sidelight.privacy import AnonymityCheck
-from sidelight.report._charts import bar_figure, figure
+from sidelight.report._figures import bar_figure, figure
 from sidelight.report._page import render_page
 from sidelight.report._sections import Section, status
-from sidelight.report._tables import format_number
-from sidelight.report.privacy._distributions import BARS, distribution_of, width_text
-from sidelight.report.privacy._pictures import before_and_after, search_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,7 +122,9 @@ def render_anonymized(
 def _kept(check: AnonymityCheck) -> str:
     least = [f"k = {check.k_reached}"]
     if check.l > 1:
-        least += [f"l = {value:.3g} of {name}" for name, value in check.l_reached.items()]
+        least += [
+            f"l = {format_number(value, 3)} of {name}" for name, value in check.l_reached.items()
+        ]
     return listed(least)
 
 
@@ -139,7 +140,7 @@ def _promises(check: AnonymityCheck) -> list[Section]:
         {
             "name": f"l-diversity ({check.diversity}) of {name}",
             "asked": f"{check.l:,}" if check.l > 1 else "none",
-            "reached": f"{value:.3g}",
+            "reached": format_number(value, 3),
         }
         for name, value in check.l_reached.items()
     ]

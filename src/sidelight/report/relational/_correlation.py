@@ -9,8 +9,10 @@ import numpy as np
 from markupsafe import Markup
 
 from sidelight._typing import IntArray
-from sidelight._words import counted, listed, statements
+from sidelight._words import counted, format_number, listed, statements
 from sidelight.constraints import Constraints, Relations
+from sidelight.pictures.relational._blocks import sign_blocks
+from sidelight.pictures.svg._signs import MOST_OBJECTS, sign_matrix
 from sidelight.report._page import (
     agreement,
     largest_clusters,
@@ -19,9 +21,6 @@ from sidelight.report._page import (
     size_figure,
 )
 from sidelight.report._sections import Section, status
-from sidelight.report._tables import format_number
-from sidelight.report.relational._blocks import sign_blocks
-from sidelight.report.relational._signs import MOST_OBJECTS, sign_matrix
 
 WORST = 20
 LARGEST = 12
@@ -99,7 +98,7 @@ def gap_text(estimator: Any) -> str:
         return "proven optimal"
     if bound <= 0.0:
         return "no lower bound above 0 is known"
-    return f"within {100 * (cost - bound) / cost:.2g} % of optimal"
+    return f"within {format_number(100 * (cost - bound) / cost, 2)} % of optimal"
 
 
 def gap_status(estimator: Any) -> Section:

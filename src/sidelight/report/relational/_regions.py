@@ -11,18 +11,19 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight._words import counted
+from sidelight._words import counted, format_number
 from sidelight.constraints import Constraints, Relations
+from sidelight.pictures._projection import project
+from sidelight.pictures._run import Given, make_given, make_run
+from sidelight.pictures.relational._region_map import region_map
+from sidelight.pictures.svg._curves import absorbed_svg
+from sidelight.pictures.svg._regions import map_svg
 from sidelight.report import _sections
-from sidelight.report._charts import figure
+from sidelight.report._figures import figure
 from sidelight.report._page import row_names
-from sidelight.report._projection import project
 from sidelight.report._report import _cluster_cards, _environment, _resource
-from sidelight.report._run import Given, make_given, make_run
 from sidelight.report._sections import MAX_GROUPS, Section, status
-from sidelight.report._tables import format_number, settings_of, versions
-from sidelight.report.relational._curves_svg import absorbed_svg
-from sidelight.report.relational._region_map import map_svg, region_map
+from sidelight.report._tables import settings_of, versions
 
 
 def render_regions(

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import IntArray
-from sidelight._words import counted, listed, statements
+from sidelight._words import counted, format_number, listed, statements
 from sidelight.constraints import Constraints
-from sidelight.report._charts import figure
+from sidelight.pictures.relational._curve import ResolutionCurve, threshold_of
+from sidelight.pictures.svg._curves import rates_svg
+from sidelight.report._figures import figure
 from sidelight.report._page import (
     SHOWN_MEMBERS,
     agreement,
@@ -20,9 +22,6 @@ from sidelight.report._page import (
     size_figure,
 )
 from sidelight.report._sections import Section, status
-from sidelight.report._tables import format_number
-from sidelight.report.relational._curve import ResolutionCurve, threshold_of
-from sidelight.report.relational._curves_svg import rates_svg
 
 CHAINS = 8
 CHAIN_STEPS = 30

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.report._run import Run
+from sidelight.pictures._run import Run
 
 MAX_POINTS = 4_000
 MAX_CONSTRAINED = 3_000  # leaves room for a picture of the rest of the data
@@ -59,8 +59,8 @@ def stated_links(run: Run) -> Links:
         cannot=cannot,
         violated=np.concatenate(
             [
-                _contains(violated.must_link, stated.must_link, run.n_rows),
-                _contains(violated.cannot_link, stated.cannot_link, run.n_rows),
+                contains_pairs(violated.must_link, stated.must_link, run.n_rows),
+                contains_pairs(violated.cannot_link, stated.cannot_link, run.n_rows),
             ]
         ),
         weight=np.concatenate([stated.must_link_weight, stated.cannot_link_weight]),
@@ -107,8 +107,8 @@ def _constrained_rows(run: Run, links: Links, rng: np.random.Generator) -> Posit
     return candidates[np.sort(first)]
 
 
-def _contains(some: Positions, pairs: Positions, n_rows: int) -> npt.NDArray[np.bool_]:
-    """Tell which of ``pairs`` occur in ``some``; pairs are stored with the smaller row first."""
+def contains_pairs(some: Positions, pairs: Positions, n_rows: int) -> npt.NDArray[np.bool_]:
+    """Whether each of ``pairs`` occurs in ``some``; pairs are stored with the smaller row first."""
     found: npt.NDArray[np.bool_] = np.isin(
         pairs[:, 0] * n_rows + pairs[:, 1], some[:, 0] * n_rows + some[:, 1]
     )

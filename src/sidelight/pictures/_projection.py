@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 
 from sidelight.engine import RowSource
-from sidelight.report._run import sample_rows
+from sidelight.pictures._run import sample_rows
 
 FIT_ROWS = 20_000
 FIT_ROWS_WIDE = 5_000

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._typing import FloatArray
-from sidelight.report._charts import Box, nice_ticks, svg_start
-from sidelight.report._tables import format_number
-from sidelight.report.relational._curve import ResolutionCurve
+from sidelight._words import format_number
+from sidelight.pictures._scales import nice_ticks
+from sidelight.pictures.relational._curve import ResolutionCurve
+from sidelight.pictures.svg._charts import Box, svg_start
 
 RATES = Box(width=1180, height=260, left=44, right=74, top=12, bottom=36)
 ABSORBED = Box(width=420, height=170, left=56, right=16, top=12, bottom=26)
@@ -25,7 +26,7 @@ def rates_svg(curve: ResolutionCurve, threshold: float | None) -> str:
     margin = 0.02 * (high - low) or 0.05
     low, high = low - margin, high + margin
     best = curve.best
-    description = f"Best F1 {curve.f1[best]:.3f} at the threshold {t[best]:.3g}."
+    description = f"Best F1 {curve.f1[best]:.3f} at the threshold {format_number(t[best], 3)}."
     parts = [svg_start(box, "rates", "Precision and recall over the threshold", description)]
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
         height = float(box.y(tick, 0.0, 1.0))

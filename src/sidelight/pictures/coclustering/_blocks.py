@@ -306,3 +306,8 @@ def timeline(labels: Array, order: Ordering) -> Timeline:
     if order.circular and last > 0 and clusters[0] == clusters[last]:
         jumps[last] = False  # the run goes on behind the end
     return Timeline(starts, ends, clusters, jumps, _last(clusters[np.sort(first)]), order.order)
+
+
+def is_paired(estimator: Any) -> bool:
+    """Whether cluster ``l`` of the rows goes with cluster ``l`` of the columns."""
+    return "n_column_clusters" not in estimator.get_params(deep=False)

@@ -6,9 +6,9 @@ from html import escape
 
 import numpy as np
 
-from sidelight._typing import Array, IntArray
-from sidelight.report._charts import Box, svg_start
-from sidelight.report.relational._blocks import SignBlocks
+from sidelight._typing import Array
+from sidelight.pictures.relational._blocks import SignBlocks, matrix_codes
+from sidelight.pictures.svg._charts import Box, svg_start
 
 #: Of more objects the largest groups of linked clusters are drawn.
 MOST_OBJECTS = 180
@@ -38,7 +38,7 @@ def sign_matrix(blocks: SignBlocks, names: list[str]) -> str:
     ]
     codes = matrix_codes(blocks)
     for code, name in NAMES.items():
-        parts.append(f'<path class="{name}" d="{_runs(codes == code)}"/>')
+        parts.append(f'<path class="{name}" d="{strokes(codes == code)}"/>')
     for start, end in zip(blocks.starts[:-1].tolist(), blocks.starts[1:].tolist(), strict=True):
         if end - start > 1:
             parts.append(
@@ -49,17 +49,7 @@ def sign_matrix(blocks: SignBlocks, names: list[str]) -> str:
     return "".join(parts) + "</g></svg>"
 
 
-def matrix_codes(blocks: SignBlocks) -> IntArray:
-    """The symmetric matrix: 0 no score or zero, 1 positive, 2 negative, 3 disagreement."""
-    codes = np.zeros((blocks.n_shown, blocks.n_shown), np.int64)
-    sign = np.where(blocks.scores > 0, 1, np.where(blocks.scores < 0, 2, 0))
-    values = np.where(blocks.disagree, 3, sign)
-    codes[blocks.first, blocks.second] = values
-    codes[blocks.second, blocks.first] = values
-    return codes
-
-
-def _runs(cells: Array) -> str:
+def strokes(cells: Array) -> str:
     """Neighboring cells of a row as one stroke."""
     padded = np.pad(cells.astype(np.int8), ((0, 0), (1, 1)))
     change = np.diff(padded, axis=1)

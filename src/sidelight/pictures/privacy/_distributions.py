@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sidelight._typing import FloatArray
+from sidelight._words import format_number
 from sidelight.io._columns import column_texts, is_text, number_column
-from sidelight.report._charts import nice_ticks
-from sidelight.report._tables import format_number
+from sidelight.pictures._scales import nice_ticks
 
 if TYPE_CHECKING:
     import pyarrow as pa

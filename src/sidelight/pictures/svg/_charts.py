@@ -6,14 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from markupsafe import Markup
 
-from sidelight.report._run import Partition, shorten_words
-from sidelight.report._tables import format_number
+from sidelight._words import format_number
+from sidelight.pictures._run import Partition, shorten_words
+from sidelight.pictures._scales import frame_of, nice_ticks
 
 Array = npt.NDArray[np.float64]
 
@@ -58,11 +57,9 @@ class Box:
 
 
 SIZES = Box(width=420, height=142, left=6, right=6, top=20, bottom=22)
-DISTANCES = Box(width=560, height=190, left=8, right=8, top=8, bottom=24)
 OBJECTIVE = Box(width=420, height=142, left=56, right=16, top=12, bottom=24)
 
 
-BINS = 40
 _BAR = 19.0
 #: Width of a letter or digit of the labels, and the most letters of a name beside a bar.
 _LETTER = 6.6
@@ -170,32 +167,7 @@ def objective_line(
     return "".join(parts) + box.axis(base)
 
 
-def figure(title: str, svg: str, note: str = "") -> dict[str, Any]:
-    """A picture with its heading and a note, for the template."""
-    return {"title": title, "svg": Markup(svg), "note": note}
-
-
-def bar_figure(
-    title: str,
-    names: Sequence[str],
-    values: Array,
-    texts: Sequence[str],
-    *,
-    note: str,
-    of: int,
-    name: str = "saliencies",
-    largest: float | None = None,
-    kept: Sequence[bool] | None = None,
-) -> dict[str, Any]:
-    """Bars of the first of so many things, as long as their values relative to the largest."""
-    if len(names) < of:
-        note += f" {len(names)} of {of:,} are shown."
-    if largest is None:
-        largest = max(float(values.max(initial=0.0)), 1e-300)
-    return figure(title, _named_bars(names, values / largest, texts, name, title, kept), note)
-
-
-def _named_bars(
+def named_bars(
     names: Sequence[str],
     lengths: Array,
     texts: Sequence[str],
@@ -222,82 +194,6 @@ def _named_bars(
             f"{escape(text)}</text></g>"
         )
     return "".join(parts) + "</svg>"
-
-
-def distance_histograms(together: Array, apart: Array, most: float, name: str, title: str) -> str:
-    """Draw the distances of pairs that belong together upwards, of the others downwards.
-
-    Each kind fills the same area, however many pairs it has. Distances above ``most`` are counted
-    in the last bin.
-    """
-    box = DISTANCES
-    edges = np.linspace(0.0, most, BINS + 1)
-    shares = [_shares(values, edges) for values in (together, apart)]
-    highest = max(float(max(share.max() for share in shares)), 1e-12)
-    middle = (box.top + box.height - box.bottom) / 2
-    half, step = middle - box.top, box.inner_width / BINS
-    description = (
-        f"Medians {format_number(_median(together))} together, {format_number(_median(apart))} "
-        "apart, in typical distances."
-    )
-    parts = [svg_start(box, name, title, description)]
-    for share, kind, up in ((shares[0], "together", True), (shares[1], "apart", False)):
-        heights = share / highest * half
-        for number in np.flatnonzero(heights):
-            height = float(heights[number])
-            parts.append(
-                f'<rect class="{kind}" x="{box.left + number * step + 0.5:.1f}" '
-                f'y="{middle - height if up else middle:.1f}" width="{step - 1:.1f}" '
-                f'height="{height:.1f}"/>'
-            )
-    for tick in nice_ticks(0.0, most, 6):
-        at = float(box.x(tick, 0.0, most))
-        anchor = "start" if tick == 0 else "middle"
-        parts.append(
-            f'<text x="{at:.1f}" y="{box.height - 6}" style="text-anchor:{anchor}">'
-            f"{format_number(tick)}</text>"
-        )
-    return "".join(parts) + box.axis(middle)
-
-
-def _shares(values: Array, edges: Array) -> Array:
-    counts = np.histogram(np.minimum(values, edges[-1]), bins=edges)[0]
-    return np.asarray(counts / max(len(values), 1), dtype=np.float64)
-
-
-def _median(values: Array) -> float:
-    return float(np.median(values)) if len(values) else 0.0
-
-
-def nice_ticks(low: float, high: float, wanted: int) -> list[float]:
-    """Choose round values between ``low`` and ``high``.
-
-    Examples
-    --------
-    >>> nice_ticks(0.0, 10.0, 5)
-    [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
-    """
-    rough = (high - low) / wanted
-    if not rough > 0.0:
-        return [low]
-    magnitude = 10.0 ** math.floor(math.log10(rough))
-    step = min((factor * magnitude for factor in (1, 2, 5, 10)), key=lambda s: abs(s - rough))
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
-
-
-def frame_of(values: Array) -> tuple[float, float]:
-    """Limits of an axis; a few far outliers do not squeeze everything else."""
-    if not len(values):
-        return 0.0, 1.0
-    low, high = float(values.min()), float(values.max())
-    inner_low, inner_high = np.percentile(values, [1.0, 99.0])
-    reach = 1.0 * (inner_high - inner_low)
-    if reach > 0.0:
-        low, high = max(low, inner_low - reach), min(high, inner_high + reach)
-    margin = 0.04 * (high - low) or max(abs(high), 1.0) * 0.5
-    return float(low - margin), float(high + margin)
 
 
 def svg_start(box: Box, name: str, title: str, description: str) -> str:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.report._charts import Box, svg_start
-from sidelight.report._run import shorten_words
-from sidelight.report.coclustering._blocks import (
+from sidelight.pictures._run import shorten_words
+from sidelight.pictures.coclustering._blocks import (
     TableBlocks,
     Timeline,
     bin_note,
@@ -19,7 +18,8 @@ from sidelight.report.coclustering._blocks import (
     borders,
     cluster_of_bins,
 )
-from sidelight.report.relational._signs import _runs
+from sidelight.pictures.svg._charts import Box, svg_start
+from sidelight.pictures.svg._signs import strokes
 
 #: Most cells of a picture, down and across; larger tables are drawn by shares of ones.
 MOST_CELLS = (240, 320)
@@ -161,7 +161,9 @@ def _cells(shares: FloatArray, blocks: TableBlocks, bins: tuple[IntArray, IntArr
             if chosen.any():
                 kind = _class(number) if number >= 0 else "other"
                 opacity = 0.25 + 0.75 * shade / N_SHADES
-                parts.append(f'<path class="{kind}" opacity="{opacity:.2f}" d="{_runs(chosen)}"/>')
+                parts.append(
+                    f'<path class="{kind}" opacity="{opacity:.2f}" d="{strokes(chosen)}"/>'
+                )
     return parts
 
 

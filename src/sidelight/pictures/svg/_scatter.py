@@ -10,10 +10,12 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.report._charts import Box, frame_of, nice_ticks, svg_start
-from sidelight.report._projection import Projection
-from sidelight.report._selection import Links
-from sidelight.report._tables import format_number
+from sidelight._words import format_number
+from sidelight.pictures._projection import Projection
+from sidelight.pictures._scales import frame_of, nice_ticks
+from sidelight.pictures._selection import Links
+from sidelight.pictures._shapes import Shape
+from sidelight.pictures.svg._charts import Box, svg_start
 
 Array = npt.NDArray[np.float64]
 
@@ -26,15 +28,6 @@ SCATTER_WITH_TICKS = Box(width=800, height=452, left=44, right=16, top=14, botto
 SQUARE = Box(width=800, height=560, left=16, right=16, top=14, bottom=16)
 STAGE = Box(width=280, height=210, left=8, right=8, top=8, bottom=8)
 MAP = Box(width=560, height=380, left=12, right=12, top=12, bottom=12)
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A Gaussian component as the picture shows it."""
-
-    cluster: int
-    mean: Array
-    covariance: Array
 
 
 @dataclass(frozen=True)

@@ -114,3 +114,13 @@ def _linked_groups(edges: IntArray, codes: IntArray, n_clusters: int) -> IntArra
     graph = sparse.coo_array((ones, (ends[:, 0], ends[:, 1])), (n_clusters, n_clusters))
     found: IntArray = connected_components(graph, directed=False)[1].astype(np.int64)
     return found
+
+
+def matrix_codes(blocks: SignBlocks) -> IntArray:
+    """The symmetric matrix: 0 no score or zero, 1 positive, 2 negative, 3 disagreement."""
+    codes = np.zeros((blocks.n_shown, blocks.n_shown), np.int64)
+    sign = np.where(blocks.scores > 0, 1, np.where(blocks.scores < 0, 2, 0))
+    values = np.where(blocks.disagree, 3, sign)
+    codes[blocks.first, blocks.second] = values
+    codes[blocks.second, blocks.first] = values
+    return codes

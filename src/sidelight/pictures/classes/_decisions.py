@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._words import format_number
 from sidelight.constraints.algebra._plain import is_unknown, text_of
 
 #: A row is in doubt if its best class is less than this ahead of the second, in probability.
@@ -76,7 +77,7 @@ class Decisions:
         value = float(self.values[row, code])
         if not np.isfinite(value):
             return ""
-        return f"{value:.0%}" if self.are_probabilities else f"{value:.3g}"
+        return f"{value:.0%}" if self.are_probabilities else format_number(value, 3)
 
 
 def decisions_of(estimator: Any, X: Any) -> Decisions:

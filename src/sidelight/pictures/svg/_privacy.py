@@ -7,10 +7,11 @@ from html import escape
 import numpy as np
 
 from sidelight._typing import FloatArray
-from sidelight.report._charts import Box, nice_ticks, svg_start
-from sidelight.report._run import shorten_words
-from sidelight.report._tables import format_number
-from sidelight.report.privacy._distributions import Distribution
+from sidelight._words import format_number
+from sidelight.pictures._run import shorten_words
+from sidelight.pictures._scales import nice_ticks
+from sidelight.pictures.privacy._distributions import Distribution
+from sidelight.pictures.svg._charts import Box, svg_start
 
 SEARCH = Box(width=420, height=190, left=56, right=16, top=12, bottom=40)
 _ROW, _BAR = 26.0, 8.0
