@@ -20,8 +20,8 @@ from sidelight.pictures._projection import project
 from sidelight.pictures._run import Partition, sample_rows
 from sidelight.pictures.svg._comparison import by_number_svg, score_bar, score_scale
 from sidelight.pictures.svg._scatter import small_map
-from sidelight.report._figures import figure
-from sidelight.report._sections import Section, colours
+from sidelight.report.figures import figure
+from sidelight.report.sections import Section, colours
 
 if TYPE_CHECKING:
     from sidelight.pictures._run import Given

@@ -18,7 +18,6 @@ from sidelight.exceptions import EmbeddingWarning
 from sidelight.pictures._run import Given, sample_rows, shorten
 from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up
 from sidelight.pictures.svg._scatter import map_scatter, stage_map
-from sidelight.report._figures import bar_figure, figure
 from sidelight.report._mapped import (
     MOST_PAIRS,
     Kinds,
@@ -28,10 +27,11 @@ from sidelight.report._mapped import (
     pairs_before_and_after,
 )
 from sidelight.report._measures import residual_variance_of
-from sidelight.report._sections import Section, objective, status
+from sidelight.report.figures import bar_figure, figure
 from sidelight.report.maps._colors import Coloring, coloring_of, legends, lost_steps
 from sidelight.report.maps._grids import grid_figures
 from sidelight.report.maps._growth import growth_figures
+from sidelight.report.sections import Section, objective, status
 
 MOST_MEASURED = 2_000  # rows whose neighbors are compared: distances between all of them
 NEIGHBORS = 10

@@ -21,8 +21,8 @@ from sidelight.pictures._run import Given, Partition, sample_rows
 from sidelight.pictures._selection import fill_up
 from sidelight.pictures.svg._histograms import distance_histograms
 from sidelight.pictures.svg._scatter import small_map
-from sidelight.report._figures import bar_figure, figure
-from sidelight.report._sections import MAX_GROUPS, Section, chips, colours, objective, status
+from sidelight.report.figures import bar_figure, figure
+from sidelight.report.sections import MAX_GROUPS, Section, chips, colours, objective, status
 
 MOST_DRAWN = 2_000
 MOST_LINKED = 1_500  # of the drawn rows: the rest shows what else there is

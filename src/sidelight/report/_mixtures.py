@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sidelight.pictures._run import Run, sample_rows
 from sidelight.pictures.svg._histograms import histogram
-from sidelight.report._figures import bar_figure, figure
+from sidelight.report.figures import bar_figure, figure
 
 Array = npt.NDArray[np.float64]
 

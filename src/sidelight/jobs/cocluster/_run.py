@@ -79,7 +79,7 @@ class CoclusterRun(GraphRun):
     @cached_property
     def described(self) -> Any:
         """Blocks, measures and heaviest columns, as the report shows them."""
-        from sidelight.report.coclustering._describe import describe
+        from sidelight.jobs.cocluster._facts import describe
 
         return describe(
             self.estimator,
@@ -90,7 +90,7 @@ class CoclusterRun(GraphRun):
 
     def cross_violations(self) -> list[tuple[str, Any, str]]:
         """Links between a row and a column that are not kept: kind, row, column."""
-        from sidelight.report.coclustering._describe import broken_cross_links
+        from sidelight.jobs.cocluster._facts import broken_cross_links
 
         broken = broken_cross_links(self.cross, self.labels, self.column_labels)
         names = self.data.feature_names
@@ -161,7 +161,7 @@ class CoclusterRun(GraphRun):
         return words(self)
 
     def _page(self) -> str:
-        from sidelight.report.coclustering._page import render_coclusters
+        from sidelight.jobs.cocluster._page import render_coclusters
 
         return render_coclusters(
             estimator=self.estimator,

@@ -17,11 +17,11 @@ from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, Partition, make_given, make_run, sample_rows
 from sidelight.pictures.svg._scatter import stage_map
 from sidelight.preparation import TypedColumn
-from sidelight.report import _sections
+from sidelight.report import sections
 from sidelight.report._explained import explained
-from sidelight.report._page import render_page
-from sidelight.report._sections import MAX_GROUPS, Section, chips, status
-from sidelight.report._tables import confusion, scores
+from sidelight.report.page import render_page
+from sidelight.report.sections import MAX_GROUPS, Section, chips, status
+from sidelight.report.tables import confusion, scores
 
 #: Most points of a small map.
 MOST_POINTS = 1200
@@ -148,7 +148,7 @@ def _found(
                 ],
                 "scores": scores(run),
                 **explained(run, columns),
-                **_sections.objective(run.estimator),
+                **sections.objective(run.estimator),
             }
         )
         splits = splits.adding(name, run.clusters.codes)

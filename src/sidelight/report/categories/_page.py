@@ -12,10 +12,10 @@ from scipy import sparse
 from sidelight._typing import Array, IntArray
 from sidelight._words import SCORES, counted, listed
 from sidelight.pictures.categories._flows import flows_of
-from sidelight.report._page import render_page, row_names, size_figure
-from sidelight.report._report import _resource
-from sidelight.report._sections import Section, status
 from sidelight.report.categories._embedded import seeds_in_page
+from sidelight.report.page import render_page, row_names, size_figure
+from sidelight.report.sections import Section, status
+from sidelight.report.templates import resource
 
 #: Words of a category, documents that moved, outliers, and cells of the table of flows.
 TOP_WORDS, MOST_MOVED, MOST_OUTLIERS, MOST_FLOWS = 12, 1000, 200, 24
@@ -98,7 +98,7 @@ def render_categories(
         "remarks": list(remarks),
         "embedded": embedded,
         "n_cut": n_cut,
-        "category_script": Markup(_resource("categories/categories.js")),
+        "category_script": Markup(resource("categories/categories.js")),
     }
     return render_page(
         "categories/categories.html.j2",

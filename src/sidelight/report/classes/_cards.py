@@ -12,11 +12,11 @@ from sidelight.pictures._run import Given, Partition
 from sidelight.pictures.classes._rounds import curves_of, mean_by_round
 from sidelight.pictures.svg._charts import objective_line, size_bars
 from sidelight.pictures.svg._histograms import histogram
-from sidelight.report._figures import figure
-from sidelight.report._sections import MAX_GROUPS, Section, objective, status
-from sidelight.report._tables import tallies
 from sidelight.report.classes._classified import ClassifiedRun, make_classified
 from sidelight.report.classes._picture import picture
+from sidelight.report.figures import figure
+from sidelight.report.sections import MAX_GROUPS, Section, objective, status
+from sidelight.report.tables import tallies
 
 LEAST_CERTAIN = 12
 MOST_CHANGED = 12

@@ -14,7 +14,8 @@ from sidelight.pictures._run import shorten
 from sidelight.pictures._selection import Links, Selection, select, stated_links
 from sidelight.pictures.classes._decisions import DOUBTFUL, class_codes
 from sidelight.pictures.svg._scatter import scatter
-from sidelight.report._sections import (
+from sidelight.report.classes._classified import ClassifiedRun
+from sidelight.report.sections import (
     MAX_GROUPS,
     Section,
     chips,
@@ -24,7 +25,6 @@ from sidelight.report._sections import (
     listed_statements,
     picture_notes,
 )
-from sidelight.report.classes._classified import ClassifiedRun
 
 
 def picture(run: ClassifiedRun) -> Section:

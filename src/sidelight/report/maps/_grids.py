@@ -7,8 +7,8 @@ import numpy as np
 from sidelight.pictures._run import Given, shorten_words
 from sidelight.pictures.maps._grids import neighbor_distances, node_vectors, value_range
 from sidelight.pictures.svg._grids import grid_svg
-from sidelight.report._figures import figure
-from sidelight.report._sections import Section
+from sidelight.report.figures import figure
+from sidelight.report.sections import Section
 
 MOST_PLANES = 12
 

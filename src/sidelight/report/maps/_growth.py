@@ -11,9 +11,9 @@ from sidelight._typing import Array
 from sidelight._words import counted, format_number
 from sidelight.pictures.svg._charts import objective_line
 from sidelight.pictures.svg._scatter import stage_map
-from sidelight.report._figures import figure
-from sidelight.report._sections import Section
+from sidelight.report.figures import figure
 from sidelight.report.maps._colors import Coloring
+from sidelight.report.sections import Section
 
 MOST_STAGES = 6
 #: Points of a curve; more rows are averaged.

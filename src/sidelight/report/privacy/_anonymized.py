@@ -17,9 +17,9 @@ from sidelight.io._columns import column_texts
 from sidelight.pictures.privacy._distributions import BARS, distribution_of, width_text
 from sidelight.pictures.svg._privacy import before_and_after, search_line
 from sidelight.privacy import AnonymityCheck
-from sidelight.report._figures import bar_figure, figure
-from sidelight.report._page import render_page
-from sidelight.report._sections import Section, status
+from sidelight.report.figures import bar_figure, figure
+from sidelight.report.page import render_page
+from sidelight.report.sections import Section, status
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,14 +13,14 @@ from sidelight._words import counted, format_number, listed, statements
 from sidelight.constraints import Constraints, Relations
 from sidelight.pictures.relational._blocks import sign_blocks
 from sidelight.pictures.svg._signs import MOST_OBJECTS, sign_matrix
-from sidelight.report._page import (
+from sidelight.report.page import (
     agreement,
     largest_clusters,
     render_page,
     row_names,
     size_figure,
 )
-from sidelight.report._sections import Section, status
+from sidelight.report.sections import Section, status
 
 WORST = 20
 LARGEST = 12

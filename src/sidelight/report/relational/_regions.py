@@ -18,12 +18,13 @@ from sidelight.pictures._run import Given, make_given, make_run
 from sidelight.pictures.relational._region_map import region_map
 from sidelight.pictures.svg._curves import absorbed_svg
 from sidelight.pictures.svg._regions import map_svg
-from sidelight.report import _sections
-from sidelight.report._figures import figure
-from sidelight.report._page import row_names
-from sidelight.report._report import _cluster_cards, _environment, _resource
-from sidelight.report._sections import MAX_GROUPS, Section, status
-from sidelight.report._tables import settings_of, versions
+from sidelight.report import sections
+from sidelight.report._report import _cluster_cards
+from sidelight.report.figures import figure
+from sidelight.report.page import row_names
+from sidelight.report.sections import MAX_GROUPS, Section, status
+from sidelight.report.tables import settings_of, versions
+from sidelight.report.templates import render, resource
 
 
 def render_regions(
@@ -71,23 +72,22 @@ seconds
     n_colors = max(len(np.unique(estimator.labels_)), 1)
     if given.truth is not None:
         n_colors = max(n_colors, len(given.truth.names))
-    style = _resource("relational/relational.css") + _sections.colours(n_colors)
+    style = resource("relational/relational.css") + sections.colours(n_colors)
     context = {
         **cards,
-        **_sections.heading(given, title, seconds, cards["facts_of_its_own"]),
+        **sections.heading(given, title, seconds, cards["facts_of_its_own"]),
         **_map(given, relations, coordinates),
         **_radii(given),
         **_absorption(estimator),
         **_pieces(estimator, relations, cards["status"]),
         "colours": Markup(style),
-        "method_line": _sections.method_line(estimator),
+        "method_line": sections.method_line(estimator),
         "settings": settings_of(estimator, settings),
         "versions": versions(),
         "preparation": preparation,
         "command": command,
     }
-    html: str = _environment().get_template("relational/regions.html.j2").render(context)
-    return html
+    return render("relational/regions.html.j2", context)
 
 
 def _map(given: Given, relations: Relations | None, coordinates: FloatArray | None) -> Section:

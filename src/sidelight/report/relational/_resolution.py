@@ -12,8 +12,8 @@ from sidelight._words import counted, format_number, listed, statements
 from sidelight.constraints import Constraints
 from sidelight.pictures.relational._curve import ResolutionCurve, threshold_of
 from sidelight.pictures.svg._curves import rates_svg
-from sidelight.report._figures import figure
-from sidelight.report._page import (
+from sidelight.report.figures import figure
+from sidelight.report.page import (
     SHOWN_MEMBERS,
     agreement,
     largest_clusters,
@@ -21,7 +21,7 @@ from sidelight.report._page import (
     row_names,
     size_figure,
 )
-from sidelight.report._sections import Section, status
+from sidelight.report.sections import Section, status
 
 CHAINS = 8
 CHAIN_STEPS = 30

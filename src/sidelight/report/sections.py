@@ -21,8 +21,8 @@ from sidelight.pictures._shapes import shapes
 from sidelight.pictures.svg._charts import objective_line, size_bars
 from sidelight.pictures.svg._scatter import scatter
 from sidelight.report._features import SHOW_ALL, feature_means
-from sidelight.report._figures import figure
-from sidelight.report._tables import (
+from sidelight.report.figures import figure
+from sidelight.report.tables import (
     MAX_STATEMENTS,
     Tally,
     asked_in_one_sentence,

@@ -11,13 +11,13 @@ from markupsafe import Markup
 from sidelight._typing import IntArray
 from sidelight._words import STATEMENTS, counted, listed, statements
 from sidelight.constraints import Constraints, CrossLinks, Ordering
+from sidelight.jobs.cocluster._facts import Described, broken_cross_links
 from sidelight.pictures.coclustering._blocks import Timeline
 from sidelight.pictures.svg._table import table_svg, timeline_svg
-from sidelight.report._figures import figure
-from sidelight.report._page import agreement, render_page, row_names
-from sidelight.report._sections import MAX_GROUPS, Section, objective, status
-from sidelight.report._tables import Tally, outcome
-from sidelight.report.coclustering._describe import Described, broken_cross_links
+from sidelight.report.figures import figure
+from sidelight.report.page import agreement, render_page, row_names
+from sidelight.report.sections import MAX_GROUPS, Section, objective, status
+from sidelight.report.tables import Tally, outcome
 
 #: Statements that are listed because they are not kept.
 MOST_BROKEN = 60
@@ -96,9 +96,10 @@ def render_coclusters(
         **objective(estimator),
     }
     return render_page(
-        "coclustering/coclusters.html.j2",
+        "page.html.j2",
         cards,
-        style="coclustering/coclusters.css",
+        style="page.css",
+        package=__package__,
         estimator=estimator,
         n_rows=X.shape[0],
         noun="Rows",

@@ -12,11 +12,11 @@ from markupsafe import Markup
 from sidelight._typing import Array, IntArray
 from sidelight._words import SCORES
 from sidelight.constraints import Constraints
-from sidelight.report import _sections
-from sidelight.report._figures import bar_figure
-from sidelight.report._report import _environment, _resource
-from sidelight.report._sections import Section
-from sidelight.report._tables import settings_of, versions
+from sidelight.report import sections
+from sidelight.report.figures import bar_figure
+from sidelight.report.sections import Section
+from sidelight.report.tables import settings_of, versions
+from sidelight.report.templates import KIT, render, resource
 
 #: Names of members that a table lists.
 SHOWN_MEMBERS = 12
@@ -37,29 +37,29 @@ def render_page(
     command: str | None,
     seconds: float | None,
     preparation: Sequence[tuple[str, str, str]] = (),
+    package: str = KIT,
 ) -> str:
     """Put the cards of a page between heading and settings.
 
     ``cards`` holds ``sentence``, ``status``, ``facts_of_its_own`` and ``n_colors`` besides what
-    the template asks for. ``template`` and ``style``, a style sheet, are files of this package,
-    such as ``"relational/relational.css"``; ``noun`` names the rows, such as ``"Objects"``.
+    the template asks for. ``template`` and ``style``, a style sheet, are files of ``package``, that
+    of the job; ``noun`` names the rows, such as ``"Objects"``.
     """
     fitted: Any = SimpleNamespace(estimator=estimator, n_rows=n_rows)
-    head = _sections.heading(fitted, title, seconds, cards["facts_of_its_own"])
+    head = sections.heading(fitted, title, seconds, cards["facts_of_its_own"])
     head["facts"] = [(noun if name == "Rows" else name, text) for name, text in head["facts"]]
-    colored = _resource(style) + _sections.colours(max(cards["n_colors"], 1))
+    colored = resource(style, package) + sections.colours(max(cards["n_colors"], 1))
     context = {
         **cards,
         **head,
         "colours": Markup(colored),
-        "method_line": _sections.method_line(estimator),
+        "method_line": sections.method_line(estimator),
         "settings": settings_of(estimator, settings),
         "versions": versions(),
         "preparation": preparation,
         "command": command,
     }
-    html: str = _environment().get_template(template).render(context)
-    return html
+    return render(template, context, package)
 
 
 def row_names(ids: Any, rows: Any) -> list[str]:
