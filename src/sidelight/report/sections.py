@@ -349,6 +349,7 @@ def _recode(codes: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> npt
 
 
 def chips(groups: Partition, numbers: npt.NDArray[np.int64]) -> list[Section]:
+    """Return number and name of the groups, as the key of a picture shows them."""
     order = np.argsort(numbers, kind="stable")[:MAX_GROUPS]
     chips = [
         {
