@@ -35,9 +35,6 @@ from sidelight.cli._options import (
     requests,
     screened,
 )
-from sidelight.cli.alternative._command import alternatives
-from sidelight.cli.categories._command import categorize
-from sidelight.cli.privacy._command import anonymize, check_anonymity
 from sidelight.cli.relational._commands import COMMANDS
 
 app = typer.Typer(
@@ -307,10 +304,6 @@ def select(
 
 for command in COMMANDS:
     app.command()(command)
-app.command()(categorize)
-app.command()(alternatives)
-app.command()(anonymize)
-app.command()(check_anonymity)
 
 
 @app.command()

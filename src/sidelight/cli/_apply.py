@@ -12,10 +12,11 @@ from sidelight.cli._screen import Screen, class_lines, size_table
 from sidelight.exceptions import InvalidRequest
 from sidelight.io._table import check_readable
 from sidelight.jobs import Applied, CategoriesApplied, ClassesApplied, load_model, transform
+from sidelight.jobs.alternatives._applied import SplitsApplied
 from sidelight.jobs.predict._run import predict
 
 #: What is written about new rows, by the kind of the method; labels by default.
-WRITTEN = {"classifier": "classes", "categorizer": "ranked"}
+WRITTEN = {"classifier": "classes", "categorizer": "ranked", "alternative": "splits"}
 
 
 def run_predict(
@@ -48,18 +49,23 @@ def run_predict(
         _write(found, screen, "predict", model, told, spreadsheet_safe=spreadsheet_safe, **outputs)
         return
     if isinstance(found, CategoriesApplied):
-        from sidelight.cli.categories._run import ranked_facts, ranked_parts
-
-        screen.show(heading(found), *ranked_parts(found))
+        screen.show(heading(found))
+        screen.tell(*found.ranked_words())
         _write(
             found,
             screen,
             "predict",
             model,
-            ranked_facts(found),
+            found.ranked_facts(),
             spreadsheet_safe=spreadsheet_safe,
             **outputs,
         )
+        return
+    if isinstance(found, SplitsApplied):
+        screen.show(heading(found))
+        screen.tell(*found.split_words())
+        told = found.split_facts()
+        _write(found, screen, "predict", model, told, spreadsheet_safe=spreadsheet_safe, **outputs)
         return
     classes = found.class_names
     screen.show(heading(found), size_table(found.sizes, classes))

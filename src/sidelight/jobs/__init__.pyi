@@ -12,12 +12,14 @@ from ._table._request import prepare as prepare
 from ._table._run import Outcome as Outcome
 from ._table._run import Prepared as Prepared
 from ._table._run import Run as Run
-from .alternatives._run import AlternativesRequest as AlternativesRequest
+from .alternatives._applied import SplitsApplied as SplitsApplied
+from .alternatives._request import AlternativesRequest as AlternativesRequest
 from .alternatives._run import AlternativesRun as AlternativesRun
-from .anonymize._run import AnonymizeRequest as AnonymizeRequest
+from .anonymize._check import AnonymityCheckRun as AnonymityCheckRun
+from .anonymize._request import AnonymizeRequest as AnonymizeRequest
 from .anonymize._run import AnonymizeRun as AnonymizeRun
 from .categorize._applied import CategoriesApplied as CategoriesApplied
-from .categorize._run import CategorizeRequest as CategorizeRequest
+from .categorize._request import CategorizeRequest as CategorizeRequest
 from .categorize._run import CategorizeRun as CategorizeRun
 from .classify._run import ClassesApplied as ClassesApplied
 from .classify._run import ClassRun as ClassRun

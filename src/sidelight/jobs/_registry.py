@@ -86,10 +86,38 @@ JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
         Job(
+            "alternatives",
+            GROUPS,
+            "Find splits of the rows that differ from the known ones, one after the other.",
+            "sidelight alternatives customers.csv -k 3 --avoid country --number 2 -o splits.csv",
+            "Without --avoid the first split is a plain clustering, and the following differ from "
+            "it. `sidelight predict` gives the clusters of new rows in every split by what --save "
+            "keeps.",
+        ),
+        Job(
             "cocluster",
             GROUPS,
             "Cluster the rows and the columns of a 0/1 table at once: who buys what, and when.",
             "sidelight cocluster sales.csv -k 3 --ordered-columns --max-column-gap 0 -o rows.csv",
+        ),
+        Job(
+            "categorize",
+            CLASSES,
+            "Tidy a category system: merge double classes, move documents that stand in the wrong "
+            "one.",
+            "sidelight categorize pages.csv --text-column title,text --label-column category "
+            "-o categories.csv --report categories.html --save categories.skops",
+            "The given classes are only the start; words decide. `sidelight predict` ranks the "
+            "categories of new documents by what --save keeps.",
+        ),
+        Job(
+            "anonymize",
+            PUBLISH,
+            "Make a table that can be published: every row like at least K - 1 others.",
+            "sidelight anonymize people.csv --quasi age,zip,sex --sensitive diagnosis -k 5 -l 2 "
+            "--identifiers name -o published.csv --report published.html",
+            "`sidelight anonymize published.csv --quasi age,zip,sex --check` counts how many rows "
+            "of a published table are alike, whoever made it.",
         ),
     )
 }

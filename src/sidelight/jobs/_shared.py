@@ -143,13 +143,19 @@ class PreparedColumns(UsedColumns):
 
 
 @request
-class Fit:
-    """How the method is set."""
+class Settings:
+    """Parameters of the method."""
 
     settings: Annotated[
         Mapping[str, Any],
         settings("A parameter of the method; repeatable.", "--set", panel=METHOD),
     ] = field(default_factory=dict)
+
+
+@request
+class Fit(Settings):
+    """How the method is set."""
+
     seed: Annotated[
         int,
         number(

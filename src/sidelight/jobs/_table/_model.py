@@ -68,6 +68,9 @@ class Model:
         How many statements of each kind the method used, as ``Constraints.counts`` names them.
     label_column : str or None
         Column with the known classes that a classifier learned from: never a feature of new rows.
+    splits : list of objects
+        Fitted estimators of all splits, where there are several of the same rows; ``estimator`` is
+        the first one.
     """
 
     estimator: Any
@@ -78,6 +81,7 @@ class Model:
     zero_based: bool | None
     knowledge: dict[str, int] = field(default_factory=dict)
     label_column: str | None = None
+    splits: list[Any] = field(default_factory=list)
 
     @property
     def features_in(self) -> list[str]:
@@ -175,6 +179,7 @@ def fill_model(model: Model, path: Path) -> None:
 
     content = {one.name: getattr(model, one.name) for one in fields(Model)}
     content["estimator"] = _for_new_rows(model.estimator)
+    content["splits"] = [_for_new_rows(one) for one in model.splits]
     skops.io.dump({"format": FORMAT, "version": __version__, **content}, path)
     if _strange(set(skops.io.get_untrusted_types(file=path))):
         raise SidelightError(

@@ -312,7 +312,7 @@ def prepare(request: Request) -> Prepared:
             f"one number is wanted, got {worded('k=', '-k ')}{numbers_text(request.k)}; "
             "`sidelight compare` tells which of several suits."
         )
-    if request.views or request.correspondences is not None:
+    if isinstance(request, Request) and (request.views or request.correspondences is not None):
         raise InvalidRequest("several views are mapped by run_views.")
     method = _named_method(request)
     if method is not None and request.map_options:
@@ -323,12 +323,12 @@ def prepare(request: Request) -> Prepared:
     request, told = _as_the_method_reads(request, method)
     data = read_rows(request, allow_missing=method is not None and method.tags.missing)
     knowledge = read_knowledge(data, request)
-    if method is None and request.command == "embed":
+    if method is None and command_of(request) == "embed":
         method, why = default_map(data.n_rows)
         told = (*told, why)
         if request.map_options:
             check_map_options(request, method)
-    elif method is None and request.command == "classify":
+    elif method is None and command_of(request) == "classify":
         method, why = default_classifier(knowledge)
         told = (*told, why)
     elif method is None and has_conditions:
@@ -344,7 +344,8 @@ def prepare(request: Request) -> Prepared:
             "(.csv, .parquet, .npy), or choose a method that takes them: `sidelight methods NAME` "
             "tells."
         )
-    request = dataclasses.replace(request, command=method.kind.command)
+    if isinstance(request, Request):
+        request = dataclasses.replace(request, command=method.kind.command)
     estimator = make_estimator(method, request, n_classes=len(knowledge.label_names))
     for name, what in GIVEN_AS_MATRIX.items():
         value = getattr(estimator, name, None)
@@ -379,19 +380,26 @@ def _as_the_method_reads(
 
 def _named_method(request: Request) -> Method | None:
     """Find the method by its name, and refuse one that another command runs."""
+    command = command_of(request)
     if request.method is None:
-        if request.command in (None, "cluster", "embed", "classify"):
+        if command in (None, "cluster", "embed", "classify"):
             return None
-        names = [m.name for m in catalog.methods() if m.kind.command == request.command]
+        names = [m.name for m in catalog.methods() if m.kind.command == command]
         raise InvalidRequest(f"say how: -m NAME, one of {', '.join(names)}.")
-    wanted = next((name for name, k in KINDS.items() if k.command == request.command), None)
+    wanted = next((name for name, k in KINDS.items() if k.command == command), None)
     method = catalog.get(request.method, kind=wanted)
     kind = method.kind
-    if request.command not in (None, kind.command):
+    if command not in (None, kind.command):
         raise InvalidRequest(
             f"{method.name} gives {kind.gives}: `sidelight {kind.command} DATA -m {method.name}`."
         )
     return method
+
+
+def command_of(request: Any) -> str | None:
+    """Return the command whose methods are meant."""
+    job: str | None = getattr(request, "job", None)
+    return job or request.command
 
 
 # --- rows and knowledge -----------------------------------------------------------------------

@@ -104,6 +104,10 @@ def predict(
             hint = "; `sidelight embed DATA --model MODEL` places them on its map"
         raise SidelightError(f"{model.method} cannot assign new rows to clusters{hint}.")
     table = _read(model, data, id_column)
+    if kind == "alternative":
+        from sidelight.jobs.alternatives._applied import predict_splits
+
+        return predict_splits(model, table)
     start = time.perf_counter()
     rows = model.rows(table)
     labels = model.estimator.predict(rows)
