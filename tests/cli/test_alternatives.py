@@ -155,6 +155,44 @@ def test_gaps_of_avoided_columns_are_told(table, run):
     assert any("'rent' has 1 gap, filled with its median" in note for note in facts["notes"])
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--avoid", "country"),
+        ("--drop", "country"),
+        ("--avoid", "rent", "--drop", "country"),
+        ("--avoid", "country", "-m", "cond-ens"),
+    ],
+)
+def test_a_saved_model_gives_the_splits_again(table, run, arguments):
+    command = ("alternatives", "shop.csv", "-k", "2", "--drop", "habit", *arguments)
+    assert run(*command, "-o", "s.csv", "--save", "m.skops").code == 0
+    ended = run("predict", "m.skops", "shop.csv", "-o", "p.csv")
+    assert ended.code == 0, ended.err
+    assert splits_in("p.csv") == splits_in("s.csv")
+    assert "features alone" not in ended.err
+    lines = Path("shop.csv").read_text(encoding="utf-8").splitlines()
+    Path("one.csv").write_text("\n".join(lines[:2]), encoding="utf-8")
+    facts = run("predict", "m.skops", "one.csv", "--json").json
+    names = ("alternative_1", "alternative_2")
+    assert facts["labels"] == [[int(splits_in("s.csv")[name][0]) for name in names]]
+    assert [sum(facts["sizes"][name].values()) for name in names] == [1, 1]
+
+
+def test_rows_without_the_avoided_columns_are_assigned_by_their_features(table, run):
+    given = ("alternatives", "shop.csv", "-k", "2", "--avoid", "country", "--drop", "habit")
+    assert run(*given, "-o", "s.csv", "--save", "m.skops").code == 0
+    put_csv("less.csv", {name: table[name] for name in ("id", "income", "rent", "orders")})
+    ended = run("predict", "m.skops", "less.csv", "-o", "p.csv")
+    assert ended.code == 0, ended.err
+    assert "Rows are assigned by their features alone" in ended.err
+    assert adjusted_rand_index(table["habit"], splits_in("p.csv")["alternative_1"]) > 0.9
+    put_csv("known.csv", {"id": table["id"], "land": table["country"]})
+    given = ("alternatives", "less.csv", "-k", "2", "--avoid", "known.csv", "--number", "1")
+    assert run(*given, "--save", "m.skops").code == 0
+    assert "by their features alone" in run("predict", "m.skops", "less.csv").err
+
+
 def test_class_names_stay_as_they_are_written(table, run):
     ended = run(
         *("alternatives", "shop.csv", "-k", "2", "--number", "1", "--avoid", "country"),

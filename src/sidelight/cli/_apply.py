@@ -64,7 +64,7 @@ def run_predict(
     if isinstance(found, SplitsApplied):
         screen.show(heading(found))
         screen.tell(*found.split_words())
-        told = found.split_facts()
+        told = {"sizes": found.split_sizes}
         _write(found, screen, "predict", model, told, spreadsheet_safe=spreadsheet_safe, **outputs)
         return
     classes = found.class_names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from sidelight._typing import Array
+from sidelight.constraints import KnownSplits
 from sidelight.io import Table
+from sidelight.io._columns import column_texts, number_column
+from sidelight.io.formats._formats import read_raw
 from sidelight.jobs._parts import size_table
 from sidelight.jobs._table._model import Model
 from sidelight.jobs._tell import Strong, Told
@@ -29,7 +34,11 @@ class SplitsApplied(Applied):
         As in :class:`Applied`; the estimator is that of the first split.
     labels : ndarray of int32, shape (n_rows, n_splits)
         Cluster of every row in every split.
+    by_features : bool
+        Whether rows were assigned by their features alone, although splits were avoided.
     """
+
+    by_features: bool
 
     @property
     def names(self) -> list[str]:
@@ -39,27 +48,27 @@ class SplitsApplied(Applied):
     @property
     def notes(self) -> tuple[str, ...]:
         """What was found out on the way, and what the model cannot know about these rows."""
+        if not self.by_features:
+            return self.data.notes
         return (
             *self.data.notes,
-            "Rows are assigned by their features alone, whatever the avoided splits and statements "
-            "say of them: those that the model was fitted to can get another cluster here.",
+            "Rows are assigned by their features alone, without the splits that were avoided: "
+            "those that the model was fitted to can get another cluster here.",
         )
 
-    def split_facts(self) -> dict[str, Any]:
-        """Return the sizes of the clusters of every split."""
-        return {"splits": [{"name": name, "sizes": s} for name, s in self._sizes()]}
+    @property
+    def split_sizes(self) -> dict[str, dict[str, int]]:
+        """Number of rows of every cluster, by split and name of the cluster."""
+        columns = zip(self.names, np.asarray(self.labels).T, strict=True)
+        return {name: sizes_of(labels) for name, labels in columns}
 
     def split_words(self) -> list[Told]:
         """Return the sizes of the clusters of every split as tables."""
         return [
             part
-            for name, sizes in self._sizes()
+            for name, sizes in self.split_sizes.items()
             for part in ((Strong(name),), size_table(sizes, {}))
         ]
-
-    def _sizes(self) -> list[tuple[str, dict[str, int]]]:
-        columns = np.asarray(self.labels).T
-        return [(name, sizes_of(one)) for name, one in zip(self.names, columns, strict=True)]
 
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         fill = partial(fill_splits, self.data, self.labels, spreadsheet_safe=spreadsheet_safe)
@@ -67,9 +76,53 @@ class SplitsApplied(Applied):
 
 
 def predict_splits(model: Model, data: Table) -> SplitsApplied:
-    """Assign new rows to the clusters of every split of a model."""
+    """Assign new rows to the clusters of every split of a model.
+
+    A method that looks at known splits gets those of the new rows: the columns that were avoided,
+    and the splits before. Where one of the columns is lacking, rows are assigned by features alone.
+    """
     start = time.perf_counter()
     rows = model.rows(data)
-    labels = np.column_stack([one.predict(rows) for one in model.splits])
+    avoided = _avoided_of(model, data)
+    takes_known = "known" in inspect.signature(model.estimator.predict).parameters
+    splits: KnownSplits | None = None
+    if avoided is not None and takes_known:
+        splits = KnownSplits(avoided, n_samples=data.n_rows, numbers=_numbers(model))
+    labels: list[Array] = []
+    for number, one in enumerate(model.splits, start=1):
+        known = {} if splits is None or splits.is_empty else {"known": splits}
+        labels.append(one.predict(rows, **known))
+        if splits is not None:
+            splits = splits.adding(f"alternative {number}", labels[-1])
     seconds = time.perf_counter() - start
-    return SplitsApplied(model, model.estimator, data, labels, None, [], seconds)
+    by_features = takes_known and splits is None
+    found = (model, model.estimator, data, np.column_stack(labels), None, [], seconds)
+    return SplitsApplied(*found, by_features)
+
+
+def _numbers(model: Model) -> list[str]:
+    return [name for name, is_number in (model.avoided or {}).items() if is_number]
+
+
+def _avoided_of(model: Model, data: Table) -> dict[str, Any] | None:
+    """Read the avoided columns of new rows; None where they do not have them."""
+    if model.avoided is None:
+        return None
+    if not model.avoided:
+        return {}
+    source: Any = data.columns
+    if source is None or not set(model.avoided) <= set(source.names):
+        source = read_raw(data.path) if data.path.is_file() else None
+    if source is None or not set(model.avoided) <= set(source.names):
+        return None
+    values: dict[str, Any] = {}
+    for name, is_number in model.avoided.items():
+        if not is_number:
+            values[name] = np.array(column_texts(source.column(name)), dtype=object)
+            continue
+        numbers = number_column(source.column(name))
+        if numbers is None or not np.isfinite(numbers).any():
+            return None
+        gaps = ~np.isfinite(numbers)
+        values[name] = np.where(gaps, np.median(numbers[~gaps]), numbers)
+    return values

@@ -62,6 +62,17 @@ class AlternativesRun(Outcome, Prepared):
         """Names of the alternatives, which are those of their columns in a file."""
         return split_names(self.labels)
 
+    @property
+    def avoided_columns(self) -> dict[str, bool] | None:
+        """Avoided columns of the data, and whether they hold numbers; None if others are avoided.
+
+        New rows have the same columns, but no splits from files or memory.
+        """
+        columns, _ = columns_and_files(as_list(self.request.avoid), self.request)
+        if tuple(columns) != self.known.names:
+            return None
+        return {name: name in self.known.number_names for name in columns}
+
     @cached_property
     def similarities(self) -> list[list[Any]]:
         """Similarity of every alternative to the known splits and to the alternatives before."""
@@ -128,6 +139,7 @@ class AlternativesRun(Outcome, Prepared):
             id_column=data.id_column,
             zero_based=data.zero_based,
             splits=[one.estimator for one in self.alternatives],
+            avoided=self.avoided_columns,
         )
         fill_model(model, path)
 

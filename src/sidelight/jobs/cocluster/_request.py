@@ -22,6 +22,7 @@ from sidelight.jobs._options import (
 )
 from sidelight.jobs._shared import (
     LABELS,
+    MODEL,
     REPORT,
     Fit,
     Known,
@@ -157,4 +158,5 @@ OUTPUTS = {
         "--columns-output",
     ),
     "report": REPORT,
+    "model": MODEL,
 }

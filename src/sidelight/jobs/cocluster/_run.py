@@ -21,6 +21,7 @@ from sidelight.io._labels import CLUSTER, COLUMN_LABELS, ID, fill_overlapping
 from sidelight.jobs._graph import GraphRun
 from sidelight.jobs._method import knowledge_about, method_for, timed_fit
 from sidelight.jobs._options import fields_of
+from sidelight.jobs._table._model import Model, fill_model
 from sidelight.jobs._table._request import Request, make_estimator
 from sidelight.jobs._tell import Told
 from sidelight.jobs.cocluster._knowledge import (
@@ -31,6 +32,7 @@ from sidelight.jobs.cocluster._knowledge import (
 )
 from sidelight.jobs.cocluster._request import DEFAULT, CoclusterRequest
 from sidelight.jobs.cocluster._table import read_binary
+from sidelight.preparation import BinaryPreparer
 
 #: Fields of a request that are parameters of some methods.
 PARAMETERS = ("min_rows", "min_columns", "overlap")
@@ -51,6 +53,8 @@ class CoclusterRun(GraphRun):
         What was asked for.
     X : ndarray of uint8 or csr_matrix, shape (n_rows, n_columns)
         The zeros and ones.
+    preparer : BinaryPreparer
+        What reads new rows in the same way.
     column_knowledge : Constraints
         What was known about the columns.
     cross : CrossLinks or None
@@ -61,6 +65,7 @@ class CoclusterRun(GraphRun):
 
     request: CoclusterRequest
     X: Any
+    preparer: BinaryPreparer
     column_knowledge: Constraints
     cross: CrossLinks | None
     row_order: Ordering | None
@@ -135,7 +140,21 @@ class CoclusterRun(GraphRun):
         return {
             **super().writers(spreadsheet_safe),
             "columns": partial(self._fill_columns, spreadsheet_safe=spreadsheet_safe),
+            "model": self._fill_model,
         }
+
+    def _fill_model(self, path: Path) -> None:
+        data = self.data
+        model = Model(
+            estimator=self.estimator,
+            preparer=self.preparer,
+            method=self.method.name,
+            feature_names=list(data.feature_names),
+            id_column=data.id_column,
+            zero_based=data.zero_based,
+            knowledge={kind: n for kind, n in self.knowledge.counts.items() if n},
+        )
+        fill_model(model, path)
 
     def memberships(self, side: str) -> Any:
         """Clusters of every row, or column, of shape (n, n_clusters); None unless they overlap."""
@@ -217,6 +236,7 @@ def prepare(request: CoclusterRequest) -> CoclusterRun:
         files=tuple(request.inputs),
         request=request,
         X=X,
+        preparer=found.preparer,
         column_knowledge=of_columns,
         cross=cross,
         row_order=row_order,

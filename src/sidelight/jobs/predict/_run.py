@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -110,6 +110,7 @@ def predict(
         return predict_splits(model, table)
     start = time.perf_counter()
     rows = model.rows(table)
+    table = replace(table, notes=(*table.notes, *getattr(model.preparer, "notes_", ())))
     labels = model.estimator.predict(rows)
     seconds = time.perf_counter() - start
     if kind == "classifier":
