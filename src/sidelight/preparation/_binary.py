@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sidelight._fit.thresholds import share_of_maximum
 from sidelight._typing import IntArray
-from sidelight._words import counted, worded
+from sidelight._words import worded
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
 from sidelight.io._columns import close_names, column_texts, id_values, quoted, row_name
@@ -151,9 +151,8 @@ def distinct_names(
     texts = column_texts(column)
     if "" in texts:
         raise SidelightError(
-            f"Column {name!r} of {path} is empty in {counted(texts.count(''), 'line')} of "
-            f"{len(texts)}, the first is data row {texts.index('') + 1}; every line names a row "
-            "and a column."
+            f"Column {name!r} of {path} is empty in {texts.count('')} of {len(texts)} lines, the "
+            f"first is data row {texts.index('') + 1}; every line names a row and a column."
         )
     seen: dict[str, int] = {}
     codes = np.array([seen.setdefault(text, len(seen)) for text in texts], np.int64)
