@@ -9,22 +9,17 @@ import typer
 
 from sidelight.cli._errors import PROBLEM, USAGE, Commands
 from sidelight.cli._options import (
-    OF_CLASSES,
-    OF_CLUSTERS,
     OF_MAPS,
     PIPED,
-    ClassesOutput,
     Clusters,
     ConstraintFile,
     Coordinates,
     CoordinatesOutput,
     Data,
     Dimensions,
-    Features,
     FeaturesOutput,
     Force,
     IdColumn,
-    LabelsOutput,
     OneClusters,
     Report,
     Save,
@@ -71,82 +66,6 @@ def _everything(
     if context.invoked_subcommand is None:
         print(context.get_help())
         raise typer.Exit(USAGE)
-
-
-@app.command()
-@requests(Clusters, also=OF_CLUSTERS)
-def cluster(
-    request: Any,
-    screen: Any,
-    output: LabelsOutput = None,
-    report: Report = None,
-    save: Save = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
-    force: Force = False,
-) -> None:
-    """Cluster the rows of a table.
-
-    Example: sidelight cluster customers.csv -k 4 --constraints known.csv -o labels.csv
-    """
-    from sidelight.cli._run import run
-
-    run(
-        request,
-        screen,
-        force=force,
-        spreadsheet_safe=spreadsheet_safe,
-        labels=output,
-        report=report,
-        model=save,
-    )
-
-
-@app.command()
-@requests(Clusters, without=("method", "settings"))
-def compare(
-    request: Any,
-    screen: Any,
-    methods: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="Methods to compare; by default a few that suit the data and what is known.",
-        ),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Time after which the best so far is taken, such as 90s or 2m; by default no "
-            "limit.",
-        ),
-    ] = None,
-    output: LabelsOutput = None,
-    report: Report = None,
-    save: Save = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
-    force: Force = False,
-) -> None:
-    """Find the method and the number of clusters that suit, and whether the knowledge helps.
-
-    Every candidate is scored on statements that it was not told, on stability and on time, beside
-    the same method without the knowledge; the best is written as `sidelight cluster` does.
-
-    Example: sidelight compare customers.csv -c known.csv -k 2:8 --budget 2m -o labels.csv
-    """
-    from sidelight.cli._compare import run
-
-    run(
-        request,
-        screen,
-        methods=methods,
-        budget=budget,
-        force=force,
-        spreadsheet_safe=spreadsheet_safe,
-        labels=output,
-        report=report,
-        model=save,
-    )
 
 
 @app.command()
@@ -243,65 +162,6 @@ def embed(
         report=report,
         model=save,
         predictions=predict_view,
-    )
-
-
-@app.command()
-@requests(also=OF_CLASSES)
-def classify(
-    request: Any,
-    screen: Any,
-    output: ClassesOutput = None,
-    report: Report = None,
-    save: Save = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
-    force: Force = False,
-) -> None:
-    """Learn classes from the rows whose class is known, and predict those of all others.
-
-    Rows without a label, and pairs, are learned from too; the same method on the labels alone is
-    always fitted beside it, to tell whether they helped.
-
-    Example: sidelight classify customers.csv --label-column segment -o classes.csv
-    """
-    from sidelight.cli._run import run
-
-    run(
-        request,
-        screen,
-        force=force,
-        spreadsheet_safe=spreadsheet_safe,
-        classes=output,
-        report=report,
-        model=save,
-    )
-
-
-@app.command()
-@requests(Features)
-def select(
-    request: Any,
-    screen: Any,
-    output: FeaturesOutput = None,
-    report: Report = None,
-    save: Save = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
-    force: Force = False,
-) -> None:
-    """Rank the features by what is known about the rows, and keep the best.
-
-    Example: sidelight select genes.csv -m constraint-score -n 50 -c known.csv -o fewer.csv
-    """
-    from sidelight.cli._run import run
-
-    run(
-        request,
-        screen,
-        force=force,
-        spreadsheet_safe=spreadsheet_safe,
-        features=output,
-        report=report,
-        model=save,
     )
 
 

@@ -12,7 +12,7 @@ from sidelight.cli._screen import Screen, class_lines, size_table
 from sidelight.exceptions import InvalidRequest
 from sidelight.io._table import check_readable
 from sidelight.jobs import Applied, CategoriesApplied, ClassesApplied, load_model, transform
-from sidelight.jobs.predict._run import predict
+from sidelight.jobs._table._applied import predict
 
 #: What is written about new rows, by the kind of the method; labels by default.
 WRITTEN = {"classifier": "classes", "categorizer": "ranked"}

@@ -8,7 +8,7 @@ from typing import Any
 from sidelight import catalog
 from sidelight._fit.parameters import declared
 from sidelight.cli._screen import Screen, plain_text, table
-from sidelight.jobs.classify._run import BASE
+from sidelight.jobs._table._classes import BASE
 from sidelight.tags import KINDS, KNOWLEDGE, Kind
 
 #: What a command takes first, and an option that most want, by the kind of the methods.

@@ -86,10 +86,39 @@ JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
         Job(
+            "cluster",
+            GROUPS,
+            "Cluster the rows of a table.",
+            "sidelight cluster customers.csv -k 4 --constraints known.csv -o labels.csv",
+        ),
+        Job(
+            "compare",
+            GROUPS,
+            "Find the method and the number of clusters that suit, and whether knowledge helps.",
+            "sidelight compare customers.csv -c known.csv -k 2:8 --budget 2m -o labels.csv",
+            "Every candidate is scored on statements that it was not told, on stability and on "
+            "time, beside the same method without the knowledge; the best is written as "
+            "`sidelight cluster` does.",
+        ),
+        Job(
             "cocluster",
             GROUPS,
             "Cluster the rows and the columns of a 0/1 table at once: who buys what, and when.",
             "sidelight cocluster sales.csv -k 3 --ordered-columns --max-column-gap 0 -o rows.csv",
+        ),
+        Job(
+            "classify",
+            CLASSES,
+            "Learn classes from the rows whose class is known, and predict those of all others.",
+            "sidelight classify customers.csv --label-column segment -o classes.csv",
+            "Rows without a label, and pairs, are learned from too; the same method on the labels "
+            "alone is always fitted beside it, to tell whether they helped.",
+        ),
+        Job(
+            "select",
+            MAPS,
+            "Rank the features by what is known about the rows, and keep the best.",
+            "sidelight select genes.csv -m constraint-score -n 50 -c known.csv -o fewer.csv",
         ),
     )
 }
@@ -146,8 +175,4 @@ def run(job: str | Any, /, **fields: Any) -> Any:
     """
     if isinstance(job, str):
         return get(job).run(make_request(job, fields))
-    if not hasattr(job, "job"):  # until all jobs have requests of their own
-        from sidelight.jobs._table._request import run as run_table
-
-        return run_table(job)
     return get(job.job).run(job)

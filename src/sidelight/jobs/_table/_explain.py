@@ -18,10 +18,10 @@ from sidelight.explanation import Explanation, explain_clusters
 from sidelight.io import Table, read_table
 from sidelight.io._columns import quoted
 from sidelight.io._table import table_of_columns
+from sidelight.jobs._table._classes import ClassRun
 from sidelight.jobs._table._features import IN_MEMORY
 from sidelight.jobs._table._model import Model
 from sidelight.jobs._table._run import Run
-from sidelight.jobs.classify._run import ClassRun
 from sidelight.pictures.classes._decisions import class_codes, class_names
 from sidelight.preparation import TablePreparer, TypedColumn
 from sidelight.preparation._source import as_source
@@ -143,7 +143,7 @@ def _of_run(run: Run, table: Any) -> _Found:
 
 
 def _of_model(model: Model, table: Any) -> _Found:
-    from sidelight.jobs.predict._run import Applied
+    from sidelight.jobs._table._applied import Applied
 
     estimator = model.estimator
     if not hasattr(estimator, "predict"):

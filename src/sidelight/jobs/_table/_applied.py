@@ -87,7 +87,7 @@ def predict(
     >>> from pathlib import Path
     >>> from sidelight.datasets import example_paths
     >>> from sidelight.jobs import Request, load_model, run
-    >>> from sidelight.jobs.predict._run import predict
+    >>> from sidelight.jobs._table._applied import predict
     >>> data, _ = example_paths()
     >>> fitted = run(Request(data, k=3, drop=["variety"]))
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -109,7 +109,7 @@ def predict(
     labels = model.estimator.predict(rows)
     seconds = time.perf_counter() - start
     if kind == "classifier":
-        from sidelight.jobs.classify._run import ClassesApplied
+        from sidelight.jobs._table._classes import ClassesApplied
 
         return ClassesApplied(model, model.estimator, table, labels, None, [], seconds, rows)
     if kind == "categorizer":
