@@ -7,12 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from sidelight.cli._errors import PROBLEM, USAGE, Commands
+from sidelight.cli._errors import USAGE, Commands
 from sidelight.cli._options import (
     OF_MAPS,
     PIPED,
-    Clusters,
-    ConstraintFile,
     Coordinates,
     CoordinatesOutput,
     Data,
@@ -20,10 +18,8 @@ from sidelight.cli._options import (
     FeaturesOutput,
     Force,
     IdColumn,
-    OneClusters,
     Report,
     Save,
-    Seed,
     SpreadsheetSafe,
     file_argument,
     file_option,
@@ -174,73 +170,6 @@ app.command()(check_anonymity)
 
 
 @app.command()
-@requests(OneClusters, without=("must_link", "cannot_link", "truth", "settings", "quiet"))
-def ask(
-    request: Any,
-    screen: Any,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Which pairs to ask about: explore-consolidate (the default), min-max, npu, "
-            "cobras or random; with a classifier of pairs also ambiguous-min (its default), "
-            "ambiguous-max or ambiguous-com.",
-        ),
-    ] = None,
-    budget: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="At most N questions; by default until you quit."),
-    ] = None,
-    answers: Annotated[
-        Path | None,
-        file_option(
-            "--answers",
-            text="Where every answer is kept at once, and where to go on if it is there; by "
-            "default DATA.answers.jsonl in the current folder.",
-        ),
-    ] = None,
-    pairs: Annotated[
-        Path | None,
-        file_option(
-            "--pairs",
-            text="Ask about these pairs (columns i and j), such as those of `sidelight resolve "
-            "--doubtful`, and write the answers as constraints; nothing is clustered.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        file_option(
-            "--output",
-            "-o",
-            text="Where to write id and cluster, or the classes of a classifier (.csv, .parquet).",
-        ),
-    ] = None,
-    report: Report = None,
-    spreadsheet_safe: SpreadsheetSafe = False,
-    force: Force = False,
-) -> None:
-    """Ask a person which rows belong together, then cluster or classify with the answers.
-
-    Examples: sidelight ask customers.csv -k 4 --budget 50 -o labels.csv, or sidelight ask
-    customers.csv --label-column segment -m pairwise-logistic-regression --budget 20 -o classes.csv
-    """
-    from sidelight.cli.ask import _command, _listed
-
-    options: Any = {
-        "budget": budget,
-        "answers_file": answers,
-        "spreadsheet_safe": spreadsheet_safe,
-        "force": force,
-    }
-    if pairs is not None:
-        asked: Any = {"strategy": strategy, "output": output, "report": report}
-        _listed.run(request, screen, pairs, **options, **asked)
-        return
-    outputs = {"labels": output, "report": report}
-    _command.run(request, screen, outputs, strategy=strategy, **options)
-
-
-@app.command()
 @screened()
 def predict(
     screen: Any,
@@ -311,118 +240,6 @@ def explain(
         output=output,
         spreadsheet_safe=spreadsheet_safe,
         force=force,
-    )
-
-
-@app.command()
-@requests(Clusters, without=("method", "labels", "truth", "settings", "seed"))
-def check(request: Any, screen: Any) -> None:
-    """Check constraints against data: contradictions, feasibility, quality.
-
-    Exit code 1 if the constraints contradict each other or k clusters cannot satisfy them.
-    """
-    from sidelight.cli._check import run
-
-    if not run(request, screen):
-        raise typer.Exit(PROBLEM)
-
-
-@app.command()
-@screened()
-def sample(
-    screen: Any,
-    data: Data,
-    label_column: Annotated[
-        str, typer.Option(metavar="NAME", help="Column with the class of every row.")
-    ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            readable=False,
-            help="Where to write them (.csv, .json, .parquet).",
-        ),
-    ],
-    n: Annotated[
-        int | None, typer.Option("-n", metavar="N", help="How many pairs (or points) to draw.")
-    ] = None,
-    protocol: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="random, level, disjoint, balanced, chunklets or teachers."
-        ),
-    ] = "random",
-    level: Annotated[
-        float | None, typer.Option(help="Protocol level: pairs per row, 0.1 for 10 per cent.")
-    ] = None,
-    fraction: Annotated[
-        float | None, typer.Option(help="Protocol chunklets: fraction of the rows to group.")
-    ] = None,
-    size: Annotated[
-        int | None, typer.Option(help="Protocols chunklets and teachers: rows in each.")
-    ] = None,
-    teachers: Annotated[
-        int | None, typer.Option(help="Protocol teachers: how many there are.")
-    ] = None,
-    id_column: IdColumn = None,
-    seed: Seed = 0,
-    spreadsheet_safe: SpreadsheetSafe = False,
-    force: Force = False,
-) -> None:
-    """Draw constraints from a column of known classes, for experiments.
-
-    Example: sidelight sample iris.csv --label-column class -n 100 -o constraints.csv
-    """
-    from sidelight.cli._sample import run
-
-    run(
-        data,
-        label_column=label_column,
-        output=output,
-        n=n,
-        protocol=protocol,
-        level=level,
-        fraction=fraction,
-        size=size,
-        teachers=teachers,
-        id_column=id_column,
-        seed=seed,
-        spreadsheet_safe=spreadsheet_safe,
-        force=force,
-        screen=screen,
-    )
-
-
-@app.command()
-@screened()
-def evaluate(
-    screen: Any,
-    labels: Annotated[Path, file_argument("LABELS", "Clusters of rows: columns id and cluster.")],
-    truth: Annotated[
-        Path,
-        file_option("--truth", text="Table with the true classes, joined by id.", metavar="DATA"),
-    ],
-    label_column: Annotated[
-        str, typer.Option(metavar="NAME", help="Column with the true classes.")
-    ],
-    constraints: ConstraintFile = None,
-    id_column: IdColumn = None,
-) -> None:
-    """Score clusters against known classes.
-
-    With constraints, also over the rows that no constraint mentions: the others were given away.
-    """
-    from sidelight.cli._evaluate import run
-
-    run(
-        labels,
-        truth=truth,
-        label_column=label_column,
-        constraints=constraints,
-        id_column=id_column,
-        screen=screen,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from sidelight.io._atomic import atomic_write
 from sidelight.io._table import check_readable
 from sidelight.io._write_table import write_columns
 from sidelight.jobs import Model, explain, load_model
+from sidelight.jobs._table._explain import explanation_facts
 
 SHOWN_TRAITS = 8
 
@@ -53,7 +53,7 @@ def run(
                 "model": str(model_path),
                 "data": str(data_path),
                 "method": model.method,
-                **_facts(explanation),
+                **explanation_facts(explanation),
                 "outputs": outputs,
             }
         )
@@ -122,39 +122,6 @@ def _rule_lines(rules: RuleSet, cluster: str) -> Iterator[str]:
             f"{counted(rule.n_matching, 'matching row')} are in it, "
             f"{percent(rule.coverage)} of it matches)"
         )
-
-
-def _facts(explanation: Explanation) -> dict[str, Any]:
-    """Everything for machines."""
-    rules = explanation.rules
-    return {
-        "n_rows": explanation.n_rows,
-        "n_outside": explanation.n_outside,
-        "clusters": [
-            {
-                "name": profile.name,
-                "class": profile.class_name,
-                "size": profile.size,
-                "share": profile.share,
-                "traits": [{**asdict(trait), "text": trait.text} for trait in profile.traits],
-                "typical": explanation.typical[profile.name],
-                "doubtful": [asdict(doubt) for doubt in explanation.doubtful[profile.name]],
-                "rules": [
-                    {
-                        "text": rule.text,
-                        "n_matching": rule.n_matching,
-                        "precision": rule.precision,
-                        "coverage": rule.coverage,
-                    }
-                    for rule in rules.of(profile.name)
-                ],
-            }
-            for profile in explanation.clusters
-        ],
-        "fidelity": rules.fidelity,
-        "baseline": rules.baseline,
-        "rules": rules.sentence,
-    }
 
 
 def _write(explanation: Explanation, path: Path, *, spreadsheet_safe: bool) -> None:

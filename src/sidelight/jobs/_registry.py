@@ -43,6 +43,8 @@ class Job:
         More sentences for the help of the command.
     hidden : bool
         Whether it is left out of lists.
+    can_be_quiet : bool
+        Whether its command may print nothing; one that asks questions may not.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Job:
     example: str
     text: str = ""
     hidden: bool = False
+    can_be_quiet: bool = True
 
     def _module(self, module: str) -> Any:
         return importlib.import_module(f"sidelight.jobs.{self.name}.{module}")
@@ -119,6 +122,34 @@ JOBS: Mapping[str, Job] = {
             MAPS,
             "Rank the features by what is known about the rows, and keep the best.",
             "sidelight select genes.csv -m constraint-score -n 50 -c known.csv -o fewer.csv",
+        ),
+        Job(
+            "ask",
+            KNOWLEDGE,
+            "Ask a person which rows belong together, then cluster or classify with the answers.",
+            "sidelight ask customers.csv -k 4 --questions 50 -o labels.csv",
+            can_be_quiet=False,
+        ),
+        Job(
+            "check",
+            KNOWLEDGE,
+            "Check constraints against data: contradictions, feasibility, quality.",
+            "sidelight check customers.csv -c known.csv -k 4",
+            "Exit code 1 if the constraints contradict each other or k clusters cannot satisfy "
+            "them.",
+        ),
+        Job(
+            "evaluate",
+            RESULTS,
+            "Score clusters against known classes.",
+            "sidelight evaluate labels.csv --truth customers.csv --truth-column segment",
+        ),
+        Job(
+            "sample",
+            RESULTS,
+            "Draw constraints from a column of known classes, for experiments.",
+            "sidelight sample iris.csv --label-column class --number 100 -o constraints.csv",
+            hidden=True,
         ),
     )
 }

@@ -65,7 +65,6 @@ def explanation_lines(found: Any) -> list[Told]:
     if not 1 < len(found.sizes) <= MAX_CLUSTERS:
         return []
     from sidelight.explanation import brief
-    from sidelight.jobs._table._explain import explain
 
-    lines = [f"  {line}" for line in brief(explain(found))]
+    lines = [f"  {line}" for line in brief(found.explanation)]
     return ["What sets them apart (`sidelight explain` tells more):", *lines]

@@ -17,6 +17,7 @@ from sidelight._words import counted, set_by
 from sidelight.catalog import Method
 from sidelight.constraints import Conditions, Constraints, Violations
 from sidelight.exceptions import EmbeddingWarning, SidelightError
+from sidelight.explanation import Explanation
 from sidelight.io import Table
 from sidelight.io._labels import fill_labels
 from sidelight.io._write_table import fill_table
@@ -252,6 +253,13 @@ class Run(Outcome, Prepared):
 
         return map_quality(self.estimator, self.X, self.features)
 
+    @cached_property
+    def explanation(self) -> Explanation:
+        """What sets the clusters apart, typical and doubtful rows, rules."""
+        from sidelight.jobs._table._explain import explain
+
+        return explain(self)
+
     @property
     def condition_facts(self) -> list[dict[str, Any]]:
         """Conditions with what they ask for and what every cluster holds."""
@@ -294,7 +302,13 @@ class Run(Outcome, Prepared):
             **{name: getattr(self.estimator, f"{name}_", None) for name in ended},
             "violations": self.violations.as_dict(),
             "scores": self.scores or None,
+            "explanation": self._explanation_facts(),
         }
+
+    def _explanation_facts(self) -> dict[str, Any]:
+        from sidelight.jobs._table._explain import explanation_facts
+
+        return explanation_facts(self.explanation)
 
     def _feature_facts(self) -> dict[str, Any]:
         names = self.features_in

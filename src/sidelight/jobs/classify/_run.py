@@ -218,6 +218,7 @@ class ClassRun(Classified, Run):
             "violations": self.violations.as_dict(),
             "contrast": self.contrast.facts(),
             "least_certain": self.least_certain(self.open_rows),
+            "explanation": self._explanation_facts(),
         }
 
     def tell(self) -> list[Told]:
