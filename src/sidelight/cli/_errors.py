@@ -68,7 +68,7 @@ class Commands(TyperGroup):
 
 
 #: Jobs that talk to a person or a pipe, and what runs them in place of ``perform``.
-LOOPS = {"ask": "sidelight.cli.ask._command:run"}
+LOOPS = {"ask": "sidelight.cli.ask._command:run", "embed": "sidelight.cli._stream:run"}
 
 
 def _perform(job: Job, *given: Any, **rules: Any) -> None:

@@ -118,6 +118,12 @@ JOBS: Mapping[str, Job] = {
             "alone is always fitted beside it, to tell whether they helped.",
         ),
         Job(
+            "embed",
+            MAPS,
+            "Place the rows on a map, or in a learned distance, and write their coordinates.",
+            "sidelight embed customers.csv -m isomap --color age -o map.csv --report map.html",
+        ),
+        Job(
             "select",
             MAPS,
             "Rank the features by what is known about the rows, and keep the best.",
@@ -139,6 +145,18 @@ JOBS: Mapping[str, Job] = {
             "them.",
         ),
         Job(
+            "explain",
+            RESULTS,
+            "Say what clusters of a saved model are: what sets them apart, typical rows, rules.",
+            "sidelight explain model.skops customers.csv -o explanation.csv",
+        ),
+        Job(
+            "predict",
+            RESULTS,
+            "Give new rows what a saved model gives: clusters, classes, categories, coordinates.",
+            "sidelight predict model.skops new.csv -o labels.csv",
+        ),
+        Job(
             "evaluate",
             RESULTS,
             "Score clusters against known classes.",
@@ -150,6 +168,19 @@ JOBS: Mapping[str, Job] = {
             "Draw constraints from a column of known classes, for experiments.",
             "sidelight sample iris.csv --label-column class --number 100 -o constraints.csv",
             hidden=True,
+        ),
+        Job(
+            "demo",
+            START,
+            "Run the main job on the bundled example and write its report.",
+            "sidelight demo",
+        ),
+        Job(
+            "methods",
+            START,
+            "List the methods, or tell the parameters of one.",
+            "sidelight methods pckmeans",
+            can_be_quiet=False,
         ),
     )
 }

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from sidelight._words import listed, statements
+from sidelight._words import counted, listed, statements
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
+from sidelight.jobs._outputs import PathLike
+from sidelight.jobs._parts import class_lines, heading, size_table
 from sidelight.jobs._table._model import Model, mapped_rows
 from sidelight.jobs._table._run import Outcome, names_out
+from sidelight.jobs._tell import Told
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,6 +41,10 @@ class Applied(Outcome):
         Names of the features; empty for clusters.
     seconds : float
         Time that the model took.
+    X : ndarray or csr_matrix
+        The rows as the estimator takes them.
+    request : Request or None
+        What was asked for, where a command did.
     """
 
     model: Model
@@ -44,6 +54,8 @@ class Applied(Outcome):
     features: Any
     feature_names: list[str]
     seconds: float
+    X: Any = None
+    request: Any = field(default=None, kw_only=True)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -59,11 +71,61 @@ class Applied(Outcome):
             "features alone: those that the model was fitted to can get another cluster here.",
         )
 
+    @property
+    def inputs(self) -> Iterable[PathLike]:
+        """Files that were read."""
+        return [self.data.path] if self.request is None else self.request.inputs
 
-def predict(
-    model: Model, data: str | os.PathLike[str] | Table, *, id_column: str | None = None
+    def facts(self) -> dict[str, Any]:
+        """Return what the model gives as plain values."""
+        return {
+            "model": str(getattr(self.request, "model", "")),
+            "data": str(self.data.path),
+            "method": self.model.method,
+            "n_rows": self.data.n_rows,
+            "parameters": self.estimator.get_params(),
+            "seconds": self.seconds,
+            **self._own_facts(),
+        }
+
+    def _own_facts(self) -> dict[str, Any]:
+        if self.labels is None:
+            return {"features_in": self.model.features_in, "features_out": self.feature_names}
+        return {"sizes": self.sizes, "classes": self.class_names}
+
+    def tell(self) -> list[Told]:
+        """Return how many rows get what."""
+        if self.labels is None:
+            n_before = counted(len(self.model.features_in), "feature")
+            text = f", {n_before} in, {len(self.feature_names)} out, in {self.seconds:.2f} s"
+            return [heading(self.estimator, self.data, text)]
+        return [heading(self.estimator, self.data, ""), *self._own_words()]
+
+    def _own_words(self) -> list[Told]:
+        classes = self.class_names
+        return [size_table(self.sizes, classes), *class_lines(classes, self.sizes)]
+
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        """Return what can be written; ``predicted`` is whatever the model gives."""
+        found = super().writers(spreadsheet_safe)
+        return {**found, "predicted": found["features" if self.labels is None else "labels"]}
+
+
+#: What models of a kind make of rows, where it is not a cluster or features: "module:name".
+APPLIED = {
+    "classifier": "sidelight.jobs._table._classes:ClassesApplied",
+    "categorizer": "sidelight.jobs.categorize._applied:CategoriesApplied",
+}
+
+
+def apply_model(
+    model: Model,
+    data: str | os.PathLike[str] | Table,
+    *,
+    id_column: str | None = None,
+    request: Any = None,
 ) -> Applied:
-    """Assign new rows to the clusters or classes of a model.
+    """Give new rows what a model gives: clusters, classes, categories or features.
 
     Parameters
     ----------
@@ -73,66 +135,26 @@ def predict(
         The rows, with the columns that the model was fitted to.
     id_column : str, default=None
         Column that names the rows; by default as in the data of the model.
-
-    Returns
-    -------
-    Applied
-        The rows with their clusters, in ``labels``; of a classifier with their classes, and how
-        sure they are, in ``decisions``; of a model of categories with the best ones, in
-        ``ranking``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sidelight.datasets import example_paths
-    >>> from sidelight.jobs import Request, load_model, run
-    >>> from sidelight.jobs._table._applied import predict
-    >>> data, _ = example_paths()
-    >>> fitted = run(Request(data, k=3, drop=["variety"]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model = load_model(fitted.save(Path(folder) / "model.skops"))
-    >>> bool((predict(model, data).labels == fitted.labels).all())
-    True
+    request : PredictRequest, default=None
+        What was asked for, where a command did.
     """
-    kind = model.estimator.__sidelight_tags__().kind
-    is_map = kind == "embedding"
-    if is_map or not hasattr(model.estimator, "predict"):
-        maps = hasattr(model.estimator, "transform")
-        hint = "; `sidelight transform DATA --model MODEL` gives its features" if maps else ""
-        if is_map:
-            hint = "; `sidelight embed DATA --model MODEL` places them on its map"
-        raise SidelightError(f"{model.method} cannot assign new rows to clusters{hint}.")
-    table = _read(model, data, id_column)
+    estimator = model.estimator
+    kind = estimator.__sidelight_tags__().kind
+    is_map = kind == "embedding" or not hasattr(estimator, "predict")
+    if is_map and not hasattr(estimator, "transform"):
+        raise SidelightError(f"{model.method} can neither assign new rows nor map them.")
+    table = data if isinstance(data, Table) else model.read(data, id_column=id_column)
     start = time.perf_counter()
+    if is_map:
+        features = mapped_rows(estimator, model.preparer, table, partial(model.rows, table))
+        names = names_out(estimator, model.features_in)
+        seconds = time.perf_counter() - start
+        return Applied(model, estimator, table, None, features, names, seconds, request=request)
     rows = model.rows(table)
-    labels = model.estimator.predict(rows)
+    labels = estimator.predict(rows)
     seconds = time.perf_counter() - start
-    if kind == "classifier":
-        from sidelight.jobs._table._classes import ClassesApplied
-
-        return ClassesApplied(model, model.estimator, table, labels, None, [], seconds, rows)
-    if kind == "categorizer":
-        from sidelight.jobs import CategoriesApplied
-
-        return CategoriesApplied(model, model.estimator, table, labels, None, [], seconds, rows)
-    return Applied(model, model.estimator, table, labels, None, [], seconds)
-
-
-def transform(
-    model: Model, data: str | os.PathLike[str] | Table, *, id_column: str | None = None
-) -> Applied:
-    """Map new rows to the features of a model; parameters as in :func:`predict`."""
-    if not hasattr(model.estimator, "transform"):
-        raise SidelightError(f"{model.method} does not make features; use `sidelight predict`.")
-    table = _read(model, data, id_column)
-    start = time.perf_counter()
-    rows = partial(model.rows, table)
-    features = mapped_rows(model.estimator, model.preparer, table, rows)
-    seconds = time.perf_counter() - start
-    names = names_out(model.estimator, model.features_in)
-    return Applied(model, model.estimator, table, None, features, names, seconds)
-
-
-def _read(model: Model, data: Any, id_column: str | None) -> Table:
-    return data if isinstance(data, Table) else model.read(data, id_column=id_column)
+    made: type[Applied] = Applied
+    if kind in APPLIED:
+        module, _, name = APPLIED[kind].partition(":")
+        made = getattr(importlib.import_module(module), name)
+    return made(model, estimator, table, labels, None, [], seconds, rows, request=request)

@@ -16,6 +16,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.io import Table
 from sidelight.io._labels import PROBABILITY, SCORE, fill_classes
 from sidelight.jobs._table._applied import Applied
+from sidelight.jobs._tell import Told
 from sidelight.pictures.classes._decisions import (
     Decisions,
     class_codes,
@@ -151,15 +152,11 @@ class ClassesApplied(Classified, Applied):
 
     Attributes
     ----------
-    model, estimator, data, features, feature_names, seconds
+    model, estimator, data, features, feature_names, seconds, X
         As in :class:`Applied`.
     labels : ndarray
         Class of every row.
-    X : ndarray or csr_matrix
-        The rows as the classifier takes them.
     """
-
-    X: Any
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -167,4 +164,17 @@ class ClassesApplied(Classified, Applied):
         return self.data.notes
 
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
-        return {**super().writers(spreadsheet_safe), **self._class_writers(None, spreadsheet_safe)}
+        own = self._class_writers(None, spreadsheet_safe)
+        return {**super().writers(spreadsheet_safe), **own, "predicted": own["classes"]}
+
+    def _own_facts(self) -> dict[str, Any]:
+        return {
+            "sizes": self.sizes,
+            "n_unknown": self.n_unknown,
+            "least_certain": self.least_certain(np.arange(self.data.n_rows)),
+        }
+
+    def _own_words(self) -> list[Told]:
+        from sidelight.jobs._table._class_words import predicted_words
+
+        return predicted_words(self)

@@ -245,15 +245,6 @@ class Run(Outcome, Prepared):
         return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
 
     @cached_property
-    def quality(self) -> dict[str, float]:
-        """Measures of a map, on at most 2,000 of its rows; empty for other results."""
-        if self.method.tags.kind != "embedding":
-            return {}
-        from sidelight.jobs.embed._maps import map_quality
-
-        return map_quality(self.estimator, self.X, self.features)
-
-    @cached_property
     def explanation(self) -> Explanation:
         """What sets the clusters apart, typical and doubtful rows, rules."""
         from sidelight.jobs._table._explain import explain
@@ -313,8 +304,6 @@ class Run(Outcome, Prepared):
     def _feature_facts(self) -> dict[str, Any]:
         names = self.features_in
         facts: dict[str, Any] = {"features_in": names, "features_out": self.feature_names}
-        if self.method.tags.kind == "embedding":
-            facts["quality"] = self.quality
         if not hasattr(self.estimator, "get_support"):
             return facts
         return {
@@ -388,10 +377,7 @@ class Run(Outcome, Prepared):
 
     def _command(self) -> str | None:
         """Command line that repeats the run."""
-        command = self.request.command_line()
-        if command is None or self.growth is None:
-            return command
-        return f"{command} --stream --start {self.growth.n_start}"
+        return self.request.command_line()
 
 
 @contextlib.contextmanager
