@@ -14,7 +14,6 @@ from sidelight.datasets import make_category_corpus
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.feature_selection import GiniScore
 from sidelight.jobs import CategorizeRequest, load_model
-from sidelight.jobs.predict._run import predict
 
 
 def frame_of(n=600, seed=0, **options):

@@ -43,6 +43,8 @@ class Job:
         More sentences for the help of the command.
     hidden : bool
         Whether it is left out of lists.
+    can_be_quiet : bool
+        Whether its command may print nothing; one that asks questions may not.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Job:
     example: str
     text: str = ""
     hidden: bool = False
+    can_be_quiet: bool = True
 
     def _module(self, module: str) -> Any:
         return importlib.import_module(f"sidelight.jobs.{self.name}.{module}")
@@ -86,6 +89,21 @@ JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
         Job(
+            "cluster",
+            GROUPS,
+            "Cluster the rows of a table.",
+            "sidelight cluster customers.csv -k 4 --constraints known.csv -o labels.csv",
+        ),
+        Job(
+            "compare",
+            GROUPS,
+            "Find the method and the number of clusters that suit, and whether knowledge helps.",
+            "sidelight compare customers.csv -c known.csv -k 2:8 --budget 2m -o labels.csv",
+            "Every candidate is scored on statements that it was not told, on stability and on "
+            "time, beside the same method without the knowledge; the best is written as "
+            "`sidelight cluster` does.",
+        ),
+        Job(
             "alternatives",
             GROUPS,
             "Find splits of the rows that differ from the known ones, one after the other.",
@@ -101,6 +119,14 @@ JOBS: Mapping[str, Job] = {
             "sidelight cocluster sales.csv -k 3 --ordered-columns --max-column-gap 0 -o rows.csv",
         ),
         Job(
+            "classify",
+            CLASSES,
+            "Learn classes from the rows whose class is known, and predict those of all others.",
+            "sidelight classify customers.csv --label-column segment -o classes.csv",
+            "Rows without a label, and pairs, are learned from too; the same method on the labels "
+            "alone is always fitted beside it, to tell whether they helped.",
+        ),
+        Job(
             "categorize",
             CLASSES,
             "Tidy a category system: merge double classes, move documents that stand in the wrong "
@@ -111,6 +137,58 @@ JOBS: Mapping[str, Job] = {
             "categories of new documents by what --save keeps.",
         ),
         Job(
+            "embed",
+            MAPS,
+            "Place the rows on a map, or in a learned distance, and write their coordinates.",
+            "sidelight embed customers.csv -m isomap --color age -o map.csv --report map.html",
+        ),
+        Job(
+            "select",
+            MAPS,
+            "Rank the features by what is known about the rows, and keep the best.",
+            "sidelight select genes.csv -m constraint-score -n 50 -c known.csv -o fewer.csv",
+        ),
+        Job(
+            "ask",
+            KNOWLEDGE,
+            "Ask a person which rows belong together, then cluster or classify with the answers.",
+            "sidelight ask customers.csv -k 4 --questions 50 -o labels.csv",
+            can_be_quiet=False,
+        ),
+        Job(
+            "check",
+            KNOWLEDGE,
+            "Check constraints against data: contradictions, feasibility, quality.",
+            "sidelight check customers.csv -c known.csv -k 4",
+            "Exit code 1 if the constraints contradict each other or k clusters cannot satisfy "
+            "them.",
+        ),
+        Job(
+            "explain",
+            RESULTS,
+            "Say what clusters of a saved model are: what sets them apart, typical rows, rules.",
+            "sidelight explain model.skops customers.csv -o explanation.csv",
+        ),
+        Job(
+            "predict",
+            RESULTS,
+            "Give new rows what a saved model gives: clusters, classes, categories, coordinates.",
+            "sidelight predict model.skops new.csv -o labels.csv",
+        ),
+        Job(
+            "evaluate",
+            RESULTS,
+            "Score clusters against known classes.",
+            "sidelight evaluate labels.csv --truth customers.csv --truth-column segment",
+        ),
+        Job(
+            "sample",
+            RESULTS,
+            "Draw constraints from a column of known classes, for experiments.",
+            "sidelight sample iris.csv --label-column class --number 100 -o constraints.csv",
+            hidden=True,
+        ),
+        Job(
             "anonymize",
             PUBLISH,
             "Make a table that can be published: every row like at least K - 1 others.",
@@ -118,6 +196,19 @@ JOBS: Mapping[str, Job] = {
             "--identifiers name -o published.csv --report published.html",
             "`sidelight anonymize published.csv --quasi age,zip,sex --check` counts how many rows "
             "of a published table are alike, whoever made it.",
+        ),
+        Job(
+            "demo",
+            START,
+            "Run the main job on the bundled example and write its report.",
+            "sidelight demo",
+        ),
+        Job(
+            "methods",
+            START,
+            "List the methods, or tell the parameters of one.",
+            "sidelight methods pckmeans",
+            can_be_quiet=False,
         ),
     )
 }
@@ -172,10 +263,25 @@ def run(job: str | Any, /, **fields: Any) -> Any:
     >>> sorted(found.sizes.values())
     [10, 10, 10]
     """
-    if isinstance(job, str):
-        return get(job).run(make_request(job, fields))
-    if not hasattr(job, "job"):  # until all jobs have requests of their own
-        from sidelight.jobs._table._request import run as run_table
+    request = job if not isinstance(job, str) else make_request(job, fields)
+    return get(request.job).run(request)
 
-        return run_table(job)
-    return get(job.job).run(job)
+
+def prepare(job: str | Any, /, **fields: Any) -> Any:
+    """Do what comes before the long part of a job: read rows and knowledge, make the estimator.
+
+    Parameters
+    ----------
+    job : str or Request
+        Name of the job, or a request.
+    **fields : object
+        What is asked for, as for :func:`run`.
+
+    Returns
+    -------
+    object
+        What was read, with ``notes``, ``tell()`` and ``run()``, which does the rest; the result
+        itself where a job has no such stage.
+    """
+    request = job if not isinstance(job, str) else make_request(job, fields)
+    return get(request.job).prepare(request)

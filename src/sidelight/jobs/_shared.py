@@ -143,18 +143,8 @@ class PreparedColumns(UsedColumns):
 
 
 @request
-class Settings:
-    """Parameters of the method."""
-
-    settings: Annotated[
-        Mapping[str, Any],
-        settings("A parameter of the method; repeatable.", "--set", panel=METHOD),
-    ] = field(default_factory=dict)
-
-
-@request
-class Fit(Settings):
-    """How the method is set."""
+class Seed:
+    """Where the random numbers begin."""
 
     seed: Annotated[
         int,
@@ -165,6 +155,21 @@ class Fit(Settings):
             sets="random_state",
         ),
     ] = 0
+
+
+@request
+class Settings:
+    """Parameters of the method."""
+
+    settings: Annotated[
+        Mapping[str, Any],
+        settings("A parameter of the method; repeatable.", "--set", panel=METHOD),
+    ] = field(default_factory=dict)
+
+
+@request
+class Fit(Settings, Seed):
+    """How the method is set."""
 
 
 def method(help: str) -> Any:

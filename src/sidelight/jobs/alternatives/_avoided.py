@@ -17,7 +17,7 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
 from sidelight.io._columns import close_names, column_texts, number_column
 from sidelight.io.formats._formats import column_names, read_raw
-from sidelight.jobs._table._asked import TableRequest
+from sidelight.jobs._table._asked import Rows
 from sidelight.jobs._table._features import is_frame
 from sidelight.preparation._source import as_source
 
@@ -38,7 +38,7 @@ def as_list(avoid: Any) -> list[Any]:
     return [avoid]
 
 
-def columns_and_files(avoid: Sequence[Any], rows: TableRequest) -> tuple[list[str], list[Path]]:
+def columns_and_files(avoid: Sequence[Any], rows: Rows) -> tuple[list[str], list[Path]]:
     """Which of the names are columns of the data, and which are files.
 
     A column comes before a file of the same name.
@@ -69,7 +69,7 @@ def _is_file(name: str) -> bool:
     return Path(name).is_file() or name.lower().endswith(endings)
 
 
-def _column_names(rows: TableRequest) -> list[str]:
+def _column_names(rows: Rows) -> list[str]:
     if rows.path is not None:
         return list(column_names(rows.path)) if rows.path.is_file() else []
     if is_frame(rows.data):
@@ -81,7 +81,7 @@ def read_avoided(
     avoid: Sequence[Any],
     columns: Sequence[str],
     files: Sequence[Path],
-    rows: TableRequest,
+    rows: Rows,
     data: Table,
 ) -> tuple[KnownSplits, tuple[str, ...]]:
     """All splits to avoid, in the order of the rows, and notes on how they were read."""
@@ -104,7 +104,7 @@ def read_avoided(
 
 
 def _of_columns(
-    columns: Sequence[str], rows: TableRequest, data: Table
+    columns: Sequence[str], rows: Rows, data: Table
 ) -> tuple[KnownSplits, tuple[str, ...]]:
     """Splits that are columns of the data, and notes on their gaps."""
     raw: Any = as_source(rows.data).columns if rows.path is None else read_raw(rows.path)

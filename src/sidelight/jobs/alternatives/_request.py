@@ -8,14 +8,14 @@ from typing import Annotated, Any, ClassVar
 from sidelight._interval import Interval
 from sidelight.jobs._options import KNOWN, number, texts
 from sidelight.jobs._shared import MODEL, REPORT, main_output, method, request
-from sidelight.jobs._table._asked import TableRequest
+from sidelight.jobs._table._asked import MethodRequest
 
 #: Method by default: its second and third split differ from the first as well as from the known.
 DEFAULT = "conditional-information-bottleneck"
 
 
 @request
-class AlternativesRequest(TableRequest):
+class AlternativesRequest(MethodRequest):
     """Which rows, which splits to avoid, and how many other ones.
 
     ``avoid`` also takes splits in memory: a :class:`~sidelight.KnownSplits`, or labels or a table

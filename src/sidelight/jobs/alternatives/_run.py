@@ -17,10 +17,10 @@ from sidelight.cluster import find_alternatives
 from sidelight.constraints import KnownSplits
 from sidelight.exceptions import InvalidRequest
 from sidelight.jobs._method import PathLike
-from sidelight.jobs._parts import preparation_lines
 from sidelight.jobs._table._model import Model, fill_model, used_columns
 from sidelight.jobs._table._request import prepare as prepare_rows
 from sidelight.jobs._table._run import PLANNED, Outcome, Prepared, Run
+from sidelight.jobs._table._splits import fill_splits, split_names
 from sidelight.jobs._tell import Told
 from sidelight.jobs.alternatives._avoided import (
     as_list,
@@ -29,7 +29,6 @@ from sidelight.jobs.alternatives._avoided import (
     read_avoided,
 )
 from sidelight.jobs.alternatives._request import AlternativesRequest
-from sidelight.jobs.alternatives._splits import fill_splits, split_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +49,7 @@ class AlternativesRun(Outcome, Prepared):
         Time of all fits.
     """
 
+    request: AlternativesRequest
     alternatives: tuple[Run, ...] = field(kw_only=True)
     known: KnownSplits = field(kw_only=True)
     labels: Any = field(kw_only=True)
@@ -166,45 +166,37 @@ class AlternativesRun(Outcome, Prepared):
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedAlternatives:
+class PreparedAlternatives(Prepared):
     """A request whose rows and known splits are read, but which is not fitted.
 
     Attributes
     ----------
-    prepared : Prepared
-        The rows, what is known about them, and the estimator.
-    known : KnownSplits
+    request, method, estimator, data, X, preparer, knowledge, notes
+        As in :class:`Prepared`.
+    known : KnownSplits or None
         The splits to avoid.
     """
 
-    prepared: Prepared
-    known: KnownSplits
+    request: AlternativesRequest
+    known: KnownSplits | None = field(default=None, kw_only=True)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Decisions made while reading, as sentences for the user."""
-        return self.prepared.notes
-
-    def tell(self) -> list[Told]:
-        """Return what became of the columns."""
-        return preparation_lines(self.prepared.preparer, raw=not self.prepared.request.prepare)
-
-    def run(self) -> AlternativesRun:
+    def run(self) -> AlternativesRun:  # type: ignore[override]
         """Find the alternatives one after the other."""
-        given: Any = self.prepared
+        assert self.known is not None  # it was read
         start = time.perf_counter()
-        with set_by(given.method.options):
+        with set_by(self.method.options):
             found = find_alternatives(
-                given.estimator,
-                given.X,
-                given.request.number,
+                self.estimator,
+                self.X,
+                self.request.number,
                 known=None if self.known.is_empty else self.known,
-                constraints=given.knowledge,
+                constraints=self.knowledge,
             )
         seconds = time.perf_counter() - start
+        given = {one.name: getattr(self, one.name) for one in dataclasses.fields(Prepared)}
         runs = tuple(
             Run(
-                **{**vars(given), "estimator": one},
+                **{**given, "estimator": one},
                 labels=one.labels_,
                 features=None,
                 feature_names=[],
@@ -213,7 +205,7 @@ class PreparedAlternatives:
             for one in found
         )
         return AlternativesRun(
-            **{**vars(given), "estimator": found[0]},
+            **{**given, "estimator": found[0]},
             alternatives=runs,
             known=self.known,
             labels=np.column_stack([one.labels_ for one in found]),
@@ -252,12 +244,18 @@ def prepare(request: AlternativesRequest) -> PreparedAlternatives:
     avoid = as_list(request.avoid)
     columns, files = columns_and_files(avoid, request)
     only_avoided = [name for name in columns if name not in (request.columns or ())]
-    drop = tuple(dict.fromkeys((*request.drop, *only_avoided)))
     # Files of splits name rows too, but only constraints tell which column holds the ids.
-    rows = prepare_rows(dataclasses.replace(request, drop=drop, avoid=()))
-    known, notes = read_avoided(avoid, columns, files, request, rows.data)
-    notes = (*rows.notes, *notes_on_columns(only_avoided), *notes)
-    return PreparedAlternatives(dataclasses.replace(rows, request=request, notes=notes), known)
+    asked = dataclasses.replace(request, avoid=())
+    found: Any = prepare_rows(asked, aside=only_avoided, kind=PreparedAlternatives)
+    known, notes = read_avoided(avoid, columns, files, request, found.data)
+    notes = (*found.notes, *notes_on_columns(only_avoided), *notes)
+    ready: PreparedAlternatives = dataclasses.replace(
+        found,
+        request=dataclasses.replace(found.request, avoid=request.avoid),
+        notes=notes,
+        known=known,
+    )
+    return ready
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:

@@ -64,9 +64,8 @@ def _explained(one: Run) -> list[Told]:
     if not 1 < len(one.sizes) <= MAX_CLUSTERS:
         return []
     from sidelight.explanation import brief
-    from sidelight.jobs._table._explain import explain
 
-    return ["What sets its clusters apart:", *(f"  {line}" for line in brief(explain(one)))]
+    return ["What sets its clusters apart:", *(f"  {line}" for line in brief(one.explanation))]
 
 
 def _or_dash(value: float, largest: float | None = None) -> str:

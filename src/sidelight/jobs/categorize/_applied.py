@@ -14,8 +14,8 @@ from sidelight._words import counted
 from sidelight.io._labels import ID, RANKED
 from sidelight.io._write_table import write_columns
 from sidelight.jobs._parts import MAX_CLUSTERS
+from sidelight.jobs._table._applied import Applied
 from sidelight.jobs._tell import Told, text_table
-from sidelight.jobs.predict._run import Applied
 
 if TYPE_CHECKING:
     from sidelight.cluster import CategoryRanking
@@ -61,7 +61,7 @@ class CategoriesApplied(Applied):
         names = self.estimator.category_names_[categories].tolist()
         return dict(zip(names, counts.tolist(), strict=True))
 
-    def ranked_facts(self) -> dict[str, Any]:
+    def _own_facts(self) -> dict[str, Any]:
         """Return the ranked categories of every document as plain values."""
         ranking, names = self.ranking, self.estimator.category_names_
         return {
@@ -74,7 +74,7 @@ class CategoriesApplied(Applied):
             "reasons": ranking.reasons,
         }
 
-    def ranked_words(self) -> list[Told]:
+    def _own_words(self) -> list[Told]:
         """Return how many documents every category comes first for."""
         sizes = sorted(self.sizes.items(), key=lambda one: -one[1])
         rows = [(name, f"{size:,}") for name, size in sizes[:MAX_CLUSTERS]]
@@ -104,7 +104,7 @@ class CategoriesApplied(Applied):
 
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         fill = partial(self._fill_ranked, spreadsheet_safe=spreadsheet_safe)
-        return {**super().writers(spreadsheet_safe), "ranked": fill}
+        return {**super().writers(spreadsheet_safe), "ranked": fill, "predicted": fill}
 
     def _fill_ranked(self, path: Path, spreadsheet_safe: bool) -> None:
         write_columns(self.rows(), path, spreadsheet_safe=spreadsheet_safe)

@@ -16,24 +16,27 @@ from sidelight._typing import Array, IntArray
 from sidelight._words import counted, setting, worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
+from sidelight.constraints.algebra._alignment import own_ids
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table, read_table
 from sidelight.io._columns import quoted
 from sidelight.io._labels import CATEGORIZED
+from sidelight.io._table import table_of_columns
 from sidelight.io._write_table import write_columns
 from sidelight.jobs._method import (
     PathLike,
     estimator_for,
     is_path,
-    knowledge_about,
     method_for,
     timed_fit,
 )
+from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._table._model import Model, fill_model
 from sidelight.jobs._table._run import Outcome
 from sidelight.jobs._tell import Told
 from sidelight.jobs.categorize._request import CategorizeRequest
 from sidelight.preparation import TextPreparer
+from sidelight.preparation._source import as_source
 
 #: Words of a category that are told.
 TOP_WORDS = 10
@@ -379,16 +382,22 @@ def _read(request: CategorizeRequest) -> Table:
 
 def _of_frame(request: CategorizeRequest) -> Table:
     """Documents of a data frame."""
-    from sidelight.jobs._table._features import frame_table, is_frame
-    from sidelight.jobs._table._request import Request
+    from sidelight.jobs._table._features import IN_MEMORY, is_frame
 
     if not is_frame(request.data):
         raise InvalidRequest(
             "the documents must be a file or a data frame with columns of text and classes, got "
             f"{type(request.data).__name__}."
         )
-    asked = Request(request.data, id_column=request.id_column, columns=list(request.text_columns))
-    return frame_table(asked, label_column=request.labels, truth_column=request.truth)
+    return table_of_columns(
+        as_source(request.data).columns,
+        IN_MEMORY,
+        ids=own_ids(request.data),
+        id_column=request.id_column,
+        label_column=request.labels,
+        truth_column=request.truth,
+        columns_used=list(request.text_columns),
+    )
 
 
 def _telling(counts: Any, codes: IntArray, keep: float) -> Array:

@@ -1,9 +1,8 @@
-"""New rows by the saved models of several splits."""
+"""Several splits of the same rows: the file that holds them, and new rows by their models."""
 
 from __future__ import annotations
 
 import inspect
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,12 +15,25 @@ from sidelight._typing import Array
 from sidelight.constraints import KnownSplits
 from sidelight.io import Table
 from sidelight.io._columns import column_texts, number_column
+from sidelight.io._labels import ALTERNATIVE, ID
+from sidelight.io._write_table import write_columns
 from sidelight.io.formats._formats import read_raw
 from sidelight.jobs._parts import size_table
+from sidelight.jobs._table._applied import Applied
 from sidelight.jobs._table._model import Model
 from sidelight.jobs._tell import Strong, Told
-from sidelight.jobs.alternatives._splits import fill_splits, sizes_of, split_names
-from sidelight.jobs.predict._run import Applied
+
+
+def split_names(labels: Any) -> list[str]:
+    """Return the names of the columns of a table of clusters."""
+    return [f"{ALTERNATIVE}{number}" for number in range(1, np.shape(labels)[1] + 1)]
+
+
+def fill_splits(data: Table, labels: Any, path: Path, *, spreadsheet_safe: bool) -> None:
+    """Write ids and clusters, a column per split."""
+    columns: dict[str, Array] = {ID: np.asarray(data.row_ids)}
+    columns.update(zip(split_names(labels), np.asarray(labels).T, strict=True))
+    write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,40 +42,27 @@ class SplitsApplied(Applied):
 
     Attributes
     ----------
-    model, estimator, data, features, feature_names, seconds
+    model, estimator, data, features, feature_names, seconds, X
         As in :class:`Applied`; the estimator is that of the first split.
     labels : ndarray of int32, shape (n_rows, n_splits)
         Cluster of every row in every split.
-    by_features : bool
-        Whether rows were assigned by their features alone, although splits were avoided.
     """
-
-    by_features: bool
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the splits, which are those of their columns in a file."""
-        return split_names(self.labels)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was found out on the way, and what the model cannot know about these rows."""
-        if not self.by_features:
-            return self.data.notes
-        return (
-            *self.data.notes,
-            "Rows are assigned by their features alone, without the splits that were avoided: "
-            "those that the model was fitted to can get another cluster here.",
-        )
+        """What was found out on the way."""
+        return self.data.notes
 
     @property
     def split_sizes(self) -> dict[str, dict[str, int]]:
         """Number of rows of every cluster, by split and name of the cluster."""
-        columns = zip(self.names, np.asarray(self.labels).T, strict=True)
-        return {name: sizes_of(labels) for name, labels in columns}
+        columns = zip(split_names(self.labels), np.asarray(self.labels).T, strict=True)
+        return {name: _sizes(labels) for name, labels in columns}
 
-    def split_words(self) -> list[Told]:
-        """Return the sizes of the clusters of every split as tables."""
+    def _own_facts(self) -> dict[str, Any]:
+        return {"sizes": self.split_sizes}
+
+    def _own_words(self) -> list[Told]:
         return [
             part
             for name, sizes in self.split_sizes.items()
@@ -72,17 +71,27 @@ class SplitsApplied(Applied):
 
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         fill = partial(fill_splits, self.data, self.labels, spreadsheet_safe=spreadsheet_safe)
-        return {"splits": fill}
+        return {"splits": fill, "predicted": fill}
 
 
-def predict_splits(model: Model, data: Table) -> SplitsApplied:
+def _sizes(labels: Any) -> dict[str, int]:
+    clusters, counts = np.unique(labels, return_counts=True)
+    return {str(c): int(n) for c, n in zip(clusters, counts, strict=True)}
+
+
+def predict_splits(model: Model, data: Table, rows: Any) -> tuple[Array, tuple[str, ...]]:
     """Assign new rows to the clusters of every split of a model.
 
     A method that looks at known splits gets those of the new rows: the columns that were avoided,
     and the splits before. Where one of the columns is lacking, rows are assigned by features alone.
+
+    Returns
+    -------
+    labels : ndarray of int32, shape (n_rows, n_splits)
+        Cluster of every row in every split.
+    notes : tuple of str
+        What was decided, as sentences for the user.
     """
-    start = time.perf_counter()
-    rows = model.rows(data)
     avoided = _avoided_of(model, data)
     takes_known = "known" in inspect.signature(model.estimator.predict).parameters
     splits: KnownSplits | None = None
@@ -94,10 +103,11 @@ def predict_splits(model: Model, data: Table) -> SplitsApplied:
         labels.append(one.predict(rows, **known))
         if splits is not None:
             splits = splits.adding(f"alternative {number}", labels[-1])
-    seconds = time.perf_counter() - start
-    by_features = takes_known and splits is None
-    found = (model, model.estimator, data, np.column_stack(labels), None, [], seconds)
-    return SplitsApplied(*found, by_features)
+    notes = (
+        "Rows are assigned by their features alone, without the splits that were avoided: those "
+        "that the model was fitted to can get another cluster here.",
+    )
+    return np.column_stack(labels), notes if takes_known and splits is None else ()
 
 
 def _numbers(model: Model) -> list[str]:
