@@ -38,7 +38,6 @@ from sidelight.cli._options import (
 from sidelight.cli.alternative._command import alternatives
 from sidelight.cli.categories._command import categorize
 from sidelight.cli.privacy._command import anonymize, check_anonymity
-from sidelight.cli.relational._commands import COMMANDS
 
 app = typer.Typer(
     cls=Commands,
@@ -305,8 +304,6 @@ def select(
     )
 
 
-for command in COMMANDS:
-    app.command()(command)
 app.command()(categorize)
 app.command()(alternatives)
 app.command()(anonymize)
