@@ -28,7 +28,7 @@ from sidelight.cluster import KMeans, PCKMeans
 from sidelight.engine import threads
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.jobs import Prepared, Request, prepare
-from sidelight.jobs.compare._run import compare
+from sidelight.jobs._table._comparison import compare
 
 TITLE = "Mixed tables"
 VERDICTS = {"*": Verdict("no published figure", "the comparison is ours")}

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sidelight.active import Answers
-from sidelight.jobs.classify import _run as _classes
+from sidelight.jobs._table import _classes
 from sidelight.preparation import TablePreparer
 from sidelight.semi_supervised import HarmonicClassifier, PairwiseLogisticRegression
 

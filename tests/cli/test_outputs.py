@@ -14,7 +14,7 @@ from sidelight.active import Answers
 from sidelight.exceptions import SidelightError
 from sidelight.io._atomic import atomic_write, check_apart, check_writable
 from sidelight.jobs import Request
-from sidelight.jobs.predict._run import predict
+from sidelight.jobs._table._applied import predict
 
 #: Commands with the inputs that each of them reads and the options that name what it writes.
 COMMANDS = {

@@ -18,8 +18,8 @@ from sidelight.io import write_table
 from sidelight.io._labels import has_classes
 from sidelight.jobs import ClassRun, Request
 from sidelight.jobs.classify._contrast import Contrast, Judged, LabelsAlone, Share
-from sidelight.jobs.compare._run import compare
-from sidelight.jobs.predict._run import predict
+from sidelight.jobs._table._comparison import compare
+from sidelight.jobs._table._applied import predict
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 30)

@@ -12,8 +12,8 @@ from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.jobs import CompareRun, Request, load_model, prepare, run
 from sidelight.jobs._table._request import numbers_text
-from sidelight.jobs.compare._run import compare
-from sidelight.jobs.predict._run import predict
+from sidelight.jobs._table._comparison import compare
+from sidelight.jobs._table._applied import predict
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from sidelight.exceptions import InvalidParameter, InvalidRequest, SidelightErro
 from sidelight.io import _atomic, _labels, _write_table, read_labels, read_table
 from sidelight.io._atomic import atomic_write
 from sidelight.jobs import Request
-from sidelight.jobs.predict._run import predict
+from sidelight.jobs._table._applied import predict
 from sidelight.report import _report
 
 DATA, LINKS = example_paths()

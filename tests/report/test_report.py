@@ -16,7 +16,7 @@ from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.pictures import _selection
 from sidelight.pictures.svg._charts import objective_line
-from sidelight.report import render_report, write_report
+from sidelight.report import render_report, tables, write_report
 
 from .conftest import Fitted
 

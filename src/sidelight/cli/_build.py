@@ -112,7 +112,7 @@ def build(job: Job, run: Callable[..., Any]) -> Any:
     common = {
         name: Field(name, option, False)
         for name, option in {**(OF_FILES if outputs else {}), **OF_SCREEN}.items()
-        if name not in own  # a job may have no use for one, or its own
+        if name != QUIET or job.can_be_quiet
     }
     everything = sorted({**own, **outputs, **common}.items(), key=lambda one: place_in_help(one[1]))
     parameters = [_parameter(name, one, job) for name, one in everything]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import io
 import json
 import os
@@ -16,7 +17,7 @@ from typer.core import TyperGroup
 
 from sidelight._words import at_the_terminal
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.jobs._registry import JOBS
+from sidelight.jobs._registry import JOBS, Job
 
 OK, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -66,12 +67,15 @@ class Commands(TyperGroup):
         sys.exit(code)
 
 
-def _perform(*given: Any, **rules: Any) -> None:
-    """Do a job; its result may be that something is wrong."""
-    from sidelight.cli._perform import perform
+#: Jobs that talk to a person or a pipe, and what runs them in place of ``perform``.
+LOOPS = {"ask": "sidelight.cli.ask._command:run", "embed": "sidelight.cli._stream:run"}
 
-    found = perform(*given, **rules)
-    if found.exit_code:
+
+def _perform(job: Job, *given: Any, **rules: Any) -> None:
+    """Do a job; its result may be that something is wrong."""
+    module, _, name = LOOPS.get(job.name, "sidelight.cli._perform:perform").partition(":")
+    found = getattr(importlib.import_module(module), name)(job, *given, **rules)
+    if found is not None and found.exit_code:
         raise typer.Exit(found.exit_code)
 
 

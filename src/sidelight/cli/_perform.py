@@ -45,7 +45,8 @@ def run_and_show(job: Job, request: Any, screen: Screen) -> Result:
             screen.note(*prepared.notes)
             return prepared
         screen.note(*prepared.notes)
-        screen.tell(*prepared.tell())
+        if not screen.knows_columns:
+            screen.tell(*prepared.tell())
         found: Result = prepared.run()
     screen.note(*(note for note in found.notes if note not in prepared.notes))
     return found

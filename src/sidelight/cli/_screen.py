@@ -36,6 +36,7 @@ class Screen:
     quiet: bool = False
     knows_columns: bool = False  # what becomes of the columns has been shown before
     notes: list[str] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)  # what the command ended with
 
     @property
     def prints_text(self) -> bool:
@@ -76,6 +77,7 @@ class Screen:
 
     def result(self, facts: dict[str, Any]) -> None:
         """End with the facts: the one JSON object, if that was asked for."""
+        self.facts = facts
         if self.as_json:
             print(json.dumps(_plain({**facts, "notes": self.notes}), allow_nan=False))
 

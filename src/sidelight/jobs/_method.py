@@ -11,10 +11,8 @@ from typing import Any
 
 from sidelight._words import set_by, worded
 from sidelight.catalog import Method
-from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest
-from sidelight.io import Table
-from sidelight.jobs._table._request import Request, _named_method, make_estimator, read_knowledge
+from sidelight.jobs._table._estimator import make_estimator, named_method
 
 PathLike = str | os.PathLike[str]
 
@@ -29,16 +27,14 @@ def paths_of(*given: Any) -> list[Path]:
     return [Path(one) for one in given if is_path(one)]
 
 
-def method_for(command: str, name: str) -> Method:
-    """Find a method by its name, and refuse one that another command runs."""
-    method = _named_method(Request(None, method=name, command=command))
-    assert method is not None  # it has a name
-    return method
+def method_for(job: str, name: str) -> Method:
+    """Find a method by its name, and refuse one that another job runs."""
+    return named_method(job, name)
 
 
 def estimator_for(method: Method, settings: Mapping[str, Any], seed: int) -> Any:
     """Make the estimator as it was asked for."""
-    return make_estimator(method, Request(None, settings=settings, seed=seed))
+    return make_estimator(method, settings=settings, seed=seed)
 
 
 def check_takes(method: Method, knowledge: str, option: tuple[str, str]) -> None:
@@ -47,14 +43,6 @@ def check_takes(method: Method, knowledge: str, option: tuple[str, str]) -> None
         raise InvalidRequest(
             f"{method.cls.__name__} has no use for {knowledge}: leave {worded(*option)} out."
         )
-
-
-def knowledge_about(
-    data: Table, constraints: Any, must_link: PathLike | None, cannot_link: PathLike | None
-) -> Constraints:
-    """Everything that is known for certain about the objects."""
-    request = Request(None, constraints=constraints, must_link=must_link, cannot_link=cannot_link)
-    return read_knowledge(data, request)
 
 
 def command_line(

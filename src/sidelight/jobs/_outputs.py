@@ -49,6 +49,8 @@ KINDS: dict[str, OutputKind] = {
     "features": NUMBERS,
     "coordinates": NUMBERS,
     "predictions": NUMBERS,
+    "predicted": NUMBERS,
+    "final": NUMBERS,
     "stream": OutputKind((".csv", ".tsv", ".jsonl")),
     "report": OutputKind((".html", ".htm")),
     "model": OutputKind((".skops",)),

@@ -89,17 +89,6 @@ def ending(knowledge: Constraints, violations: Violations, scores: Any, data: An
     return [*parts, *([score_table(scores, data.truth_column or "truth")] if scores else [])]
 
 
-def explanation_lines(found: Any) -> list[Told]:
-    """Return what sets the clusters of a run apart, a line each; nothing for very many."""
-    if not 1 < len(found.sizes) <= MAX_CLUSTERS:
-        return []
-    from sidelight.explanation import brief
-    from sidelight.jobs._table._explain import explain
-
-    lines = [f"  {line}" for line in brief(explain(found))]
-    return ["What sets them apart (`sidelight explain` tells more):", *lines]
-
-
 def preparation_lines(preparer: Any, *, raw: bool) -> list[Told]:
     """Return what became of the columns: a sentence for plain numbers, a table for others."""
     if raw:

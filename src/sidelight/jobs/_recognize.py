@@ -113,12 +113,19 @@ def _is_constraints(path: Path) -> bool:
     return column_names(path) == CONSTRAINTS
 
 
+def _is_predicted(path: Path) -> bool:
+    kinds = (_is_labels, _is_classes, _is_ranked, _is_splits, _is_entities, _is_features)
+    return any(is_one(path) for is_one in kinds)
+
+
 RECOGNIZED: dict[str, Callable[[Path], bool]] = {
     "labels": _is_labels,
+    "predicted": _is_predicted,
     "classes": _is_classes,
     "splits": _is_splits,
     "features": _is_features,
     "coordinates": _is_features,
+    "final": _is_features,
     "stream": _is_features,
     "predictions": lambda path: False,  # they have names of the user's columns
     "report": _is_report,

@@ -43,6 +43,8 @@ class Job:
         More sentences for the help of the command.
     hidden : bool
         Whether it is left out of lists.
+    can_be_quiet : bool
+        Whether its command may print nothing; one that asks questions may not.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Job:
     example: str
     text: str = ""
     hidden: bool = False
+    can_be_quiet: bool = True
 
     def _module(self, module: str) -> Any:
         return importlib.import_module(f"sidelight.jobs.{self.name}.{module}")
@@ -86,6 +89,21 @@ JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
         Job(
+            "cluster",
+            GROUPS,
+            "Cluster the rows of a table.",
+            "sidelight cluster customers.csv -k 4 --constraints known.csv -o labels.csv",
+        ),
+        Job(
+            "compare",
+            GROUPS,
+            "Find the method and the number of clusters that suit, and whether knowledge helps.",
+            "sidelight compare customers.csv -c known.csv -k 2:8 --budget 2m -o labels.csv",
+            "Every candidate is scored on statements that it was not told, on stability and on "
+            "time, beside the same method without the knowledge; the best is written as "
+            "`sidelight cluster` does.",
+        ),
+        Job(
             "regions",
             GROUPS,
             "Cluster rows so that every cluster is one connected piece of a graph: regions of a "
@@ -118,6 +136,79 @@ JOBS: Mapping[str, Job] = {
             SAME,
             "Find the partition that is nearest to several ones.",
             "sidelight consensus votes.csv --columns ann,bob,cid -o consensus.csv",
+        ),
+        Job(
+            "classify",
+            CLASSES,
+            "Learn classes from the rows whose class is known, and predict those of all others.",
+            "sidelight classify customers.csv --label-column segment -o classes.csv",
+            "Rows without a label, and pairs, are learned from too; the same method on the labels "
+            "alone is always fitted beside it, to tell whether they helped.",
+        ),
+        Job(
+            "embed",
+            MAPS,
+            "Place the rows on a map, or in a learned distance, and write their coordinates.",
+            "sidelight embed customers.csv -m isomap --color age -o map.csv --report map.html",
+        ),
+        Job(
+            "select",
+            MAPS,
+            "Rank the features by what is known about the rows, and keep the best.",
+            "sidelight select genes.csv -m constraint-score -n 50 -c known.csv -o fewer.csv",
+        ),
+        Job(
+            "ask",
+            KNOWLEDGE,
+            "Ask a person which rows belong together, then cluster or classify with the answers.",
+            "sidelight ask customers.csv -k 4 --questions 50 -o labels.csv",
+            can_be_quiet=False,
+        ),
+        Job(
+            "check",
+            KNOWLEDGE,
+            "Check constraints against data: contradictions, feasibility, quality.",
+            "sidelight check customers.csv -c known.csv -k 4",
+            "Exit code 1 if the constraints contradict each other or k clusters cannot satisfy "
+            "them.",
+        ),
+        Job(
+            "explain",
+            RESULTS,
+            "Say what clusters of a saved model are: what sets them apart, typical rows, rules.",
+            "sidelight explain model.skops customers.csv -o explanation.csv",
+        ),
+        Job(
+            "predict",
+            RESULTS,
+            "Give new rows what a saved model gives: clusters, classes, categories, coordinates.",
+            "sidelight predict model.skops new.csv -o labels.csv",
+        ),
+        Job(
+            "evaluate",
+            RESULTS,
+            "Score clusters against known classes.",
+            "sidelight evaluate labels.csv --truth customers.csv --truth-column segment",
+        ),
+        Job(
+            "sample",
+            RESULTS,
+            "Draw constraints from a column of known classes, for experiments.",
+            "sidelight sample iris.csv --label-column class --number 100 -o constraints.csv",
+            hidden=True,
+        ),
+        Job(
+            "demo",
+            START,
+            "Run the main job on the bundled example and write its report.",
+            "sidelight demo",
+        ),
+        Job(
+            "methods",
+            START,
+            "List the methods, or tell the parameters of one.",
+            "sidelight methods pckmeans",
+            can_be_quiet=False,
         ),
     )
 }
@@ -174,8 +265,4 @@ def run(job: str | Any, /, **fields: Any) -> Any:
     """
     if isinstance(job, str):
         return get(job).run(make_request(job, fields))
-    if not hasattr(job, "job"):  # until all jobs have requests of their own
-        from sidelight.jobs._table._request import run as run_table
-
-        return run_table(job)
     return get(job.job).run(job)

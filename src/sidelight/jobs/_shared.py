@@ -157,13 +157,9 @@ class PreparedColumns(UsedColumns):
 
 
 @request
-class Fit:
-    """How the method is set."""
+class Seed:
+    """Where the random numbers begin."""
 
-    settings: Annotated[
-        Mapping[str, Any],
-        settings("A parameter of the method; repeatable.", "--set", panel=METHOD),
-    ] = field(default_factory=dict)
     seed: Annotated[
         int,
         number(
@@ -173,6 +169,16 @@ class Fit:
             sets="random_state",
         ),
     ] = 0
+
+
+@request
+class Fit(Seed):
+    """How the method is set."""
+
+    settings: Annotated[
+        Mapping[str, Any],
+        settings("A parameter of the method; repeatable.", "--set", panel=METHOD),
+    ] = field(default_factory=dict)
 
 
 def method(help: str) -> Any:

@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from sidelight.jobs._options import FORMATS, Request, table
-from sidelight.jobs._shared import Fit, KnownRows, PreparedColumns, Truth, method, request
+from sidelight.jobs._shared import (
+    Fit,
+    KnownRows,
+    PreparedColumns,
+    Seed,
+    Truth,
+    method,
+    request,
+)
 
 #: Help of the table of rows.
 ROWS = f"Table of rows: {FORMATS}."
 
 
-@request
-class TableRequest(Fit, PreparedColumns, Truth, KnownRows, Request):
-    """Which rows, by which method, and what is known about them.
+class Rows(Request):
+    """Rows of a table, as requests about them give them.
 
-    Fields that name files or columns also take values in memory: ``data`` an array, CSR matrix,
-    data frame or :class:`~sidelight.io.Table`, ``constraints`` a :class:`~sidelight.Constraints`,
-    ``labels`` and ``truth`` one value per row.
+    Jobs declare as fields which of the following they ask for.
     """
 
-    data: Annotated[Any, table(ROWS)] = field(kw_only=False)
-    method: Annotated[str | None, method("See `sidelight methods`.")] = None
-
-    # What only some jobs ask for: they declare these as fields.
-    k = None
-    base = None
-    anchors = None
-    ignore = ()
-    color = None
-    conditions = ()
+    data: Any
+    k: Any = None
+    method: Any = None
+    settings: Mapping[str, Any] = MappingProxyType({})
+    seed: int = 0
+    constraints: Any = None
+    must_link: Any = None
+    cannot_link: Any = None
+    labels: Any = None
+    truth: Any = None
+    id_column: str | None = None
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    kinds: Mapping[str, Any] = MappingProxyType({})
+    weights: Mapping[str, float] = MappingProxyType({})
+    scale: str | None = None
+    raw: bool = False
+    conditions: Any = ()
 
     @property
     def path(self) -> Path | None:
@@ -44,7 +59,21 @@ class TableRequest(Fit, PreparedColumns, Truth, KnownRows, Request):
         """Whether columns go through a :class:`~sidelight.preparation.TablePreparer`."""
         return not self.raw
 
-    @property
-    def map_options(self) -> bool:
-        """Whether anything is asked for that only maps have."""
-        return self.anchors is not None or bool(self.ignore) or self.color is not None
+
+@request
+class TableRequest(Seed, PreparedColumns, Truth, KnownRows, Rows):
+    """Which rows, and what is known about them.
+
+    Fields that name files or columns also take values in memory: ``data`` an array, CSR matrix,
+    data frame or :class:`~sidelight.io.Table`, ``constraints`` a :class:`~sidelight.Constraints`,
+    ``labels`` and ``truth`` one value per row.
+    """
+
+    data: Annotated[Any, table(ROWS)] = field(kw_only=False)
+
+
+@request
+class MethodRequest(Fit, TableRequest):
+    """Which rows, by which method, and what is known about them."""
+
+    method: Annotated[str | None, method("See `sidelight methods`.")] = None

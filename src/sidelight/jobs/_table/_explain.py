@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from sidelight.explanation import Explanation, explain_clusters
 from sidelight.io import Table, read_table
 from sidelight.io._columns import quoted
 from sidelight.io._table import table_of_columns
+from sidelight.jobs._table._classes import Classified
 from sidelight.jobs._table._features import IN_MEMORY
 from sidelight.jobs._table._model import Model
 from sidelight.jobs._table._run import Run
-from sidelight.jobs.classify._run import ClassRun
 from sidelight.pictures.classes._decisions import class_codes, class_names
 from sidelight.preparation import TablePreparer, TypedColumn
 from sidelight.preparation._source import as_source
@@ -136,14 +136,14 @@ def _of_run(run: Run, table: Any) -> _Found:
     _check_rows(data, len(run.labels), type(run.estimator).__name__)
     columns, notes = _typed(run.preparer, data)
     labels, names = run.labels, run.class_names
-    if isinstance(run, ClassRun):
+    if isinstance(run, Classified):
         labels, names, notes = run.codes, _by_code(run.decisions.names), (CLASSES, *notes)
     chances = _probabilities(run.estimator, run.X, labels)
     return _Found(data, columns, labels, run.X, chances, names, notes)
 
 
 def _of_model(model: Model, table: Any) -> _Found:
-    from sidelight.jobs.predict._run import Applied
+    from sidelight.jobs._table._applied import Applied
 
     estimator = model.estimator
     if not hasattr(estimator, "predict"):
@@ -339,3 +339,36 @@ def _variances(X: Any) -> Any:
             return np.nan_to_num(np.nanvar(X, axis=0))
     mean_square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
     return mean_square - np.asarray(X.mean(axis=0)).ravel() ** 2
+
+
+def explanation_facts(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as plain values, as ``--json`` prints it."""
+    rules = explanation.rules
+    return {
+        "n_rows": explanation.n_rows,
+        "n_outside": explanation.n_outside,
+        "clusters": [
+            {
+                "name": profile.name,
+                "class": profile.class_name,
+                "size": profile.size,
+                "share": profile.share,
+                "traits": [{**asdict(trait), "text": trait.text} for trait in profile.traits],
+                "typical": explanation.typical[profile.name],
+                "doubtful": [asdict(doubt) for doubt in explanation.doubtful[profile.name]],
+                "rules": [
+                    {
+                        "text": rule.text,
+                        "n_matching": rule.n_matching,
+                        "precision": rule.precision,
+                        "coverage": rule.coverage,
+                    }
+                    for rule in rules.of(profile.name)
+                ],
+            }
+            for profile in explanation.clusters
+        ],
+        "fidelity": rules.fidelity,
+        "baseline": rules.baseline,
+        "rules": rules.sentence,
+    }

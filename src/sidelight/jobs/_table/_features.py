@@ -22,7 +22,7 @@ from sidelight.preparation._source import as_source
 from sidelight.tags import MethodTags
 
 if TYPE_CHECKING:
-    from sidelight.jobs._table._request import Request
+    from sidelight.jobs._table._asked import Rows
 
 #: Stands for the file of rows that were given as an array.
 IN_MEMORY = Path("rows in memory")
@@ -39,7 +39,7 @@ def is_frame(data: Any) -> bool:
 
 
 def frame_table(
-    request: Request,
+    request: Rows,
     *,
     label_column: str | None,
     truth_column: str | None,
@@ -61,14 +61,14 @@ def frame_table(
     )
 
 
-def make_features(data: Table, request: Request, tags: MethodTags) -> tuple[Any, Any]:
+def make_features(data: Table, request: Rows, tags: MethodTags) -> tuple[Any, Any]:
     """Fit what makes the features of a table; return it with the features.
 
     Parameters
     ----------
     data : Table
         The table.
-    request : Request
+    request : Rows
         How its columns are to be prepared.
     tags : MethodTags
         Whether the method models missing values, and reads its rows by blocks.
@@ -89,21 +89,21 @@ def make_features(data: Table, request: Request, tags: MethodTags) -> tuple[Any,
     return preparer, preparer.fit_transform(data)
 
 
-def _refuse_options(request: Request) -> None:
+def _refuse_options(request: Rows) -> None:
     given = {"kinds": request.kinds, "weights": request.weights, "scale": request.scale}
     useless = [name for name, value in given.items() if value]
     if useless:
         options = {"kinds": "--as", "weights": "--weight", "scale": "--scale"}
         raise InvalidRequest(
             worded(
-                f"{useless[0]}= needs prepare=True.",
+                f"{useless[0]}= has no use with raw=True, which takes the columns as they are.",
                 f"{options[useless[0]]} has no use with --raw, which takes the columns as they "
                 "are.",
             )
         )
 
 
-def _sparse_features(X: Any, request: Request) -> tuple[Any, Any]:
+def _sparse_features(X: Any, request: Rows) -> tuple[Any, Any]:
     """Sparse rows as they are, or divided by a scale; their zeros stay zeros."""
     from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
 

@@ -17,16 +17,19 @@ from sidelight._words import counted, set_by
 from sidelight.catalog import Method
 from sidelight.constraints import Conditions, Constraints, Violations
 from sidelight.exceptions import EmbeddingWarning, SidelightError
+from sidelight.explanation import Explanation
 from sidelight.io import Table
 from sidelight.io._labels import fill_labels
 from sidelight.io._write_table import fill_table
 from sidelight.jobs._outputs import PathLike
+from sidelight.jobs._parts import preparation_lines
 from sidelight.jobs._result import Result
 from sidelight.jobs._table._model import Model, fill_model, mapped_rows, names_in, used_columns
+from sidelight.jobs._tell import Told
 from sidelight.preparation import TablePreparer
 
 if TYPE_CHECKING:
-    from sidelight.jobs._table._request import Request
+    from sidelight.jobs._table._asked import Rows
 
 #: Keys of what is told about a column.
 PLANNED = ("column", "used_as", "how")
@@ -38,7 +41,7 @@ class Prepared:
 
     Attributes
     ----------
-    request : Request
+    request : Rows
         What was asked for.
     method : Method
         The method, out of the catalog.
@@ -62,7 +65,7 @@ class Prepared:
         What every cluster has to hold.
     """
 
-    request: Request
+    request: Rows
     method: Method
     estimator: Any
     data: Table
@@ -89,19 +92,19 @@ class Prepared:
         """Column, use and treatment of every column that was prepared; empty if none was."""
         return self.preparer.plan_table() if isinstance(self.preparer, TablePreparer) else []
 
-    def fit(self) -> Run:
-        """Fit the estimator, and map the rows where it finds neither clusters nor classes."""
-        if self.method.tags.kind == "classifier":
-            from sidelight.jobs.classify._run import fit_classes
+    def tell(self) -> list[Told]:
+        """Return what became of the columns."""
+        return preparation_lines(self.preparer, raw=self.request.raw)
 
-            return fit_classes(self)
+    def run(self) -> Run:
+        """Fit the estimator, and map the rows where it finds no clusters."""
         start = time.perf_counter()
         estimator = self.method.cls(**self.estimator.get_params(deep=False))
         known = {"anchors": self.anchors, "conditions": self.conditions}
-        beside = {name: value for name, value in known.items() if value is not None}
+        fit_params = {name: value for name, value in known.items() if value is not None}
         is_map = self.method.tags.kind == "embedding"
-        with set_by(self.method.options), _heard(is_map) as remarks:
-            estimator.fit(self.X, constraints=self.knowledge, **beside)
+        with set_by(self.method.options), _recorded_warnings(is_map) as remarks:
+            estimator.fit(self.X, constraints=self.knowledge, **fit_params)
         labels = None if is_map else getattr(estimator, "labels_", None)
         features = None
         if is_map and len(estimator.embedding_) == self.data.n_rows:
@@ -110,15 +113,18 @@ class Prepared:
             features = mapped_rows(estimator, self.preparer, self.data, lambda: self.X)
         seconds = time.perf_counter() - start
         names = [] if features is None else names_out(estimator, self.features_in)
-        prepared = {**vars(self), "estimator": estimator}
-        return Run(
-            **prepared,
+        return self._result(estimator)(
+            **{**vars(self), "estimator": estimator},
             labels=labels,
             features=features,
             feature_names=names,
             seconds=seconds,
             remarks=tuple(remarks),
         )
+
+    def _result(self, estimator: Any) -> type[Run]:
+        """Class of what comes out; jobs have their own."""
+        return Run
 
 
 class Outcome(Result):
@@ -239,13 +245,29 @@ class Run(Outcome, Prepared):
         return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
 
     @cached_property
-    def quality(self) -> dict[str, float]:
-        """Measures of a map, on at most 2,000 of its rows; empty for other results."""
-        if self.method.tags.kind != "embedding":
-            return {}
-        from sidelight.jobs.embed._maps import map_quality
+    def explanation(self) -> Explanation:
+        """What sets the clusters apart, typical and doubtful rows, rules."""
+        from sidelight.jobs._table._explain import explain
 
-        return map_quality(self.estimator, self.X, self.features)
+        return explain(self)
+
+    @property
+    def condition_facts(self) -> list[dict[str, Any]]:
+        """Conditions with what they ask for and what every cluster holds."""
+        if self.conditions is None:
+            return []
+        k = len(self.estimator.cluster_sizes_)
+        counts, least = self.conditions.counts(self.labels, k), self.conditions.least_in(k)
+        return [
+            {"condition": name, "at_least": least[j].tolist(), "rows": counts[j].tolist()}
+            for j, name in enumerate(self.conditions.names)
+        ]
+
+    def tell(self) -> list[Told]:
+        """Return sizes of the clusters, what they are, and which statements they keep."""
+        from sidelight.jobs._table._cluster_words import cluster_words
+
+        return cluster_words(self)
 
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values: counts, sizes, scores, violations."""
@@ -263,12 +285,7 @@ class Run(Outcome, Prepared):
 
     def _cluster_facts(self) -> dict[str, Any]:
         ended = ("objective", "n_iter", "converged")
-        wanted = {}
-        if self.conditions is not None:
-            from sidelight.jobs.cluster._conditions import condition_facts
-
-            k = len(self.estimator.cluster_sizes_)
-            wanted = {"conditions": condition_facts(self.conditions, self.labels, k)}
+        wanted = {"conditions": self.condition_facts} if self.conditions is not None else {}
         return {
             **wanted,
             "sizes": self.sizes,
@@ -276,13 +293,17 @@ class Run(Outcome, Prepared):
             **{name: getattr(self.estimator, f"{name}_", None) for name in ended},
             "violations": self.violations.as_dict(),
             "scores": self.scores or None,
+            "explanation": self._explanation_facts(),
         }
+
+    def _explanation_facts(self) -> dict[str, Any]:
+        from sidelight.jobs._table._explain import explanation_facts
+
+        return explanation_facts(self.explanation)
 
     def _feature_facts(self) -> dict[str, Any]:
         names = self.features_in
         facts: dict[str, Any] = {"features_in": names, "features_out": self.feature_names}
-        if self.method.tags.kind == "embedding":
-            facts["quality"] = self.quality
         if not hasattr(self.estimator, "get_support"):
             return facts
         return {
@@ -356,17 +377,14 @@ class Run(Outcome, Prepared):
 
     def _command(self) -> str | None:
         """Command line that repeats the run."""
-        command = self.request.command_line()
-        if command is None or self.growth is None:
-            return command
-        return f"{command} --stream --start {self.growth.n_start}"
+        return self.request.command_line()
 
 
 @contextlib.contextmanager
-def _heard(listens: bool) -> Iterator[list[str]]:
-    """Sentences of the warnings of a fit, which are passed on; none unless it ``listens``."""
+def _recorded_warnings(record: bool) -> Iterator[list[str]]:
+    """Sentences of the warnings of a fit, which are passed on; none unless ``record``."""
     sentences: list[str] = []
-    if not listens:
+    if not record:
         yield sentences
         return
     with warnings.catch_warnings(record=True) as caught:

@@ -13,7 +13,7 @@ import numpy as np
 from sidelight._words import counted
 from sidelight.io._labels import ID, RANKED
 from sidelight.io._write_table import write_columns
-from sidelight.jobs.predict._run import Applied
+from sidelight.jobs._table._applied import Applied
 
 if TYPE_CHECKING:
     from sidelight.cluster import CategoryRanking

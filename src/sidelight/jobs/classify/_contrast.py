@@ -25,7 +25,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.pictures.classes._decisions import class_codes, class_names
 
 if TYPE_CHECKING:
-    from sidelight.jobs.classify._run import ClassRun
+    from sidelight.jobs._table._classes import ClassRun
 
 #: Parts of the labeled rows, each predicted from the others.
 SPLITS = 5

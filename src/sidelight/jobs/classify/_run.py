@@ -1,12 +1,13 @@
-"""What only classifiers are asked for and give: a class for every row, and how sure it is."""
+"""``sidelight classify``: classes from the rows whose class is known."""
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,34 +17,42 @@ import numpy.typing as npt
 from sidelight import catalog
 from sidelight._fit.parameters import declared
 from sidelight._fit.targets import read_targets
-from sidelight._typing import Array, IntArray
-from sidelight._words import counted, worded
+from sidelight._typing import IntArray
+from sidelight._words import counted, set_by, worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
 from sidelight.constraints.algebra._plain import text_of
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
 from sidelight.io._columns import is_number
-from sidelight.io._labels import PROBABILITY, SCORE, fill_classes
+from sidelight.jobs._table._class_words import class_words
+from sidelight.jobs._table._classes import Classified
+from sidelight.jobs._table._estimator import BASE
+from sidelight.jobs._table._request import prepare as prepare_table
 from sidelight.jobs._table._run import Prepared, Run
-from sidelight.jobs.predict._run import Applied
-from sidelight.pictures.classes._decisions import (
-    Decisions,
-    class_codes,
-    decisions_of,
-    fitted_decisions,
-)
+from sidelight.jobs._tell import Told
+from sidelight.jobs.classify._request import ClassifyRequest
+from sidelight.pictures.classes._decisions import Decisions, class_codes, fitted_decisions
 
 if TYPE_CHECKING:
     from sidelight.jobs.classify._contrast import Contrast
 
-#: Rows that are named as the least certain ones.
-LEAST_CERTAIN = 5
-#: Parameter of the classifiers that wrap another one.
-BASE = "estimator"
 
+def prepare(request: ClassifyRequest) -> PreparedClasses:
+    """Read the rows and their labels, and make the classifier."""
 
-# --- what is asked for ------------------------------------------------------------------------
+    def choose(data: Table, known: Constraints) -> tuple[Method, tuple[str, ...]]:
+        method, why = default_classifier(known)
+        return method, (why,)
+
+    def parameters(method: Method) -> Mapping[str, Any]:
+        return {} if request.base is None else {BASE: base_learner(method, request.base)}
+
+    prepared = prepare_table(request, choose, parameters=parameters, kind=PreparedClasses)
+    assert isinstance(prepared, PreparedClasses)
+    check_labels(prepared.data, prepared.knowledge)
+    notes = (*prepared.notes, *notes_on_labels(prepared.knowledge))
+    return dataclasses.replace(prepared, notes=notes)
 
 
 def default_classifier(known: Constraints) -> tuple[Method, str]:
@@ -114,113 +123,22 @@ def base_learner(method: Method, base: Any) -> Any:
     return base
 
 
-# --- what comes out ---------------------------------------------------------------------------
+class PreparedClasses(Prepared):
+    """Rows, labels and a classifier that is not fitted yet."""
 
-
-class Classified:
-    """Rows with their classes: what the rows of a fit and new ones have in common."""
-
-    data: Table
-    estimator: Any
-    labels: Any
-    X: Any
-
-    @cached_property
-    def decisions(self) -> Decisions:
-        """What the classifier says about every row: a probability or a value per class."""
-        return decisions_of(self.estimator, self.X)
-
-    @cached_property
-    def codes(self) -> IntArray:
-        """Place of the class of every row among the classes; -1 for rows that got none."""
-        return class_codes(self.labels, self.decisions.names)
-
-    @property
-    def value_columns(self) -> list[str]:
-        """Columns of the probabilities, or of the decision values of methods that have none."""
-        prefix = PROBABILITY if self.decisions.are_probabilities else SCORE
-        return [f"{prefix}{name}" for name in self.decisions.names]
-
-    @property
-    def row_classes(self) -> Array:
-        """Class of every row as files have it: None, or an empty text, where it got none."""
-        names = list(self.decisions.names)
-        values = self.estimator.classes_.tolist()
-        if all(type(value) is int for value in values):
-            whole = np.array([*values, None], dtype=object)[self.codes]
-            return whole.astype(np.int64) if (self.codes >= 0).all() else whole
-        return np.array([*names, ""], dtype=str)[self.codes]
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Number of rows of every class, by its name."""
-        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.decisions.names))
-        return dict(zip(self.decisions.names, counts.tolist(), strict=True))
-
-    @property
-    def n_unknown(self) -> int:
-        """Number of rows that got no class."""
-        return int((self.codes < 0).sum())
-
-    @property
-    def class_names(self) -> dict[str, str]:
-        """Classes that clusters stand for: there are no clusters."""
-        return {}
-
-    def least_certain(self, rows: IntArray, most: int = LEAST_CERTAIN) -> list[dict[str, Any]]:
-        """Tell of the rows whose two best classes are nearest to each other.
-
-        Parameters
-        ----------
-        rows : ndarray
-            Positions of the rows to choose from.
-        most : int, default=5
-            How many.
-
-        Returns
-        -------
-        list of dict
-            ``row`` (its position), ``id``, ``class`` and ``values``, by the names of the classes,
-            the least certain first. Rows that have their class for certain are left out.
-        """
-        decisions = self.decisions
-        chosen = decisions.least_certain(rows, most)
-        names = self.row_classes
-        return [
-            {
-                "row": int(row),
-                "id": self.data.row_ids[row].item(),
-                "class": names[row],
-                "values": dict(zip(decisions.names, decisions.values[row].tolist(), strict=True)),
-            }
-            for row in chosen
-        ]
-
-    def _fill_classes(
-        self, path: Path, given: npt.NDArray[np.bool_] | None, *, spreadsheet_safe: bool
-    ) -> None:
-        fill_classes(
-            path,
-            self.data.ids,
-            self.row_classes,
-            self.decisions.values,
-            self.value_columns,
-            given,
-            spreadsheet_safe=spreadsheet_safe,
+    def run(self) -> ClassRun:
+        """Fit the classifier."""
+        start = time.perf_counter()
+        estimator = self.method.cls(**self.estimator.get_params(deep=False))
+        with set_by(self.method.options):
+            estimator.fit(self.X, constraints=self.knowledge)
+        return ClassRun(
+            **{**vars(self), "estimator": estimator},
+            labels=estimator.transduction_,
+            features=None,
+            feature_names=[],
+            seconds=time.perf_counter() - start,
         )
-
-    def _no_clusters(self, path: Path, spreadsheet_safe: bool) -> None:
-        raise SidelightError(
-            f"{type(self.estimator).__name__} finds no clusters; write its classes."
-        )
-
-    def _class_writers(
-        self, given: npt.NDArray[np.bool_] | None, spreadsheet_safe: bool
-    ) -> dict[str, Callable[[Path], None]]:
-        return {
-            "classes": partial(self._fill_classes, given=given, spreadsheet_safe=spreadsheet_safe),
-            "labels": partial(self._no_clusters, spreadsheet_safe=spreadsheet_safe),
-        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -300,7 +218,12 @@ class ClassRun(Classified, Run):
             "violations": self.violations.as_dict(),
             "contrast": self.contrast.facts(),
             "least_certain": self.least_certain(self.open_rows),
+            "explanation": self._explanation_facts(),
         }
+
+    def tell(self) -> list[Told]:
+        """Return labels and predictions by class, how far to trust them, and rows in doubt."""
+        return class_words(self)
 
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
@@ -310,42 +233,3 @@ class ClassRun(Classified, Run):
 
     def _report(self) -> dict[str, Any]:
         return {**super()._report(), "columns": None, "contrast": self.contrast}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ClassesApplied(Classified, Applied):
-    """New rows with the classes that a model gives them.
-
-    Attributes
-    ----------
-    model, estimator, data, features, feature_names, seconds
-        As in :class:`Applied`.
-    labels : ndarray
-        Class of every row.
-    X : ndarray or csr_matrix
-        The rows as the classifier takes them.
-    """
-
-    X: Any
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was found out on the way."""
-        return self.data.notes
-
-    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
-        return {**super().writers(spreadsheet_safe), **self._class_writers(None, spreadsheet_safe)}
-
-
-def fit_classes(prepared: Prepared) -> ClassRun:
-    """Fit a classifier."""
-    start = time.perf_counter()
-    estimator = prepared.method.cls(**prepared.estimator.get_params(deep=False))
-    estimator.fit(prepared.X, constraints=prepared.knowledge)
-    return ClassRun(
-        **{**vars(prepared), "estimator": estimator},
-        labels=estimator.transduction_,
-        features=None,
-        feature_names=[],
-        seconds=time.perf_counter() - start,
-    )

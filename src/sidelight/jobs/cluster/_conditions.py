@@ -19,7 +19,7 @@ from sidelight.io.formats._formats import read_raw
 from sidelight.jobs._table._features import is_frame
 
 if TYPE_CHECKING:
-    from sidelight.jobs._table._request import Request
+    from sidelight.jobs.cluster._request import ClusterRequest
 
 #: Method for conditions where none is named.
 DEFAULT = "existential-kmeans"
@@ -36,7 +36,7 @@ def check_takes_conditions(method: Method) -> None:
         )
 
 
-def read_conditions(request: Request, data: Table) -> Conditions:
+def read_conditions(request: ClusterRequest, data: Table) -> Conditions:
     """Conditions on the clusters of these rows."""
     given = request.conditions
     if isinstance(given, Conditions):
@@ -56,7 +56,7 @@ def read_conditions(request: Request, data: Table) -> Conditions:
         raise InvalidRequest(f"{worded('conditions', '--at-least')} {error}") from error
 
 
-def _columns(request: Request, data: Table, texts: list[str]) -> dict[str, Any]:
+def _columns(request: ClusterRequest, data: Table, texts: list[str]) -> dict[str, Any]:
     """The columns that expressions name, as the user's table has them, features or not."""
     named = {text: columns_in(text) for text in texts}
     names = [name for some in named.values() for name in some]
@@ -83,12 +83,3 @@ def _columns(request: Request, data: Table, texts: list[str]) -> dict[str, Any]:
                     f"{text!r}: there is no column {name!r}; {close_names(name, there)}."
                 )
     return columns
-
-
-def condition_facts(conditions: Conditions, labels: Any, n_clusters: int) -> list[dict[str, Any]]:
-    """Every condition with what it needs and what the clusters have."""
-    counts, least = conditions.counts(labels, n_clusters), conditions.least_in(n_clusters)
-    return [
-        {"condition": name, "at_least": least[j].tolist(), "rows": counts[j].tolist()}
-        for j, name in enumerate(conditions.names)
-    ]

@@ -19,9 +19,10 @@ from sidelight.constraints import Constraints, CrossLinks, Ordering, Violations
 from sidelight.exceptions import InvalidRequest
 from sidelight.io._labels import CLUSTER, COLUMN_LABELS, ID, fill_overlapping
 from sidelight.jobs._labeled import LabeledRun
-from sidelight.jobs._method import knowledge_about, method_for, timed_fit
+from sidelight.jobs._method import method_for, timed_fit
 from sidelight.jobs._options import fields_of
-from sidelight.jobs._table._request import Request, make_estimator
+from sidelight.jobs._table._estimator import make_estimator
+from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._tell import Told
 from sidelight.jobs.cocluster._knowledge import (
     column_knowledge,
@@ -244,7 +245,7 @@ def _estimator(method: Method, request: CoclusterRequest) -> Any:
         if parameter in settings:
             raise InvalidRequest(f"{worded(parameter, option)} is given twice.")
         settings[parameter] = value
-    return make_estimator(method, Request(None, k=request.k, settings=settings, seed=request.seed))
+    return make_estimator(method, settings=settings, seed=request.seed, k=request.k)
 
 
 def _usable(method: Method, beside: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from sidelight._words import listed, worded
 from sidelight.exceptions import InvalidRequest
 from sidelight.io._columns import class_values
 from sidelight.jobs._graph import GraphRun, objects_table, read_columns
-from sidelight.jobs._method import estimator_for, knowledge_about, method_for, timed_fit
+from sidelight.jobs._method import estimator_for, method_for, timed_fit
+from sidelight.jobs._table._knowledge import read_knowledge
 from sidelight.jobs._tell import Told
 from sidelight.jobs.consensus._facts import Partition, describe_partitions
 from sidelight.jobs.consensus._request import ConsensusRequest
@@ -120,7 +121,7 @@ def prepare(request: ConsensusRequest) -> ConsensusRun:
     data = objects_table(
         table.ids, table.n_rows, table.path, truth=table.truth, truth_column=table.truth_column
     )
-    knowledge = knowledge_about(data, request.constraints, request.must_link, request.cannot_link)
+    knowledge = read_knowledge(data, request)
     seconds = timed_fit(method, estimator, partitions, constraints=knowledge)
     return ConsensusRun(
         method=method,

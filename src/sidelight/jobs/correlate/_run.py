@@ -21,11 +21,11 @@ from sidelight.jobs._method import (
     check_takes,
     estimator_for,
     is_path,
-    knowledge_about,
     method_for,
     timed_fit,
 )
 from sidelight.jobs._table._features import IN_MEMORY
+from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._tell import Told
 from sidelight.jobs.correlate._facts import worst_disagreements
 from sidelight.jobs.correlate._request import CorrelateRequest

@@ -26,8 +26,8 @@ from sidelight.preparation import TablePreparer
 from sidelight.preparation._source import as_source
 
 if TYPE_CHECKING:
-    from sidelight.jobs._table._request import Request
     from sidelight.jobs._table._run import Prepared
+    from sidelight.jobs.embed._request import EmbedRequest
 
 #: Rows up to which all geodesic distances are computed by default: n² numbers and n searches.
 MOST_ROWS = 4_000
@@ -54,7 +54,7 @@ def default_map(n_rows: int) -> tuple[Method, str]:
     )
 
 
-def check_map_options(request: Request, method: Method) -> None:
+def check_map_options(request: EmbedRequest, method: Method) -> None:
     """Refuse what the method has no use for, before the rows are read."""
     if request.anchors is not None and "anchors" not in method.tags.knowledge:
         _refuse(method, "anchors", [m.name for m in catalog.methods(knowledge="anchors")])
@@ -106,9 +106,9 @@ def _refuse(method: Method, what: str, able: Sequence[str]) -> None:
     raise InvalidRequest(f"{method.cls.__name__} takes no {what}{instead}.")
 
 
-def with_map_options(prepared: Prepared) -> Prepared:
+def with_map_options(prepared: Prepared, request: EmbedRequest) -> Prepared:
     """Add anchors, columns to ignore and the color of the points to what a fit needs."""
-    request, data, estimator = prepared.request, prepared.data, prepared.estimator
+    data, estimator = prepared.data, prepared.estimator
     anchors = read_anchors(request.anchors, data, getattr(estimator, "n_components", 0))
     notes: tuple[str, ...] = ()
     if request.ignore:
@@ -223,17 +223,18 @@ def _n_features(data: Table, preparer: Any) -> int:
     return int(preparer.n_features_out_) if is_prepared else len(data.feature_names)
 
 
-def colored_only(request: Request) -> tuple[str, ...]:
+def colored_only(request: EmbedRequest) -> tuple[str, ...]:
     """The column that colors the points, unless it is named as a feature as well."""
-    is_name = isinstance(request.color, str)
+    if not isinstance(request.color, str):
+        return ()
     beside = {request.id_column, request.labels if isinstance(request.labels, str) else None}
     beside |= {request.truth if isinstance(request.truth, str) else None, *request.drop}
-    if not is_name or request.color in beside or request.color in (request.columns or ()):
+    if request.color in beside or request.color in (request.columns or ()):
         return ()
     return (request.color,)
 
 
-def read_color(request: Request, data: Table) -> tuple[str, npt.NDArray[Any]] | None:
+def read_color(request: EmbedRequest, data: Table) -> tuple[str, npt.NDArray[Any]] | None:
     """Name and values of what colors the points: numbers (NaN) or texts ("" where unknown)."""
     color = request.color
     if color is None:

@@ -27,12 +27,14 @@ from sidelight.exceptions import (
 from sidelight.io import Table
 from sidelight.io._columns import close_names, quoted
 from sidelight.io._id_column import sounds_like_ids
+from sidelight.jobs._table._estimator import make_estimator
 from sidelight.jobs._table._features import IN_MEMORY
-from sidelight.jobs._table._request import Request, make_estimator
-from sidelight.jobs._table._run import Run, names_out
+from sidelight.jobs._table._run import names_out
 from sidelight.jobs.embed._growth import Growth
 from sidelight.jobs.embed._maps import numbers_or_texts
 from sidelight.jobs.embed._records import Records, lines_of
+from sidelight.jobs.embed._request import EmbedRequest
+from sidelight.jobs.embed._run import MapRun
 from sidelight.preparation._preparer import check_scale
 
 START = 100
@@ -56,11 +58,11 @@ class MapStream:
 
     Parameters
     ----------
-    request : Request
+    request : EmbedRequest
         What is asked for. ``data`` is a path or any lines of text, such as an open file: CSV with a
         header, or JSON objects; ``method`` has ``partial_fit`` and is ``incremental-isomap`` by
-        default. Columns have to be numbers; with ``prepare=True`` they are scaled by the first
-        rows.
+        default. Columns have to be numbers; they are scaled by the first rows unless
+        ``raw``.
     start : int, default=100
         Number of rows with which the map begins.
     keep : bool, default=True
@@ -71,10 +73,10 @@ class MapStream:
     Examples
     --------
     >>> import numpy as np
-    >>> from sidelight.jobs import MapStream, Request
+    >>> from sidelight.jobs import EmbedRequest, MapStream
     >>> rows = np.random.default_rng(0).normal(size=(40, 3))
     >>> lines = ["a,b,c", *(",".join(map(str, row)) for row in rows)]
-    >>> stream = MapStream(Request(lines, command="embed"), start=30)
+    >>> stream = MapStream(EmbedRequest(lines, raw=True), start=30)
     >>> [row_id for row_id, coordinates in stream][-3:]
     [37, 38, 39]
     >>> stream.finish().features.shape
@@ -83,7 +85,7 @@ class MapStream:
 
     def __init__(
         self,
-        request: Request,
+        request: EmbedRequest,
         *,
         start: int = START,
         keep: bool = True,
@@ -91,10 +93,12 @@ class MapStream:
     ) -> None:
         _refuse_options(request)
         self.method = _method(request)
-        self.request = _with_command(request, self.method)
+        self.request = replace(request, method=self.method.name)
         self.start = start
         self.keep = keep
-        self.estimator = make_estimator(self.method, request)
+        self.estimator = make_estimator(
+            self.method, settings=request.settings, seed=request.seed, k=request.k
+        )
         self.notes: list[str] = []
         self.n_rows = 0
         self.n_left_out = 0
@@ -133,7 +137,7 @@ class MapStream:
             return IN_MEMORY
         return STANDARD_INPUT if self.request.path == Path("-") else self.request.path
 
-    def finish(self) -> Run:
+    def finish(self) -> MapRun:
         """Return the map as it is now, with the coordinates of all rows that were kept.
 
         Coordinates that only follow the changes row by row are refined first.
@@ -161,7 +165,7 @@ class MapStream:
             path=self._path,
             id_column=self._id_column,
         )
-        return Run(
+        return MapRun(
             self.request,
             self.method,
             self.estimator,
@@ -429,7 +433,7 @@ def open_lines(path: Path) -> Any:
     return path.open("rb")
 
 
-def _method(request: Request) -> Method:
+def _method(request: EmbedRequest) -> Method:
     method = catalog.get(request.method or DEFAULT, kind="embedding")
     if method.tags.kind == "embedding" and hasattr(method.cls, "partial_fit"):
         return method
@@ -439,11 +443,7 @@ def _method(request: Request) -> Method:
     )
 
 
-def _with_command(request: Request, method: Method) -> Request:
-    return replace(request, command="embed", method=method.name)
-
-
-def _refuse_options(request: Request) -> None:
+def _refuse_options(request: EmbedRequest) -> None:
     """Refuse what is about a whole table."""
     given = {
         "constraints": ("--constraints", request.constraints),

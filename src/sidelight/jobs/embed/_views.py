@@ -24,11 +24,13 @@ from sidelight.io._columns import close_names
 from sidelight.io._write_table import check_table_path, write_columns
 from sidelight.io.formats._formats import column_names
 from sidelight.jobs._outputs import PathLike
+from sidelight.jobs._table._estimator import make_estimator
 from sidelight.jobs._table._run import Outcome, names_out
+from sidelight.jobs._tell import Strong, Told, text_table
 from sidelight.preparation._preparer import check_scale
 
 if TYPE_CHECKING:
-    from sidelight.jobs._table._request import Request
+    from sidelight.jobs.embed._request import EmbedRequest
 
 DEFAULT = "coordinated-views"
 #: Rows whose missing views are predicted at once: each has a covariance matrix.
@@ -41,7 +43,7 @@ class ViewsRun(Outcome):
 
     Attributes
     ----------
-    request : Request
+    request : EmbedRequest
         What was asked for.
     method : Method
         The method, out of the catalog.
@@ -61,7 +63,7 @@ class ViewsRun(Outcome):
         Time of the fit.
     """
 
-    request: Request
+    request: EmbedRequest
     method: Method
     estimator: Any
     views: list[Table]
@@ -209,6 +211,29 @@ class ViewsRun(Outcome):
         steps = self._own_units(np.vstack([np.zeros(width), np.ones(width)]), view)
         return np.asarray(np.abs(steps[1] - steps[0]))
 
+    def tell(self) -> list[Told]:
+        """Return how many objects the views show, and their sizes."""
+        facts = self.facts()
+        rows = [
+            (name, f"{view.n_rows:,}", len(view.feature_names))
+            for name, view in zip(self.names, self.views, strict=True)
+        ]
+        head = (
+            f": {counted(facts['n_objects'], 'object')}, {facts['n_in_all_views']:,} of them in "
+            f"all views, in {self.seconds:.2f} s"
+        )
+        return [
+            (Strong(type(self.estimator).__name__), head),
+            text_table("View", "Rows", "Columns", rows=rows),
+        ]
+
+    def row_values(self) -> dict[str, Any]:
+        """Return ids and coordinates of the rows of every view."""
+        return {
+            "rows": [places.tolist() for places in self.estimator.embeddings_],
+            "ids": [view.row_ids.tolist() for view in self.views],
+        }
+
     # --- files --------------------------------------------------------------------------------
 
     @property
@@ -256,12 +281,12 @@ class ViewsRun(Outcome):
         path.write_text(page, encoding="utf-8")
 
 
-def run_views(request: Request) -> ViewsRun:
+def run_views(request: EmbedRequest) -> ViewsRun:
     """Read several views and make one map of them.
 
     Parameters
     ----------
-    request : Request
+    request : EmbedRequest
         What is asked for: ``data`` and ``views`` are tables of numbers, ``correspondences`` says
         which rows show the same, ``method`` joins views (``coordinated-views`` by default).
 
@@ -276,22 +301,26 @@ def run_views(request: Request) -> ViewsRun:
     >>> from pathlib import Path
     >>> from sidelight.constraints import Correspondences
     >>> from sidelight.io import Table
-    >>> from sidelight.jobs import Request, run_views
+    >>> from sidelight import jobs
     >>> t = np.linspace(0, 1, 80)
     >>> photos = Table(np.column_stack([t, np.sin(4 * t)]), None, ("a", "b"), Path("photos"))
     >>> sounds = Table(np.column_stack([np.cos(3 * t)]), None, ("c",), Path("sounds"))
     >>> known = Correspondences([(i, i) for i in range(0, 80, 8)], [80, 80])
     >>> settings = {"n_charts": 5}
-    >>> found = run_views(
-    ...     Request(photos, k=1, views=[sounds], correspondences=known, settings=settings)
+    >>> found = jobs.run(
+    ...     "embed",
+    ...     data=photos,
+    ...     k=1,
+    ...     views=[sounds],
+    ...     correspondences=known,
+    ...     settings=settings,
+    ...     raw=True,
     ... )
     >>> [places.shape for places in found.estimator.embeddings_]
     [(80, 1), (80, 1)]
     >>> bool(np.abs(found.predictions()["c"][:80] - np.cos(3 * t)).max() < 0.2)
     True
     """
-    from sidelight.jobs._table._request import make_estimator
-
     _refuse_options(request)
     method = _method(request)
     views = [_read(path, request) for path in (request.data, *request.views)]
@@ -310,20 +339,20 @@ def run_views(request: Request) -> ViewsRun:
         np.asarray(view.X if scaler is None else scaler.transform(view.X), dtype=np.float64)
         for view, scaler in zip(views, scalers, strict=True)
     ]
-    estimator = make_estimator(method, request)
+    estimator = make_estimator(method, settings=request.settings, seed=request.seed, k=request.k)
     start = time.perf_counter()
     with set_by(method.options):
         estimator.fit(scaled, correspondences=known)
     seconds = time.perf_counter() - start
     notes = [note for view in views for note in view.notes]
     notes += [counted(known.n_links, "correspondence") + " between the views.", *known.notes]
-    request = replace(request, command="embed", method=method.name)
+    request = replace(request, method=method.name)
     return ViewsRun(
         request, method, estimator, views, scaled, scalers, known, tuple(notes), seconds
     )
 
 
-def _method(request: Request) -> Method:
+def _method(request: EmbedRequest) -> Method:
     method = catalog.get(request.method or DEFAULT, kind="embedding")
     if "correspondences" not in method.tags.knowledge:
         able = [m.name for m in catalog.methods(knowledge="correspondences")]
@@ -331,7 +360,7 @@ def _method(request: Request) -> Method:
     return method
 
 
-def _read(data: Any, request: Request) -> Table:
+def _read(data: Any, request: EmbedRequest) -> Table:
     """Read a view; columns that are named exist in one of the views."""
     if isinstance(data, Table):
         return data
@@ -353,7 +382,7 @@ def _read(data: Any, request: Request) -> Table:
     )
 
 
-def _scaler(X: Any, request: Request) -> Any:
+def _scaler(X: Any, request: EmbedRequest) -> Any:
     """What scales the columns of a view and can be undone; None for columns as they are."""
     if not request.prepare or request.scale == "none":
         return None
@@ -369,7 +398,7 @@ def _scaler(X: Any, request: Request) -> Any:
     return scalers[scale].fit(X)
 
 
-def _refuse_options(request: Request) -> None:
+def _refuse_options(request: EmbedRequest) -> None:
     given: Sequence[tuple[str, str, Any]] = (
         ("constraints", "--constraints", request.constraints),
         ("must_link", "--must-link", request.must_link),

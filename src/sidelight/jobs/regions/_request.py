@@ -14,13 +14,13 @@ from sidelight.jobs._options import (
     write_numbers,
 )
 from sidelight.jobs._shared import LABELS, MODEL, REPORT, method, request
-from sidelight.jobs._table._asked import TableRequest
+from sidelight.jobs._table._asked import MethodRequest
 
 DEFAULT = "connected-kmeans"
 
 
 @request
-class RegionsRequest(TableRequest):
+class RegionsRequest(MethodRequest):
     """Which rows, the graph between them, and how many clusters.
 
     Besides what all jobs on rows take from memory, ``edges`` takes

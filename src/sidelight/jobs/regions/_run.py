@@ -20,10 +20,9 @@ from sidelight.io import Table
 from sidelight.io._columns import number_column, row_name
 from sidelight.io.formats._formats import read_raw
 from sidelight.jobs._method import is_path
-from sidelight.jobs._options import fields_of
-from sidelight.jobs._parts import preparation_lines
-from sidelight.jobs._table._request import Request, numbers_text, several
+from sidelight.jobs._options import write_numbers
 from sidelight.jobs._table._request import prepare as prepare_rows
+from sidelight.jobs._table._request import several
 from sidelight.jobs._table._run import Prepared, Run
 from sidelight.jobs._tell import Told
 from sidelight.jobs.regions._request import RegionsRequest
@@ -110,7 +109,7 @@ class PreparedRegions:
 
     def tell(self) -> list[Told]:
         """Return what became of the columns."""
-        return preparation_lines(self.rows.preparer, raw=not self.rows.request.prepare)
+        return self.rows.tell()
 
     def run(self) -> RegionsRun:
         """Fit the estimator."""
@@ -138,26 +137,17 @@ def prepare(request: RegionsRequest) -> PreparedRegions:
             f"a map has two coordinates, got {len(named)}: {worded('coordinates', '--coordinates')}"
             " names two columns, such as east,north."
         )
-    rows = prepare_rows(_rows_request(request))
+    places = [name for name in named if name not in (request.columns or ())]
+    asked = dataclasses.replace(request, k=None) if _searches(request.k) else request
+    rows = prepare_rows(asked, aside=places)
     relations, notes = _graph(request.edges, rows)
     rows = dataclasses.replace(
         rows,
-        request=request,
+        request=dataclasses.replace(rows.request, k=request.k),
         estimator=_with_number(rows, request.k),
         notes=(*rows.notes, *notes),
     )
     return PreparedRegions(rows, relations, _coordinates(request, rows.data))
-
-
-def _rows_request(request: RegionsRequest) -> Request:
-    """Return what is asked for about the rows alone; places are no features unless named."""
-    own = ("edges", "coordinates", "raw")
-    rows = {name: getattr(request, name) for name in fields_of(RegionsRequest) if name not in own}
-    places = [name for name in request.named_coordinates if name not in (request.columns or ())]
-    rows["drop"] = tuple(dict.fromkeys((*request.drop, *places)))
-    if _searches(request.k):
-        rows["k"] = None
-    return Request(**rows, prepare=request.prepare, command="regions")
 
 
 def _searches(k: Any) -> bool:
@@ -182,7 +172,7 @@ def _with_number(prepared: Prepared, k: Any) -> Any:
     if numbers != list(range(numbers[0], numbers[-1] + 1)):
         raise InvalidRequest(
             f"numbers of clusters to try are a range, such as {worded('range(2, 9)', '-k 2:8')}; "
-            f"got {numbers_text(k)}."
+            f"got {write_numbers(k)}."
         )
     return estimator.set_params(n_clusters=(numbers[0], numbers[-1]))
 

@@ -25,11 +25,11 @@ from sidelight.jobs._method import (
     check_takes,
     estimator_for,
     is_path,
-    knowledge_about,
     method_for,
     timed_fit,
 )
 from sidelight.jobs._options import fields_of
+from sidelight.jobs._table._knowledge import read_knowledge
 from sidelight.jobs._tell import Told
 from sidelight.jobs.resolve._facts import doubtful_pairs
 from sidelight.jobs.resolve._request import ResolveRequest
@@ -198,7 +198,7 @@ def prepare(request: ResolveRequest) -> ResolveRun:
         check_takes(method, "relations", ("groups=", "--group-column"))
     if request.sources is not None:
         check_takes(method, "sources", ("sources=", "--source-column"))
-    knowledge = knowledge_about(data, request.constraints, request.must_link, request.cannot_link)
+    knowledge = read_knowledge(data, request)
     seconds = _fit(method, estimator, table, knowledge, groups, sources)
     return ResolveRun(
         method=method,

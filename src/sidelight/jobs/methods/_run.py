@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sidelight import catalog
 from sidelight._fit.parameters import declared
-from sidelight.cli._screen import Screen, plain_text, table
-from sidelight.jobs.classify._run import BASE
+from sidelight.exceptions import InvalidRequest
+from sidelight.jobs._result import Result
+from sidelight.jobs._table._estimator import BASE
+from sidelight.jobs._tell import Strong, Told, text_table
+from sidelight.jobs.methods._request import MethodsRequest
 from sidelight.tags import KINDS, KNOWLEDGE, Kind
 
 #: What a command takes first, and an option that most want, by the kind of the methods.
@@ -25,16 +28,43 @@ USAGE = {
 }
 
 
-def run(name: str | None, *, knowledge: str | None, hard: bool | None, screen: Screen) -> None:
-    """List the methods that fit, or tell all about one."""
-    if name is not None:
-        found: tuple[catalog.Method, ...] = (catalog.get(name),)
-        screen.show(*_about(found[0]))
-    else:
-        enforcement = None if hard is None else "hard" if hard else "soft"
-        found = catalog.methods(knowledge=knowledge, enforcement=enforcement)
-        screen.show(*(_lists(found) if found else ["No method fits this description."]))
-    screen.result({"command": "methods", "methods": [_facts(method) for method in found]})
+@dataclass(frozen=True, eq=False)
+class MethodsRun(Result):
+    """Methods of the catalog.
+
+    Attributes
+    ----------
+    request : MethodsRequest
+        What was asked for.
+    methods : tuple of Method
+        Those that fit.
+    """
+
+    request: MethodsRequest
+    methods: tuple[catalog.Method, ...]
+    notes: tuple[str, ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """Return the methods with their tags and parameters as plain values."""
+        return {"methods": [_facts(method) for method in self.methods]}
+
+    def tell(self) -> list[Told]:
+        """Return one table for every kind of method, or all about the one that was named."""
+        if self.request.name is not None:
+            return _about(self.methods[0])
+        return _lists(self.methods) if self.methods else ["No method fits this description."]
+
+
+def prepare(request: MethodsRequest) -> MethodsRun:
+    """Find the methods that fit."""
+    if request.name is not None:
+        return MethodsRun(request, (catalog.get(request.name),))
+    if request.hard and request.soft:
+        raise InvalidRequest("a method either never violates a statement or weighs it; name one.")
+    enforcement = "hard" if request.hard else "soft" if request.soft else None
+    return MethodsRun(
+        request, catalog.methods(knowledge=request.knowledge, enforcement=enforcement)
+    )
 
 
 def _facts(method: catalog.Method) -> dict[str, Any]:
@@ -55,9 +85,9 @@ def _facts(method: catalog.Method) -> dict[str, Any]:
     }
 
 
-def _lists(found: tuple[catalog.Method, ...]) -> list[object]:
+def _lists(found: tuple[catalog.Method, ...]) -> list[Told]:
     """One table for every kind of method, in the order of the kinds."""
-    parts: list[object] = []
+    parts: list[Told] = []
     for kind in KINDS.values():
         rows = [
             (method.name, method.tags.summary, _uses(method), _how(method))
@@ -67,7 +97,7 @@ def _lists(found: tuple[catalog.Method, ...]) -> list[object]:
         if rows:
             title = f"{kind.title}: {_usage(kind, 'NAME', sized=True)}"
             headers = ("Name", "What it does", "Uses", "How")
-            parts.append(table(*headers, rows=rows, title=title, justify=("left",)))
+            parts.append(text_table(*headers, rows=rows, title=title, justify=("left",)))
     letters = ", ".join(f"{kind.letter} {kind.name}" for kind in KNOWLEDGE.values())
     return [*parts, f"Uses: {letters}. `sidelight methods NAME` tells the parameters of one."]
 
@@ -90,7 +120,7 @@ def _how(method: catalog.Method) -> str:
     return method.tags.enforcement if method.tags.knowledge else ""
 
 
-def _about(method: catalog.Method) -> list[object]:
+def _about(method: catalog.Method) -> list[Told]:
     tags = method.tags
     abilities = {
         "sparse": "sparse rows",
@@ -99,20 +129,27 @@ def _about(method: catalog.Method) -> list[object]:
     }
     takes = [text for name, text in abilities.items() if getattr(tags, name)]
     sized = method.size_parameter is not None
-    lines = [
-        f"[bold]{method.name}[/] (sidelight.{method.family}.{method.cls.__name__}): "
-        f"{plain_text(tags.summary)}",
+    return [
+        (
+            Strong(method.name),
+            f" (sidelight.{method.family}.{method.cls.__name__}): {tags.summary}",
+        ),
         f"Uses {', '.join(tags.knowledge) or 'nothing but the rows'}"
         + (f"; {tags.enforcement}" if tags.knowledge else "")
         + (f"; takes {', '.join(takes)}." if takes else "."),
-        f"Source: {plain_text(tags.source)}. Cost: {plain_text(tags.complexity)}.",
+        f"Source: {tags.source}. Cost: {tags.complexity}.",
         "",
-        plain_text(f"{_usage(method.kind, method.name, sized=sized)} --set PARAMETER=VALUE"),
+        f"{_usage(method.kind, method.name, sized=sized)} --set PARAMETER=VALUE",
         "",
+        *_parameters(method),
     ]
+
+
+def _parameters(method: catalog.Method) -> list[Told]:
+    lines: list[Told] = []
     for name, parameter in declared(method.cls).items():
-        help_text = plain_text(parameter.help.replace("``", ""))
-        kind = plain_text(f"{parameter.type_text}, by default {parameter.default!r}")
-        option = " (--base)" if name == BASE and tags.kind == "classifier" else ""
-        lines += [f"[bold]{name}[/]{option} : {kind}", f"    {help_text}"]
-    return ["\n".join(lines)]
+        kind = f"{parameter.type_text}, by default {parameter.default!r}"
+        option = " (--base)" if name == BASE and method.tags.kind == "classifier" else ""
+        help_text = parameter.help.replace("``", "")
+        lines += [(Strong(name), f"{option} : {kind}"), f"    {help_text}"]
+    return lines
