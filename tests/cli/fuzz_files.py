@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sidelight import jobs
-from sidelight.jobs import Request
+from sidelight.jobs import ClassifyRequest, ClusterRequest, EmbedRequest
 
 
 @dataclass
@@ -388,15 +388,15 @@ def _known_files() -> list[str]:
 
 
 def _models() -> list[str]:
-    asked = Request("good.csv", method="rca", constraints="known.csv", truth="class")
+    asked = EmbedRequest("good.csv", method="rca", constraints="known.csv", truth="class", raw=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        jobs.run(Request("good.csv", k=3, truth="class")).save("kmeans.skops")
+        jobs.run(ClusterRequest("good.csv", k=3, truth="class", raw=True)).save("kmeans.skops")
         jobs.run(asked).save("rca.skops")
-        mixed = Request("customers.csv", k=3, truth="class", prepare=True)
+        mixed = ClusterRequest("customers.csv", k=3, truth="class")
         jobs.run(mixed).save("mixed.skops")
         jobs.run(replace(mixed, k=2, method="constrained-pca")).save("map.skops")
-        classes = Request("half.csv", labels="class", command="classify")
+        classes = ClassifyRequest("half.csv", labels="class", raw=True)
         for method in ("harmonic", "tsvm"):
             jobs.run(replace(classes, method=method)).save(f"{method}.skops")
     content = Path("kmeans.skops").read_bytes()

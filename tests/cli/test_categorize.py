@@ -14,7 +14,6 @@ from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.feature_selection import GiniScore
 from sidelight.jobs import CategorizeRequest, load_model
 from sidelight.jobs.categorize._run import categorize
-from sidelight.jobs._table._applied import predict
 
 
 def frame_of(n=600, seed=0, **options):

@@ -8,7 +8,6 @@ import pytest
 
 from sidelight.io import read_labels
 from sidelight.jobs import load_model
-from sidelight.jobs._table._applied import predict
 
 CLASSES = ("starter", "core", "vip")
 

@@ -149,7 +149,7 @@ def test_new_rows_by_a_saved_model(data, run):
     assert explained.code == 0
     assert "Cluster 0 (ash)" in explained.out
     assert "are the classes that the classifier gives" in explained.err
-    refused = run("transform", "new.csv", "--model", "tsvm.skops")
+    refused = run("predict", "tsvm.skops", "new.csv")
     assert (refused.code, "does not make features" in refused.err) == (1, True)
     mine = Path("mine.csv")
     mine.write_text("id,cluster\na,1\n")  # not a file of classes
@@ -273,7 +273,7 @@ def piped(run, monkeypatch, data):
 def test_questions_for_a_classifier(data, piped, strategy):
     method = ("-m", "pairwise-logistic-regression")
     chosen = () if strategy is None else ("--strategy", strategy)
-    ended = piped("sdk", *method, *chosen, "--budget", "3", "-o", "classes.csv", "--json")
+    ended = piped("sdk", *method, *chosen, "--questions", "3", "-o", "classes.csv", "--json")
     assert ended.code == 0, ended.err
     facts = json.loads(ended.out)
     assert (facts["command"], facts["answers"]["asked"]) == ("ask", 3)
@@ -288,7 +288,7 @@ def test_questions_for_a_classifier(data, piped, strategy):
 
 
 def test_a_strategy_in_doubt_brings_its_method(data, piped):
-    ended = piped("s", "--strategy", "ambiguous-min", "--budget", "1")
+    ended = piped("s", "--strategy", "ambiguous-min", "--questions", "1")
     assert ended.code == 0, ended.err
     assert "PairwiseLogisticRegression on trees.csv" in ended.out
 

@@ -128,7 +128,7 @@ def test_an_unknown_id_is_answered_with_the_one_that_was_meant(put, run, ids, na
     put("rows.csv", "id,a,c\n" + "".join(f"{row},{i},x\n" for i, row in enumerate(ids)))
     if how == "evaluate":
         put("labels.csv", f"id,cluster\n{ids[0]},0\n{name},1\n")
-        ended = run("evaluate", "labels.csv", "--truth", "rows.csv", "--label-column", "c")
+        ended = run("evaluate", "labels.csv", "--truth", "rows.csv", "--truth-column", "c")
     else:
         text = f"{ids[0]},{name}" + (",must-link\n" if how == "-c" else "\n")
         put("known.csv", ("i,j,kind\n" if how == "-c" else "") + text)
@@ -176,10 +176,10 @@ def _column(path, place=0):
 COMMANDS = {
     "cluster": ("cluster", "rows.csv", "-k", "2", "--drop", "=c", "--save", "model.skops"),
     "predict": ("predict", "model.skops", "rows.csv"),
-    "transform": ("transform", "rows.csv", "-m", "rca", "-c", "known.csv", "--drop", "=c"),
+    "embed": ("embed", "rows.csv", "-m", "rca", "-c", "known.csv", "--drop", "=c"),
     "select": ("select", "rows.csv", "-m", "constraint-score", "-n", "1", "-c", "known.csv",
                "--drop", "=c"),
-    "sample": ("sample", "rows.csv", "--label-column", "=c", "-n", "9"),
+    "sample": ("sample", "rows.csv", "--label-column", "=c", "--number", "9"),
 }  # fmt: skip
 
 
@@ -208,7 +208,7 @@ def test_what_was_made_harmless_is_read_back(formulas, run):
     assert one.n_pairs == 9
     assert run("check", "rows.csv", "-c", "safe.csv").code == 0
     assert run(*COMMANDS["cluster"], "-o", "labels.csv", "--spreadsheet-safe").code == 0
-    scored = ("evaluate", "labels.csv", "--truth", "rows.csv", "--label-column", "=c")
+    scored = ("evaluate", "labels.csv", "--truth", "rows.csv", "--truth-column", "=c")
     assert run(*scored, "-c", "safe.csv").code == 0
 
 

@@ -14,7 +14,7 @@ from tests.cli.mixed import CLUSTER, KNOWN, N, columns_of, pipeline, plan_of
 from sidelight import jobs
 from sidelight.cluster import KMeans
 from sidelight.io import read_table
-from sidelight.jobs import Request
+from sidelight.jobs import ClusterRequest
 from sidelight.jobs._table import _features
 from sidelight.preparation import TablePreparer
 
@@ -207,10 +207,9 @@ def test_every_form_of_a_table_gives_the_same(table, run):
     polars = pl.DataFrame(typed)
     for frame in (table, typed, pl.DataFrame(table), polars, polars.to_arrow(), enumerated):
         found = jobs.run(
-            Request(
+            ClusterRequest(
                 frame,
                 k=3,
-                prepare=True,
                 truth="segment",
                 drop=["comment"],
                 weights={"income": 2},
@@ -221,7 +220,7 @@ def test_every_form_of_a_table_gives_the_same(table, run):
         assert found.data.ids.tolist() == expected["ids"]
         assert found.request.command_line() is None
     indexed = jobs.run(
-        Request(table.set_index("id"), k=3, prepare=True, truth="segment", drop=["comment"])
+        ClusterRequest(table.set_index("id"), k=3, truth="segment", drop=["comment"])
     )
     assert indexed.data.ids.tolist() == expected["ids"]
 

@@ -16,7 +16,7 @@ from sidelight import catalog, jobs
 from sidelight._fit.parameters import Count, estimator
 from sidelight.base import Embedding
 from sidelight.exceptions import InvalidRequest, PreparationWarning, SidelightError
-from sidelight.jobs import MapStream, Request
+from sidelight.jobs import EmbedRequest, MapStream
 
 ROWS = np.random.default_rng(0).normal(size=(12, 3)).round(3)
 LINES = ["id,a,b,c", *(f"p{i},{a},{b},{c}" for i, (a, b, c) in enumerate(ROWS))]
@@ -291,7 +291,7 @@ def test_files_and_formats(shifted, run, put):
 
 def test_the_same_from_python(shifted):
     lines = [f"{line},{'kind' if i == 0 else 'rb'[i % 2]}" for i, line in enumerate(LINES)]
-    stream = MapStream(Request(lines, method="shifted", color="kind", k=2), start=5)
+    stream = MapStream(EmbedRequest(lines, method="shifted", color="kind", k=2, raw=True), start=5)
     came = dict(stream)
     np.testing.assert_allclose(np.array(list(came.values())), placed(), atol=1e-12)
     found = stream.finish()
@@ -305,11 +305,16 @@ def test_the_same_from_python(shifted):
     assert "How the map grew" in page
     assert "began with 5 rows and grew by 7 rows" in page
     with pytest.raises(SidelightError, match="No row came"):
-        MapStream(Request(lines, method="shifted")).finish()
+        MapStream(EmbedRequest(lines, method="shifted", raw=True)).finish()
     with pytest.raises(InvalidRequest, match="labels= has no use for a stream"):
-        MapStream(Request(lines, method="shifted", labels="kind"))
+        MapStream(EmbedRequest(lines, method="shifted", labels="kind", raw=True))
     with pytest.warns(PreparationWarning, match="Line 3 of rows in memory is left out"):
-        list(MapStream(Request([*LINES[:2], "x,,1,2", *LINES[2:]], method="shifted"), start=5))
+        list(
+            MapStream(
+                EmbedRequest([*LINES[:2], "x,,1,2", *LINES[2:]], method="shifted", raw=True),
+                start=5,
+            )
+        )
 
 
 def test_ids_that_come_again_and_ids_that_are_no_text(pipe):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sidelight.constraints import Correspondences
-from sidelight.jobs import Request, run, run_views
+from sidelight.jobs import EmbedRequest, run, run_views
 from sidelight.mixture import CoordinatedViews
 
 RNG = np.random.default_rng(0)
@@ -93,13 +93,12 @@ def test_other_methods_and_what_has_no_use(views, run, put):
 
 
 def test_the_same_from_python(views):
-    request = Request(
+    request = EmbedRequest(
         "photos.csv",
         k=1,
         views=["sounds.csv"],
         correspondences="links.csv",
         settings={"n_charts": 5},
-        prepare=True,
         drop=["loud"],
     )
     found = run_views(request)

@@ -117,7 +117,7 @@ check rows.csv -c known.csv -k 99 | 99
 check noid.csv -c known.csv | --id-column NAME
 check rows.csv | --constraints
 ask rows.csv -k 0 | -k must be
-ask rows.csv -k 99 --budget 0 | -k 99 is more than the 12 rows
+ask rows.csv -k 99 --questions 0 | -k 99 is more than the 12 rows
 ask rows.csv -k 2 --strategy cobras -m gaussian-mixture | -m kmeans
 sample classes.csv --label-column class -o s.csv | needs -n.
 sample classes.csv --label-column class -o s.csv -n -3 | -n must be
@@ -145,7 +145,7 @@ def test_a_wrong_command_line_is_answered_by_its_options(folder, run, monkeypatc
     monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
     if line.startswith("predict") and not Path("map.skops").exists():
         assert run("cluster", "rows.csv", "-k", 2, "--save", "model.skops").code == 0
-        fit = ("transform", "rows.csv", "-m", "constrained-pca", "-d", 1)
+        fit = ("embed", "rows.csv", "-m", "constrained-pca", "-d", 1)
         assert run(*fit, "--save", "map.skops").code == 0
     for old in Path().glob("rows.answers.*"):
         old.unlink()
@@ -160,7 +160,7 @@ def test_a_wrong_command_line_is_answered_by_its_options(folder, run, monkeypatc
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("size", [0, 99])
-@pytest.mark.parametrize("command", ["cluster", "transform", "select"])
+@pytest.mark.parametrize("command", ["cluster", "embed", "select"])
 def test_no_method_calls_its_number_by_another_name_than_the_option(
     folder, run, monkeypatch, command, size
 ):

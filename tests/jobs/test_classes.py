@@ -16,10 +16,9 @@ from sidelight.evaluation import cross_validated_labels
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import write_table
 from sidelight.io._labels import has_classes
-from sidelight.jobs import ClassRun, Request
-from sidelight.jobs.classify._contrast import Contrast, Judged, LabelsAlone, Share
+from sidelight.jobs import ClassifyRequest, ClassRun, ClusterRequest, CompareRequest, apply_model
 from sidelight.jobs._table._comparison import compare
-from sidelight.jobs._table._applied import predict
+from sidelight.jobs.classify._contrast import Contrast, Judged, LabelsAlone, Share
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 30)
@@ -39,7 +38,7 @@ def table(tmp_path, rows, name="rows.csv", **columns):
 def fit(method="harmonic", rows=X, labels=WORDS, **others):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return jobs.run(Request(rows, method=method, labels=labels, command="classify", **others))
+        return jobs.run(ClassifyRequest(rows, method=method, labels=labels, **others, raw=True))
 
 
 @pytest.mark.parametrize("method", catalog.methods(kind="classifier"), ids=lambda m: m.name)
@@ -48,7 +47,7 @@ def test_every_classifier_is_the_same_after_a_detour_through_a_file(method, tmp_
     new = table(tmp_path, NEW, "new.csv")
     found = fit(method.name, data, "species")
     model = jobs.load_model(found.save(tmp_path / "model.skops"))
-    applied = predict(model, new)
+    applied = apply_model(model, new)
     np.testing.assert_array_equal(applied.labels, found.estimator.predict(NEW))
     named = np.asarray(applied.decisions.names, object)[applied.codes]
     np.testing.assert_array_equal(named, applied.labels)
@@ -79,7 +78,7 @@ def test_the_label_column_is_no_feature_and_names_no_rows(tmp_path):
         # Of few rows the first column is text without repetition, which else names the rows.
         some = frame.iloc[[0, 36]].assign(species=["ash", "birch"])
         some.to_csv(tmp_path / "new.csv", index=False)
-        applied = predict(model, tmp_path / "new.csv")
+        applied = apply_model(model, tmp_path / "new.csv")
         assert applied.data.ids is None
         assert applied.notes == ()
         np.testing.assert_array_equal(
@@ -320,8 +319,8 @@ def test_base_learners():
 
 
 def test_a_request_of_classes_is_a_command(tmp_path):
-    request = Request("rows.csv", method="semiboost", labels="species", base="tree", prepare=True)
-    line = Request(**{**vars(request), "command": "classify"}).command_line()
+    request = ClassifyRequest("rows.csv", method="semiboost", labels="species", base="tree")
+    line = ClusterRequest(**{**vars(request), "command": "classify"}, raw=True).command_line()
     expected = "sidelight classify rows.csv --method semiboost --base tree --label-column species"
     assert line == f"{expected} --seed 0"
     data = table(tmp_path, X, species=WORDS, truth=NAMES[Y])
@@ -358,7 +357,7 @@ def test_explanations_of_classes():
 
 def test_only_clusters_are_compared():
     with pytest.raises(InvalidRequest, match="tsvm gives a class for every row, and only clusters"):
-        compare(Request(X, k=[2, 3]), methods="tsvm")
+        compare(CompareRequest(X, k=[2, 3], raw=True), methods="tsvm")
     with pytest.raises(InvalidRequest, match="TSVM has no number to choose by k="):
         fit("tsvm", k=3)
 
@@ -366,7 +365,9 @@ def test_only_clusters_are_compared():
 def test_a_saved_model_suggests_no_pairs(tmp_path):
     """It does not keep what was known about the rows of its fit, and says so."""
     X = np.arange(12.0).reshape(6, 2)
-    request = Request(X, labels=[0, 0, -1, -1, 1, 1], method="pairwise-logistic-regression")
+    request = ClassifyRequest(
+        X, labels=[0, 0, -1, -1, 1, 1], method="pairwise-logistic-regression", raw=True
+    )
     found = jobs.run(request)
     pairs, _ = found.estimator.suggest_pairs(X, n_pairs=2)
     assert len(pairs) == 2

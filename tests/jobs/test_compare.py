@@ -10,10 +10,17 @@ from sidelight._words import at_the_terminal
 from sidelight.datasets import example_paths
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.jobs import CompareRun, Request, load_model, prepare, run
-from sidelight.jobs._table._request import numbers_text
+from sidelight.jobs import (
+    ClusterRequest,
+    CompareRequest,
+    CompareRun,
+    apply_model,
+    load_model,
+    prepare,
+    run,
+)
 from sidelight.jobs._table._comparison import compare
-from sidelight.jobs._table._applied import predict
+from sidelight.jobs._table._request import numbers_text
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +31,7 @@ def orchard():
 @pytest.fixture(scope="module")
 def found(orchard):
     data, links = orchard
-    request = Request(data, k=[2, 3], constraints=links, truth="variety", prepare=True)
+    request = ClusterRequest(data, k=[2, 3], constraints=links, truth="variety")
     return compare(request, methods="pckmeans,kmeans", budget="5m")
 
 
@@ -33,9 +40,7 @@ def test_the_best_is_what_a_run_of_it_gives(orchard, found):
     assert isinstance(found, CompareRun)
     best = found.comparison.best_
     assert (best.name, best.k) == ("pckmeans", 3)
-    alone = run(
-        Request(data, k=3, method="pckmeans", constraints=links, truth="variety", prepare=True)
-    )
+    alone = run(ClusterRequest(data, k=3, method="pckmeans", constraints=links, truth="variety"))
     assert np.array_equal(found.labels, alone.labels)
     assert found.scores == alone.scores
     assert found.sizes == alone.sizes
@@ -49,7 +54,7 @@ def test_it_writes_what_a_run_writes(found, tmp_path):
         report=tmp_path / "report.html",
     )
     model = load_model(written["model"])
-    again = predict(model, found.data)
+    again = apply_model(model, found.data)
     assert adjusted_rand_index(again.labels, found.labels) > 0.9
     page = written["report"].read_text(encoding="utf-8")
     for words in ["What the comparison says", "Chosen: pckmeans with k = 3", "Agreement between"]:
@@ -89,7 +94,7 @@ def test_commands(orchard, found):
 
 def test_several_numbers_of_clusters_in_a_plain_run(orchard):
     data, links = orchard
-    request = Request(data, k=range(2, 5), constraints=links, drop=["variety"], prepare=True)
+    request = ClusterRequest(data, k=range(2, 5), constraints=links, drop=["variety"])
     chosen = run(request)
     assert isinstance(chosen, CompareRun)
     assert {one.name for one in chosen.comparison.candidates} == {"pckmeans"}
@@ -101,10 +106,13 @@ def test_several_numbers_of_clusters_in_a_plain_run(orchard):
 
 def test_settings_go_to_the_only_method():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    chosen = run(Request(X, k=[2, 3], method="kmeans", settings={"max_iter": "7"}))
+    chosen = run(ClusterRequest(X, k=[2, 3], method="kmeans", settings={"max_iter": "7"}, raw=True))
     assert chosen.estimator.max_iter == 7
     with pytest.raises(InvalidRequest, match="those of one method"):
-        compare(Request(X, k=2, settings={"max_iter": 7}), methods=["kmeans", "pckmeans"])
+        compare(
+            CompareRequest(X, k=2, settings={"max_iter": 7}, raw=True),
+            methods=["kmeans", "pckmeans"],
+        )
 
 
 def test_rows_in_memory():
@@ -112,7 +120,7 @@ def test_rows_in_memory():
     y = np.repeat([0, 1], 40)
     X = 5 * y[:, None] + rng.normal(size=(80, 2))
     known = Constraints.sample(y, 30, random_state=0)
-    found = compare(Request(X, constraints=known, truth=y), methods=["pckmeans"])
+    found = compare(CompareRequest(X, constraints=known, truth=y, raw=True), methods=["pckmeans"])
     assert found.command_line() is None
     assert found.chosen_command() is None
     assert [one.k for one in found.comparison.candidates if one.status == "scored"]
@@ -130,7 +138,7 @@ def test_rows_in_memory():
 )
 def test_wrong_usage_is_told(orchard, given, message):
     data, links = orchard
-    request = Request(data, k=2, constraints=links, drop=["variety"], prepare=True)
+    request = ClusterRequest(data, k=2, constraints=links, drop=["variety"])
     with pytest.raises(SidelightError, match=message):
         compare(request, **given)
 
@@ -138,7 +146,7 @@ def test_wrong_usage_is_told(orchard, given, message):
 def test_one_number_is_wanted_where_one_fit_is_prepared(orchard):
     data, _ = orchard
     with pytest.raises(InvalidRequest, match="one number is wanted, got k=2:3"):
-        prepare(Request(data, k=[2, 3]))
+        prepare(ClusterRequest(data, k=[2, 3], raw=True))
 
 
 def test_numbers_as_text():

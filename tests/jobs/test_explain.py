@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 import sidelight
 from sidelight.cluster import KMeans
 from sidelight.exceptions import SidelightError
-from sidelight.jobs import Request, load_model, run
+from sidelight.jobs import ClusterRequest, load_model, run
 from sidelight.mixture import GaussianMixture
 from sidelight.preparation import TablePreparer
 
@@ -44,7 +44,7 @@ def customers() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def fitted(customers):
-    return run(Request(customers, k=2, prepare=True))
+    return run(ClusterRequest(customers, k=2))
 
 
 def texts(explanation):
@@ -98,7 +98,7 @@ def test_a_saved_model_assigns_the_rows(fitted, customers, tmp_path):
 def test_a_saved_model_of_plain_numbers(tmp_path):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(80, 2)) + 6.0 * (np.arange(80) % 2)[:, None]
-    model = load_model(run(Request(X, k=2)).save(tmp_path / "model.skops"))
+    model = load_model(run(ClusterRequest(X, k=2, raw=True)).save(tmp_path / "model.skops"))
     assert texts(sidelight.explain(model, X)) == texts(sidelight.explain(model.estimator, X))
     with pytest.raises(SidelightError, match="'x1'"):
         sidelight.explain(model, X[:, :1])
@@ -107,7 +107,7 @@ def test_a_saved_model_of_plain_numbers(tmp_path):
 
 
 def test_a_model_that_cannot_assign_rows_says_what_to_do(customers, tmp_path):
-    found = run(Request(customers, k=2, method="constrained-agglomeration", prepare=True))
+    found = run(ClusterRequest(customers, k=2, method="constrained-agglomeration"))
     assert len(sidelight.explain(found).clusters) == 2
     model = load_model(found.save(tmp_path / "model.skops"))
     with pytest.raises(SidelightError, match=r"cannot assign rows to its clusters again; .*Run"):
@@ -185,7 +185,7 @@ def test_classes_of_clusters_are_told(customers):
     known = np.where(
         np.arange(160) % 10 == 1, "rich", np.where(np.arange(160) % 10 == 2, "not", "")
     )
-    found = run(Request(customers, k=2, labels=known, prepare=True))
+    found = run(ClusterRequest(customers, k=2, labels=known))
     assert {profile.class_name for profile in sidelight.explain(found).clusters} == {"rich", "not"}
 
 

@@ -8,7 +8,7 @@ import pytest
 from sidelight import catalog, jobs
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import write_table
-from sidelight.jobs import Request
+from sidelight.jobs import ClusterRequest, EmbedRequest
 from sidelight.jobs.embed import _maps
 
 RNG = np.random.default_rng(0)
@@ -22,7 +22,7 @@ def test_every_map_is_the_same_after_a_detour_through_a_file(method, tmp_path):
     write_table(tmp_path / "new.csv", NEW, list("abcd"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = jobs.run(Request(tmp_path / "rows.csv", method=method.name))
+        found = jobs.run(ClusterRequest(tmp_path / "rows.csv", method=method.name, raw=True))
         expected = [found.estimator.transform(rows) for rows in (X, NEW)]
         model = jobs.load_model(found.save(tmp_path / "map.skops"))
         places = [jobs.transform(model, tmp_path / n).features for n in ("rows.csv", "new.csv")]
@@ -44,29 +44,27 @@ def test_quality_is_measured_on_a_sample_of_the_rows_with_a_place(monkeypatch):
 
 
 def test_a_request_of_a_map_is_a_command(tmp_path):
-    request = Request(
+    request = EmbedRequest(
         "rows.csv",
         k=3,
         method="isomap",
         ignore=["a", "b"],
         color="t",
-        prepare=True,
-        command="embed",
     )
     assert request.command_line() == (
         "sidelight embed rows.csv -d 3 --method isomap --ignore a,b --color t --seed 0"
     )
-    found = jobs.run(Request(X, method="isomap", color=X[:, 0]))
+    found = jobs.run(EmbedRequest(X, method="isomap", color=X[:, 0], raw=True))
     assert found.facts()["quality"] == found.quality
     assert found.write(coordinates=tmp_path / "map.csv")["coordinates"].exists()
     with pytest.raises(InvalidRequest, match="one value per row"):
-        jobs.run(Request(X, method="isomap", color=[1, 2]))
+        jobs.run(EmbedRequest(X, method="isomap", color=[1, 2], raw=True))
     with pytest.raises(InvalidRequest, match="is for maps"):
-        jobs.run(Request(X, k=2, method="kmeans", color=X[:, 0]))
+        jobs.run(EmbedRequest(X, k=2, method="kmeans", color=X[:, 0], raw=True))
 
 
 def test_a_saved_map_does_not_keep_how_it_grew(tmp_path):
-    found = jobs.run(Request(X, method="incremental-isomap"))
+    found = jobs.run(EmbedRequest(X, method="incremental-isomap", raw=True))
     assert len(found.estimator.updates_) == 1
     model = jobs.load_model(found.save(tmp_path / "map.skops"))
     assert model.estimator.updates_ == []

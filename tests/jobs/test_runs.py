@@ -18,8 +18,7 @@ from sidelight.datasets import example_paths
 from sidelight.exceptions import InvalidParameter, InvalidRequest, SidelightError, UnusedKnowledge
 from sidelight.io import _atomic, _labels, _write_table, read_labels, read_table
 from sidelight.io._atomic import atomic_write
-from sidelight.jobs import Request
-from sidelight.jobs._table._applied import predict
+from sidelight.jobs import ClusterRequest, EmbedRequest, SelectRequest, apply_model
 from sidelight.report import _report
 
 DATA, LINKS = example_paths()
@@ -28,7 +27,7 @@ X = np.concatenate([np.zeros((5, 2)), np.ones((5, 2)) * 4]) + np.arange(10)[:, N
 
 @pytest.fixture(scope="module")
 def fitted():
-    return jobs.run(Request(DATA, k=3, constraints=LINKS, truth="variety"))
+    return jobs.run(ClusterRequest(DATA, k=3, constraints=LINKS, truth="variety", raw=True))
 
 
 def test_a_run_is_the_estimator_with_its_data(fitted):
@@ -51,12 +50,14 @@ def test_a_run_is_the_estimator_with_its_data(fitted):
 def test_the_same_from_memory(fitted):
     table = read_table(DATA, truth_column="variety")
     known = Constraints.read(LINKS, ids=table.ids)
-    again = jobs.run(Request(table, k=3, constraints=known))
+    again = jobs.run(ClusterRequest(table, k=3, constraints=known, raw=True))
     assert again.labels.tolist() == fitted.labels.tolist()
     assert again.scores == fitted.scores
     unnamed = Constraints(known.must_link, known.cannot_link, n_samples=240)
     for rows in (table.X, table.X.tolist()):
-        found = jobs.run(Request(rows, k=3, constraints=unnamed, truth=table.truth))
+        found = jobs.run(
+            ClusterRequest(rows, k=3, constraints=unnamed, truth=table.truth, raw=True)
+        )
         assert found.labels.tolist() == fitted.labels.tolist()
         assert found.scores == fitted.scores
     assert found.request.command_line() is None
@@ -65,35 +66,39 @@ def test_the_same_from_memory(fitted):
 def test_sparse_rows_and_partial_labels_of_any_kind():
     labels = ["left", None, None, None, None, "right", None, None, None, np.nan]
     for rows in (X, sparse.csr_matrix(X)):
-        found = jobs.run(Request(rows, k=2, method="seeded-kmeans", labels=labels))
+        found = jobs.run(ClusterRequest(rows, k=2, method="seeded-kmeans", labels=labels, raw=True))
         assert found.knowledge.counts["labels"] == 2
         assert found.sizes == {"0": 5, "1": 5}
     with pytest.raises(InvalidRequest, match="one value per row"):
-        jobs.run(Request(X, k=2, truth=[1, 2]))
+        jobs.run(ClusterRequest(X, k=2, truth=[1, 2], raw=True))
     with pytest.raises(InvalidRequest, match="only where the data is a file"):
-        jobs.run(Request(X, k=2, truth="variety"))
+        jobs.run(ClusterRequest(X, k=2, truth="variety", raw=True))
 
 
 def test_settings_are_values_or_text_that_the_declaration_reads():
-    values = jobs.prepare(Request(X, k=2, settings={"max_iter": 7, "init": "random"}))
-    text = jobs.prepare(Request(X, k=2, settings={"max_iter": "7", "init": "random"}))
+    values = jobs.prepare(
+        ClusterRequest(X, k=2, settings={"max_iter": 7, "init": "random"}, raw=True)
+    )
+    text = jobs.prepare(
+        ClusterRequest(X, k=2, settings={"max_iter": "7", "init": "random"}, raw=True)
+    )
     assert values.estimator.get_params() == text.estimator.get_params()
     assert values.estimator.max_iter == 7
     with pytest.raises(InvalidParameter, match=r"max_iter must be a whole number of at least 1"):
-        jobs.prepare(Request(X, k=2, settings={"max_iter": 0}))
+        jobs.prepare(ClusterRequest(X, k=2, settings={"max_iter": 0}, raw=True))
     with pytest.raises(InvalidRequest, match="use k= for n_clusters"):
-        jobs.prepare(Request(X, k=2, settings={"n_clusters": 3}))
+        jobs.prepare(ClusterRequest(X, k=2, settings={"n_clusters": 3}, raw=True))
     with pytest.raises(InvalidRequest, match="has no parameter 'speed'"):
-        jobs.prepare(Request(X, k=2, settings={"speed": 3}))
+        jobs.prepare(ClusterRequest(X, k=2, settings={"speed": 3}, raw=True))
 
 
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        (Request(X), "how many clusters"),
-        (Request(X, k=2, method="rca", command="cluster"), "sidelight transform DATA -m rca"),
-        (Request(X, command="select"), "one of .*variance-score"),
-        (Request(X, k=2, method="itml"), "no number to choose"),
+        (ClusterRequest(X, raw=True), "how many clusters"),
+        (ClusterRequest(X, k=2, method="rca", raw=True), "sidelight transform DATA -m rca"),
+        (SelectRequest(X, raw=True), "one of .*variance-score"),
+        (EmbedRequest(X, k=2, method="itml", raw=True), "no number to choose"),
     ],
 )
 def test_requests_that_make_no_sense(request_, words):
@@ -102,19 +107,19 @@ def test_requests_that_make_no_sense(request_, words):
 
 
 def test_a_prepared_request_can_be_fitted_again():
-    prepared = jobs.prepare(Request(X, k=2))
-    first, second = prepared.fit(), prepared.fit()
+    prepared = jobs.prepare(ClusterRequest(X, k=2, raw=True))
+    first, second = prepared.run(), prepared.run()
     assert first.estimator is not second.estimator
     assert not hasattr(prepared.estimator, "labels_")
     assert first.labels.tolist() == second.labels.tolist()
 
 
 def test_prepared_rows_come_back_from_disk(tmp_path):
-    found = jobs.run(Request(DATA, k=3, drop=["variety"], prepare=True))
+    found = jobs.run(ClusterRequest(DATA, k=3, drop=["variety"]))
     np.testing.assert_allclose(found.X.std(axis=0), 1.0)
     model = jobs.load_model(found.save(tmp_path / "model.skops"))
     np.testing.assert_array_equal(model.rows(model.read(DATA)), found.X)
-    applied = predict(model, DATA)
+    applied = apply_model(model, DATA)
     assert applied.labels.tolist() == found.labels.tolist()
     applied.write(labels=tmp_path / "labels.csv")
     ids, labels = read_labels(tmp_path / "labels.csv")
@@ -126,7 +131,9 @@ def test_prepared_rows_come_back_from_disk(tmp_path):
 
 
 def test_features_are_run_written_and_mapped_again(tmp_path):
-    found = jobs.run(Request(DATA, k=2, method="rca", constraints=LINKS, truth="variety"))
+    found = jobs.run(
+        EmbedRequest(DATA, k=2, method="rca", constraints=LINKS, truth="variety", raw=True)
+    )
     assert found.labels is None
     assert found.features.shape == (240, 2)
     assert found.facts()["features_out"] == found.feature_names == ["rca0", "rca1"]
@@ -138,7 +145,7 @@ def test_features_are_run_written_and_mapped_again(tmp_path):
     np.testing.assert_allclose(again.features, found.features)
     assert "sidelight transform" in written["report"].read_text(encoding="utf-8")
     with pytest.raises(SidelightError, match="cannot assign new rows"):
-        predict(again.model, DATA)
+        apply_model(again.model, DATA)
     with pytest.raises(SidelightError, match="finds no clusters"):
         found.write(labels=tmp_path / "labels.csv")
 
@@ -153,7 +160,7 @@ def test_outputs_are_all_written_or_none(fitted, tmp_path):
 
 def test_the_command_line_of_a_request_does_the_same(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    request = Request(
+    request = ClusterRequest(
         DATA,
         k=3,
         method="copkmeans",
@@ -161,7 +168,6 @@ def test_the_command_line_of_a_request_does_the_same(tmp_path, monkeypatch, caps
         truth="variety",
         drop=["hue_deg"],
         settings={"max_iter": 50},
-        prepare=True,
         kinds={"sugar_g_per_l": "log"},
         weights={"firmness_n": 2.5},
         scale="robust",
@@ -229,9 +235,9 @@ def test_files_are_written_beside_their_place_once(fitted, tmp_path, monkeypatch
 
 
 def test_kmeans_without_knowledge_ignores_nothing():
-    found = jobs.run(Request(X, k=2))
+    found = jobs.run(ClusterRequest(X, k=2, raw=True))
     assert isinstance(found.estimator, KMeans)
     assert found.notes == ()
     labels = [0, -1, -1, -1, -1, 1, -1, -1, -1, -1]
     with pytest.warns(UnusedKnowledge, match="KMeans does not use labels"):
-        jobs.run(Request(X, k=2, method="kmeans", labels=labels))
+        jobs.run(ClusterRequest(X, k=2, method="kmeans", labels=labels, raw=True))

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sidelight import Constraints, catalog, jobs
 from sidelight.exceptions import SidelightError
-from sidelight.jobs import Request
+from sidelight.jobs import ClassifyRequest
 from sidelight.pictures.classes._decisions import Decisions, class_codes, decisions_of
 from sidelight.pictures.classes._rounds import curves_of, mean_by_round
 from sidelight.pictures.svg._scatter import _REGION, SCATTER_WITH_TICKS, _place
@@ -37,7 +37,7 @@ PAIRS = Constraints([("r-1", "r-2"), ("r-3", "r-40")], [("r-4", "r-50")], ids=ID
 
 
 def found_by(method, rows=X, known=LABELS, **others):
-    request = Request(rows, method=method, constraints=known, command="classify", **others)
+    request = ClassifyRequest(rows, method=method, constraints=known, **others, raw=True)
     return jobs.run(request)
 
 

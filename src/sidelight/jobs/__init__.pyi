@@ -1,6 +1,7 @@
 from ._outputs import check_outputs as check_outputs
 from ._registry import JOBS as JOBS
 from ._registry import Job as Job
+from ._registry import prepare as prepare
 from ._registry import run as run
 from ._result import Result as Result
 from ._table._applied import Applied as Applied
@@ -11,7 +12,6 @@ from ._table._explain import explain as explain
 from ._table._model import Model as Model
 from ._table._model import load_model as load_model
 from ._table._model import save_model as save_model
-from ._table._request import prepare as prepare
 from ._table._run import Outcome as Outcome
 from ._table._run import Prepared as Prepared
 from ._table._run import Run as Run

@@ -263,6 +263,25 @@ def run(job: str | Any, /, **fields: Any) -> Any:
     >>> sorted(found.sizes.values())
     [10, 10, 10]
     """
-    if isinstance(job, str):
-        return get(job).run(make_request(job, fields))
-    return get(job.job).run(job)
+    request = job if not isinstance(job, str) else make_request(job, fields)
+    return get(request.job).run(request)
+
+
+def prepare(job: str | Any, /, **fields: Any) -> Any:
+    """Do what comes before the long part of a job: read rows and knowledge, make the estimator.
+
+    Parameters
+    ----------
+    job : str or Request
+        Name of the job, or a request.
+    **fields : object
+        What is asked for, as for :func:`run`.
+
+    Returns
+    -------
+    object
+        What was read, with ``notes``, ``tell()`` and ``run()``, which does the rest; the result
+        itself where a job has no such stage.
+    """
+    request = job if not isinstance(job, str) else make_request(job, fields)
+    return get(request.job).prepare(request)
