@@ -110,7 +110,7 @@ def test_a_report_with_all_that_there_is(papers, run):
 def test_entities_are_scored_by_evaluate(people, run):
     facts = run("resolve", "people.csv", *COMPARED, "--truth-column", "who", "--json").json
     run("resolve", "people.csv", *COMPARED, "-o", "e.csv")
-    scores = run("evaluate", "e.csv", "--truth", "people.csv", "--label-column", "who", "--json")
+    scores = run("evaluate", "e.csv", "--truth", "people.csv", "--truth-column", "who", "--json")
     assert scores.code == 0, scores.err
     found = scores.json["scores"]["all"]["pairwise_f1"]
     assert found == facts["scores"]["all"]["pairwise_f1"]
@@ -192,7 +192,9 @@ def test_bad_lists_of_pairs(people, run):
     assert "with itself" in wrong("i,j\nr1,r1\n")
     assert "-o has no use with --pairs" in wrong("i,j\nr1,r2\n", "-o", "x.csv", code=2)
     assert "--strategy has no use" in wrong("i,j\nr1,r2\n", "--strategy", "random", code=2)
-    assert "must not be negative" in wrong("i,j\nr1,r2\n", "--budget", "-1", code=2)
+    assert "--questions must be a whole number of at least 0" in wrong(
+        "i,j\nr1,r2\n", "--questions", "-1", code=2
+    )
 
 
 def test_bad_requests(people, run):
