@@ -185,7 +185,7 @@ def test_the_page_of_a_consensus(parse):
         assert title in words
     assert "must-links 1 0 100%" in words
     assert "Agreement with the truth" in words
-    assert f"{1 - described[1].distance:.2%}" in words
+    assert f"{1 - described[1].distance:.1%}" in words
     assert "<o1>" not in html  # ids are escaped
     n_frames = int((np.unique(model.labels_, return_counts=True)[1] > 1).sum())
     assert len(page.find("rect", class_="frame")) == n_frames

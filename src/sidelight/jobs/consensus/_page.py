@@ -122,7 +122,7 @@ def _partition_row(one: Partition) -> Section:
         "n_missing": f"{one.n_missing:,}",
         "n_different": f"{one.n_different:,}",
         "alike": 1.0 - one.distance,
-        "percent": f"{1.0 - one.distance:.2%}",
+        "percent": f"{1.0 - one.distance:.1%}",
     }
 
 

@@ -115,9 +115,8 @@ def prepare(request: ConsensusRequest) -> ConsensusRun:
             f"{table.path} has one partition, the column {names[0]!r}; a consensus needs at least "
             f"two columns of clusters ({worded('columns=', '--columns')})."
         )
-    partitions = np.column_stack(
-        [_codes(class_values(table.columns.column(name))) for name in names]
-    )
+    columns: Any = table.columns
+    partitions = np.column_stack([_codes(class_values(columns.column(name))) for name in names])
     data = objects_table(
         table.ids, table.n_rows, table.path, truth=table.truth, truth_column=table.truth_column
     )

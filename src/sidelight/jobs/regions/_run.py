@@ -143,7 +143,7 @@ def prepare(request: RegionsRequest) -> PreparedRegions:
     relations, notes = _graph(request.edges, rows)
     rows = dataclasses.replace(
         rows,
-        request=dataclasses.replace(rows.request, k=request.k),
+        request=dataclasses.replace(request, raw=rows.request.raw),
         estimator=_with_number(rows, request.k),
         notes=(*rows.notes, *notes),
     )
