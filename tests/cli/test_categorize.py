@@ -222,6 +222,6 @@ def test_what_sidelight_wrote_is_replaced(pages, run):
     assert "Replacing" in run(*given, "--report", "r.html", "--save", "m.skops").err
     assert run(*given[:-1], "pages.csv").code == 2
     model = load_model("m.skops")
-    found = predict(model, "pages.csv")
+    found = jobs.run("predict", model=model, data="pages.csv")
     assert found.sizes
     assert model.label_column == "class"

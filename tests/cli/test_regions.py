@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
-from sidelight import Relations
+from sidelight import Relations, jobs
 from sidelight.datasets import make_areas
 from sidelight.preparation import TablePreparer
 from sidelight.relational import ConnectedKMeans
@@ -159,16 +159,11 @@ def test_bad_requests(areas, run):
 
 
 def test_a_run_in_python(areas):
-    from sidelight.jobs import RegionsRequest, Request
-    from sidelight.jobs.regions._run import regions
-
-    asked = RegionsRequest(
-        Request(areas.X, k=3), edges=areas.relations, coordinates=areas.coordinates
-    )
-    found = regions(asked)
+    asked = {"edges": areas.relations, "coordinates": areas.coordinates, "raw": True}
+    found = jobs.run("regions", data=areas.X, k=3, **asked)
     model = ConnectedKMeans(3, random_state=0).fit(areas.X, relations=areas.relations)
     np.testing.assert_array_equal(found.labels, model.labels_)
-    assert found.asked.command_line() is None
+    assert found.request.command_line() is None
     found.report("map.html")
     assert "Every cluster is one piece" in Path("map.html").read_text()
     assert isinstance(found.relations, Relations)

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from sidelight.cli._errors import USAGE, Commands
-from sidelight.cli.relational._commands import COMMANDS
 
 app = typer.Typer(
     cls=Commands,
@@ -40,7 +39,3 @@ def _everything(
     if context.invoked_subcommand is None:
         print(context.get_help())
         raise typer.Exit(USAGE)
-
-
-for command in COMMANDS:
-    app.command()(command)

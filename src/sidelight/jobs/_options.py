@@ -43,6 +43,9 @@ MAX_NUMBERS = 1000
 #: Kinds of tables that are read.
 FORMATS = ".csv, .csv.gz, .tsv, .xlsx, .parquet, .feather, .npy, .libsvm"
 
+#: Those of them that name their columns.
+NAMED = ".csv, .csv.gz, .tsv, .xlsx, .parquet, .feather"
+
 REQUIRED = inspect.Parameter.empty
 
 
