@@ -17,7 +17,6 @@ from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import write_table
 from sidelight.io._labels import has_classes
 from sidelight.jobs import ClassifyRequest, ClassRun, ClusterRequest, CompareRequest, apply_model
-from sidelight.jobs._table._comparison import compare
 from sidelight.jobs.classify._contrast import Contrast, Judged, LabelsAlone, Share
 
 RNG = np.random.default_rng(0)
@@ -357,7 +356,7 @@ def test_explanations_of_classes():
 
 def test_only_clusters_are_compared():
     with pytest.raises(InvalidRequest, match="tsvm gives a class for every row, and only clusters"):
-        compare(CompareRequest(X, k=[2, 3], raw=True), methods="tsvm")
+        jobs.run(CompareRequest(X, k=[2, 3], methods=["tsvm"], raw=True))
     with pytest.raises(InvalidRequest, match="TSVM has no number to choose by k="):
         fit("tsvm", k=3)
 
