@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 from sidelight._interval import Interval
 from sidelight.jobs._options import (
     FORMATS,
-    Request,
     column,
     columns,
     flag,
@@ -31,6 +30,7 @@ from sidelight.jobs._shared import (
     outfile,
     request,
 )
+from sidelight.jobs._table._asked import Rows
 
 DEFAULT = "cdkmeans"
 ORDER = "Orders and gaps"
@@ -50,7 +50,7 @@ def _read_long(text: str) -> tuple[str, ...]:
 
 
 @request
-class CoclusterRequest(Fit, UsedColumns, Truth, Known, Request):
+class CoclusterRequest(Fit, UsedColumns, Truth, Known, Rows):
     """Which 0/1 table, how many co-clusters, and what is known about both sides.
 
     Fields that name columns or files also take values in memory: ``truth`` one class per row,

@@ -18,10 +18,11 @@ from sidelight.catalog import Method
 from sidelight.constraints import Constraints, CrossLinks, Ordering, Violations
 from sidelight.exceptions import InvalidRequest
 from sidelight.io._labels import CLUSTER, COLUMN_LABELS, ID, fill_overlapping
-from sidelight.jobs._graph import GraphRun
-from sidelight.jobs._method import knowledge_about, method_for, timed_fit
+from sidelight.jobs._labeled import LabeledRun
+from sidelight.jobs._method import method_for, timed_fit
 from sidelight.jobs._options import fields_of
-from sidelight.jobs._table._request import Request, make_estimator
+from sidelight.jobs._table._estimator import make_estimator
+from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._tell import Told
 from sidelight.jobs.cocluster._knowledge import (
     column_knowledge,
@@ -39,7 +40,7 @@ MAX_COLUMNS = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CoclusterRun(GraphRun):
+class CoclusterRun(LabeledRun):
     """Clusters of the rows and columns of a 0/1 table.
 
     Attributes
@@ -174,8 +175,8 @@ class CoclusterRun(GraphRun):
             cross=self.cross,
             row_order=self.row_order,
             column_order=self.column_order,
-            truth=None if self.data.truth is None else self.data.truth_codes,
-            title=f"{self.data.path.name}: {type(self.estimator).__name__}",
+            truth=self.truth_codes,
+            title=self.title,
             settings={"data": str(self.data.path)},
             command=self.request.command_line(),
             seconds=self.seconds,
@@ -244,7 +245,7 @@ def _estimator(method: Method, request: CoclusterRequest) -> Any:
         if parameter in settings:
             raise InvalidRequest(f"{worded(parameter, option)} is given twice.")
         settings[parameter] = value
-    return make_estimator(method, Request(None, k=request.k, settings=settings, seed=request.seed))
+    return make_estimator(method, settings=settings, seed=request.seed, k=request.k)
 
 
 def _usable(method: Method, beside: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from sidelight.io.formats._formats import read_raw
 from sidelight.io.values._dates import read_dates
 from sidelight.io.values._numbers import read_numbers
 from sidelight.jobs._table._features import IN_MEMORY, is_frame
-from sidelight.jobs._table._request import Request, read_rows
+from sidelight.jobs._table._rows import read_rows
 from sidelight.jobs.cocluster._cells import CellReader
 from sidelight.preparation._source import as_source
 
@@ -81,16 +81,7 @@ def _read_wide(asked: CoclusterRequest) -> BinaryTable:
     frame = is_frame(asked.data)
     if ordered_by and not (asked.is_file or frame):
         raise InvalidRequest("row_order names a column only where the data has named columns.")
-    rows = Request(
-        asked.data,
-        constraints=asked.constraints,
-        truth=asked.truth,
-        id_column=asked.id_column,
-        columns=asked.columns,
-        drop=(*asked.drop, *ordered_by),
-        prepare=True,
-    )
-    data = read_rows(rows)
+    data = read_rows(asked, aside=ordered_by)
     reader = CellReader(data, asked.above)
     X: Any
     if sparse.issparse(data.X):
