@@ -73,7 +73,7 @@ def test_the_splits_are_those_of_the_estimator(table, run):
     page = Path("s.html").read_text(encoding="utf-8")
     assert "country against alternative 1" in page
     assert "alternative 1 against alternative 2" in page
-    command = "sidelight alternatives shop.csv --truth-column habit -k 2 --avoid country"
+    command = "sidelight alternatives shop.csv -k 2 --avoid country --truth-column habit"
     assert command in page
 
 
@@ -286,7 +286,7 @@ def test_splits_in_memory_and_columns_of_a_data_frame(table):
 def test_the_command_line_of_a_request():
     asked = AlternativesRequest("a b.csv", k=3, avoid=("country", "old.csv"), number=3)
     assert asked.command_line() == (
-        "sidelight alternatives 'a b.csv' -k 3 --avoid country --avoid old.csv --number 3"
+        "sidelight alternatives 'a b.csv' -k 3 --number 3 --avoid country --avoid old.csv"
     )
 
 

@@ -187,6 +187,32 @@ def test_tables_of_all_kinds(table, run, kind):
     assert "Zürich" in Path("out.csv").read_text(encoding="utf-8")
 
 
+def test_workbooks_are_counted_as_other_files(table, run):
+    frame = table.assign(ward=np.where(table["sex"] == "f", "=1+1", "#N/A"))
+    frame.to_csv("people.csv", index=False)
+    asked = ("--quasi", "age,zip", "--sensitive", "income", "--keep", "ward")
+    ended = run("anonymize", "people.csv", *asked, "-o", "out.xlsx")
+    assert ended.code == 0, ended.err
+    assert "counted in the written file" in ended.out
+    found = pd.read_excel("out.xlsx", keep_default_na=False)
+    assert anonymity.k_anonymity(found.astype(str), ["age", "zip"]) >= 5
+    assert sorted(found["income"]) == sorted(table["income"])
+    assert set(found["ward"]) == {"=1+1", "#N/A"}
+    assert run("anonymize", "out.xlsx", "--check", "--quasi", "age,zip").code == 0
+    safe = run("anonymize", "people.csv", *asked, "-o", "safe.xlsx", "--spreadsheet-safe")
+    assert safe.code == 0, safe.err
+    assert "'=1+1" in set(pd.read_excel("safe.xlsx", keep_default_na=False)["ward"])
+
+
+def test_what_a_workbook_cannot_hold_is_not_shown(table, run):
+    table.assign(ward="secret\x01ward").to_csv("people.csv", index=False)
+    ended = run("anonymize", "people.csv", *ASKED, "--keep", "ward", "-o", "out.xlsx")
+    assert ended.code == 1
+    assert "write it as .csv or .parquet" in ended.err
+    assert "secret" not in ended.out + ended.err
+    assert not leftovers()
+
+
 def test_missing_quasi_identifiers_are_published_as_missing(table, run):
     table.loc[::7, "age"] = np.nan
     table.loc[::5, "zip"] = None
@@ -314,7 +340,7 @@ def test_spellings_of_a_sensitive_value_are_one(table, run):
         (("--quasi", "zip", "--hierarchy", "zip=a", "--hierarchy", "zip=b"), 2, "twice"),
         (("--quasi", "zip", "--hierarchy", "zip=nowhere.csv"), 1, "nowhere.csv"),
         (("--quasi", "age", "-o", "people.csv"), 2, "read here and would be lost"),
-        (("--quasi", "age", "-o", "out.xlsx"), 1, "should end in .csv"),
+        (("--quasi", "age", "-o", "out.xls"), 1, "should end in .csv"),
         (("--quasi", "age", "-o", "out.npy"), 1, "should end in .csv"),
         (("--quasi", "age", "--set", "k=3"), 2, "by -k and by --set"),
         (("--quasi", "age", "--set", "sizes=3"), 2, "sizes"),

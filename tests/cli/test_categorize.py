@@ -210,8 +210,8 @@ def test_the_command_of_a_request(pages):
         "pages.csv", labels="class", text=("text", "topic"), keep_words=50, settings={"shrink": 0.5}
     )
     assert request.command_line() == (
-        "sidelight categorize pages.csv --set shrink=0.5 --label-column class "
-        "--text-column text,topic --keep-words 50"
+        "sidelight categorize pages.csv --label-column class --keep-words 50 --set shrink=0.5 "
+        "--text-column text,topic"
     )
     assert CategorizeRequest(pages[1], labels="class").command_line() is None
 

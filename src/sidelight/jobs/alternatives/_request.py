@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from sidelight._interval import Interval
 from sidelight.jobs._options import KNOWN, number, texts
-from sidelight.jobs._shared import MODEL, REPORT, main_output, method, request
+from sidelight.jobs._shared import MODEL, REPORT, TABLES, main_output, method, request
 from sidelight.jobs._table._asked import MethodRequest
 
 #: Method by default: its second and third split differ from the first as well as from the known.
@@ -25,7 +25,7 @@ class AlternativesRequest(MethodRequest):
     --------
     >>> from sidelight.jobs import AlternativesRequest
     >>> AlternativesRequest("rows.csv", k=3, avoid=["country"], number=3).command_line()
-    'sidelight alternatives rows.csv -k 3 --avoid country --number 3'
+    'sidelight alternatives rows.csv -k 3 --number 3 --avoid country'
     """
 
     job: ClassVar[str] = "alternatives"
@@ -72,7 +72,7 @@ class AlternativesRequest(MethodRequest):
 
 REQUEST = AlternativesRequest
 OUTPUTS = {
-    "splits": main_output("Where to write id and cluster, a column per split (.csv, .parquet)."),
+    "splits": main_output(f"Where to write id and cluster, a column per split ({TABLES})."),
     "report": REPORT,
     "model": MODEL,
 }

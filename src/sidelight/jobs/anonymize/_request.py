@@ -20,7 +20,7 @@ from sidelight.jobs._options import (
     table,
     word,
 )
-from sidelight.jobs._shared import REPORT, Fit, main_output, method, request
+from sidelight.jobs._shared import REPORT, TABLES, Fit, main_output, method, request
 
 DEFAULT = "anonymizer"
 #: Fields that give columns a role.
@@ -177,8 +177,8 @@ class AnonymizeRequest(Fit, Request):
 REQUEST = AnonymizeRequest
 OUTPUTS = {
     "published": main_output(
-        "Where to write the table to publish (.csv, .parquet); it is read again and checked before "
-        "it is there."
+        f"Where to write the table to publish ({TABLES}); it is read again and checked before it "
+        "is there."
     ),
     "report": REPORT,
 }

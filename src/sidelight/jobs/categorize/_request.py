@@ -18,7 +18,16 @@ from sidelight.jobs._options import (
     share,
     table,
 )
-from sidelight.jobs._shared import MODEL, REPORT, Ids, Settings, main_output, method, request
+from sidelight.jobs._shared import (
+    MODEL,
+    REPORT,
+    TABLES,
+    Ids,
+    Settings,
+    main_output,
+    method,
+    request,
+)
 
 #: The default method.
 DEFAULT = "text-categories"
@@ -120,8 +129,8 @@ class CategorizeRequest(Settings, Ids, Request):
 REQUEST = CategorizeRequest
 OUTPUTS = {
     "categories": main_output(
-        "Where to write id, class, category, whether the document moved, and its cosine (.csv, "
-        ".parquet)."
+        "Where to write id, class, category, whether the document moved, and its cosine "
+        f"({TABLES})."
     ),
     "report": REPORT,
     "model": MODEL,

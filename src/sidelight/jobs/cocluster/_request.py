@@ -23,6 +23,7 @@ from sidelight.jobs._shared import (
     LABELS,
     MODEL,
     REPORT,
+    TABLES,
     Fit,
     Known,
     Truth,
@@ -154,7 +155,7 @@ REQUEST = CoclusterRequest
 OUTPUTS = {
     "labels": LABELS,
     "columns": outfile(
-        "Where to write the clusters of the columns, and their weights there (.csv, .parquet).",
+        f"Where to write the clusters of the columns, and their weights there ({TABLES}).",
         "--columns-output",
     ),
     "report": REPORT,
