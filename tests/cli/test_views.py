@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sidelight import jobs
 from sidelight.constraints import Correspondences
-from sidelight.jobs import EmbedRequest, run, run_views
+from sidelight.jobs import EmbedRequest
 from sidelight.mixture import CoordinatedViews
 
 RNG = np.random.default_rng(0)
@@ -101,8 +102,6 @@ def test_the_same_from_python(views):
         settings={"n_charts": 5},
         drop=["loud"],
     )
-    found = run_views(request)
+    found = jobs.run(request)
     assert [view.feature_names for view in found.views] == [("x", "y"), ("y",)]
     assert "--view sounds.csv" in found.request.command_line()
-    with pytest.raises(ValueError, match="run_views"):
-        run(request)

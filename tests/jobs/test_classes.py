@@ -16,8 +16,7 @@ from sidelight.evaluation import cross_validated_labels
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import write_table
 from sidelight.io._labels import has_classes
-from sidelight.jobs import ClassifyRequest, ClassRun, ClusterRequest, CompareRequest, apply_model
-from sidelight.jobs._table._comparison import compare
+from sidelight.jobs import ClassifyRequest, ClassRun, CompareRequest, apply_model
 from sidelight.jobs.classify._contrast import Contrast, Judged, LabelsAlone, Share
 
 RNG = np.random.default_rng(0)
@@ -35,10 +34,10 @@ def table(tmp_path, rows, name="rows.csv", **columns):
     return tmp_path / name
 
 
-def fit(method="harmonic", rows=X, labels=WORDS, **others):
+def fit(method="harmonic", rows=X, labels=WORDS, *, raw=True, **others):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return jobs.run(ClassifyRequest(rows, method=method, labels=labels, **others, raw=True))
+        return jobs.run(ClassifyRequest(rows, method=method, labels=labels, raw=raw, **others))
 
 
 @pytest.mark.parametrize("method", catalog.methods(kind="classifier"), ids=lambda m: m.name)
@@ -71,8 +70,8 @@ def test_the_label_column_is_no_feature_and_names_no_rows(tmp_path):
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame.insert(0, "species", WORDS)
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    for prepare in (True, False):
-        found = fit("harmonic", tmp_path / "rows.csv", "species", prepare=prepare)
+    for raw in (True, False):
+        found = fit("harmonic", tmp_path / "rows.csv", "species", raw=raw)
         assert found.features_in == list("abcd")
         model = jobs.load_model(found.save(tmp_path / "model.skops"))
         # Of few rows the first column is text without repetition, which else names the rows.
@@ -277,7 +276,7 @@ def test_similarities_that_are_given():
     np.testing.assert_array_equal(NAMES[contrast.alone], alone)
     assert contrast.cross_validated.accuracy.value > 0.5
     with pytest.raises(InvalidRequest, match="similarities are taken as they are"):
-        fit("harmonic", rows=S, settings={"graph": "precomputed"}, prepare=True)
+        fit("harmonic", rows=S, settings={"graph": "precomputed"}, raw=False)
 
 
 def test_least_certain_rows():
@@ -320,14 +319,13 @@ def test_base_learners():
 
 def test_a_request_of_classes_is_a_command(tmp_path):
     request = ClassifyRequest("rows.csv", method="semiboost", labels="species", base="tree")
-    line = ClusterRequest(**{**vars(request), "command": "classify"}, raw=True).command_line()
-    expected = "sidelight classify rows.csv --method semiboost --base tree --label-column species"
-    assert line == f"{expected} --seed 0"
+    assert request.command_line() == (
+        "sidelight classify rows.csv --label-column species --method semiboost --base tree"
+    )
     data = table(tmp_path, X, species=WORDS, truth=NAMES[Y])
-    found = fit("tsvm", data, "species", truth="truth", prepare=True)
+    found = fit("tsvm", data, "species", truth="truth", raw=False)
     assert found.request.command_line() == (
-        f"sidelight classify {data} --method tsvm --label-column species --truth-column truth "
-        "--seed 0"
+        f"sidelight classify {data} --label-column species --method tsvm --truth-column truth"
     )
 
 
@@ -357,9 +355,9 @@ def test_explanations_of_classes():
 
 def test_only_clusters_are_compared():
     with pytest.raises(InvalidRequest, match="tsvm gives a class for every row, and only clusters"):
-        compare(CompareRequest(X, k=[2, 3], raw=True), methods="tsvm")
-    with pytest.raises(InvalidRequest, match="TSVM has no number to choose by k="):
-        fit("tsvm", k=3)
+        jobs.run(CompareRequest(X, k=[2, 3], methods=["tsvm"], raw=True))
+    with pytest.raises(InvalidRequest, match="classify has no k=; it has"):
+        jobs.run("classify", data=X, method="tsvm", k=3)
 
 
 def test_a_saved_model_suggests_no_pairs(tmp_path):

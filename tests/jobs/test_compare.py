@@ -14,13 +14,13 @@ from sidelight.jobs import (
     ClusterRequest,
     CompareRequest,
     CompareRun,
+    EmbedRequest,
     apply_model,
     load_model,
     prepare,
     run,
 )
-from sidelight.jobs._table._comparison import compare
-from sidelight.jobs._table._request import numbers_text
+from sidelight.jobs._options import write_numbers
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,15 @@ def orchard():
 @pytest.fixture(scope="module")
 def found(orchard):
     data, links = orchard
-    request = ClusterRequest(data, k=[2, 3], constraints=links, truth="variety")
-    return compare(request, methods="pckmeans,kmeans", budget="5m")
+    asked = CompareRequest(
+        data,
+        k=[2, 3],
+        constraints=links,
+        truth="variety",
+        methods=["pckmeans", "kmeans"],
+        budget="5m",
+    )
+    return run(asked)
 
 
 def test_the_best_is_what_a_run_of_it_gives(orchard, found):
@@ -76,18 +83,18 @@ def test_facts_hold_all_candidates(found):
 
 def test_commands(orchard, found):
     data, links = orchard
-    assert found.command_line() == (
-        f"sidelight compare {data} -k 2:3 --constraints {links} --truth-column variety --seed 0 "
-        "--methods pckmeans,kmeans --budget 5m"
+    assert found.request.command_line() == (
+        f"sidelight compare {data} -k 2:3 --budget 5m --constraints {links} "
+        "--methods pckmeans,kmeans --truth-column variety"
     )
     assert found.chosen_command() == (
-        f"sidelight cluster {data} -k 3 --method pckmeans --constraints {links} "
-        "--truth-column variety --seed 0"
+        f"sidelight cluster {data} -k 3 --constraints {links} --method pckmeans "
+        "--truth-column variety"
     )
     with at_the_terminal():
         assert found._ask(90, 3) == (
-            f"`sidelight ask {data} -k 3 --constraints {links} --drop variety --seed 0 "
-            "--budget 90` asks for them."
+            f"`sidelight ask {data} -k 3 --questions 90 --constraints {links} --drop variety` "
+            "asks for them."
         )
     assert "ActiveClusterer" in found._ask(90, 3)
 
@@ -99,8 +106,8 @@ def test_several_numbers_of_clusters_in_a_plain_run(orchard):
     assert isinstance(chosen, CompareRun)
     assert {one.name for one in chosen.comparison.candidates} == {"pckmeans"}
     assert chosen.comparison.best_.k == len(chosen.sizes) == 3
-    assert chosen.command_line() == (
-        f"sidelight cluster {data} -k 2:4 --constraints {links} --drop variety --seed 0"
+    assert chosen.request.command_line() == (
+        f"sidelight cluster {data} -k 2:4 --constraints {links} --drop variety"
     )
 
 
@@ -108,11 +115,6 @@ def test_settings_go_to_the_only_method():
     X = np.random.default_rng(0).normal(size=(40, 2))
     chosen = run(ClusterRequest(X, k=[2, 3], method="kmeans", settings={"max_iter": "7"}, raw=True))
     assert chosen.estimator.max_iter == 7
-    with pytest.raises(InvalidRequest, match="those of one method"):
-        compare(
-            CompareRequest(X, k=2, settings={"max_iter": 7}, raw=True),
-            methods=["kmeans", "pckmeans"],
-        )
 
 
 def test_rows_in_memory():
@@ -120,8 +122,8 @@ def test_rows_in_memory():
     y = np.repeat([0, 1], 40)
     X = 5 * y[:, None] + rng.normal(size=(80, 2))
     known = Constraints.sample(y, 30, random_state=0)
-    found = compare(CompareRequest(X, constraints=known, truth=y, raw=True), methods=["pckmeans"])
-    assert found.command_line() is None
+    found = run(CompareRequest(X, constraints=known, truth=y, methods=["pckmeans"], raw=True))
+    assert found.request.command_line() is None
     assert found.chosen_command() is None
     assert [one.k for one in found.comparison.candidates if one.status == "scored"]
     assert found.scores["all"]["n_rows"] == 80
@@ -138,19 +140,18 @@ def test_rows_in_memory():
 )
 def test_wrong_usage_is_told(orchard, given, message):
     data, links = orchard
-    request = ClusterRequest(data, k=2, constraints=links, drop=["variety"])
     with pytest.raises(SidelightError, match=message):
-        compare(request, **given)
+        run(CompareRequest(data, k=2, constraints=links, drop=["variety"], **given))
 
 
 def test_one_number_is_wanted_where_one_fit_is_prepared(orchard):
     data, _ = orchard
     with pytest.raises(InvalidRequest, match="one number is wanted, got k=2:3"):
-        prepare(ClusterRequest(data, k=[2, 3], raw=True))
+        prepare(EmbedRequest(data, k=[2, 3], drop=["variety"]))
 
 
 def test_numbers_as_text():
-    assert numbers_text(None) is None
-    assert numbers_text(range(2, 9)) == "2:8"
-    assert numbers_text((4,)) == "4"
-    assert numbers_text([5, 2, 3]) == "2,3,5"
+    assert write_numbers(None) is None
+    assert write_numbers(range(2, 9)) == "2:8"
+    assert write_numbers((4,)) == "4"
+    assert write_numbers([5, 2, 3]) == "2,3,5"

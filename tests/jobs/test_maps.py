@@ -8,7 +8,7 @@ import pytest
 from sidelight import catalog, jobs
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import write_table
-from sidelight.jobs import ClusterRequest, EmbedRequest
+from sidelight.jobs import EmbedRequest, apply_model
 from sidelight.jobs.embed import _maps
 
 RNG = np.random.default_rng(0)
@@ -22,10 +22,10 @@ def test_every_map_is_the_same_after_a_detour_through_a_file(method, tmp_path):
     write_table(tmp_path / "new.csv", NEW, list("abcd"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = jobs.run(ClusterRequest(tmp_path / "rows.csv", method=method.name, raw=True))
+        found = jobs.run(EmbedRequest(tmp_path / "rows.csv", method=method.name, raw=True))
         expected = [found.estimator.transform(rows) for rows in (X, NEW)]
         model = jobs.load_model(found.save(tmp_path / "map.skops"))
-        places = [jobs.transform(model, tmp_path / n).features for n in ("rows.csv", "new.csv")]
+        places = [apply_model(model, tmp_path / n).features for n in ("rows.csv", "new.csv")]
     assert found.features.shape == (70, 2)
     np.testing.assert_array_equal(found.features, found.estimator.embedding_)
     for got, wanted in zip(places, expected, strict=True):
@@ -52,7 +52,7 @@ def test_a_request_of_a_map_is_a_command(tmp_path):
         color="t",
     )
     assert request.command_line() == (
-        "sidelight embed rows.csv -d 3 --method isomap --ignore a,b --color t --seed 0"
+        "sidelight embed rows.csv -d 3 --method isomap --color t --ignore a,b"
     )
     found = jobs.run(EmbedRequest(X, method="isomap", color=X[:, 0], raw=True))
     assert found.facts()["quality"] == found.quality
@@ -60,7 +60,7 @@ def test_a_request_of_a_map_is_a_command(tmp_path):
     with pytest.raises(InvalidRequest, match="one value per row"):
         jobs.run(EmbedRequest(X, method="isomap", color=[1, 2], raw=True))
     with pytest.raises(InvalidRequest, match="is for maps"):
-        jobs.run(EmbedRequest(X, k=2, method="kmeans", color=X[:, 0], raw=True))
+        jobs.run(EmbedRequest(X, k=2, method="rca", color=X[:, 0], raw=True))
 
 
 def test_a_saved_map_does_not_keep_how_it_grew(tmp_path):

@@ -96,7 +96,7 @@ def test_settings_are_values_or_text_that_the_declaration_reads():
     ("request_", "words"),
     [
         (ClusterRequest(X, raw=True), "how many clusters"),
-        (ClusterRequest(X, k=2, method="rca", raw=True), "sidelight transform DATA -m rca"),
+        (ClusterRequest(X, k=2, method="rca", raw=True), "sidelight embed DATA -m rca"),
         (SelectRequest(X, raw=True), "one of .*variance-score"),
         (EmbedRequest(X, k=2, method="itml", raw=True), "no number to choose"),
     ],
@@ -141,11 +141,9 @@ def test_features_are_run_written_and_mapped_again(tmp_path):
         features=tmp_path / "f.csv", report=tmp_path / "r.html", model=tmp_path / "m.skops"
     )
     np.testing.assert_allclose(read_table(written["features"], drop=["variety"]).X, found.features)
-    again = jobs.transform(jobs.load_model(written["model"]), DATA)
+    again = apply_model(jobs.load_model(written["model"]), DATA)
     np.testing.assert_allclose(again.features, found.features)
-    assert "sidelight transform" in written["report"].read_text(encoding="utf-8")
-    with pytest.raises(SidelightError, match="cannot assign new rows"):
-        apply_model(again.model, DATA)
+    assert "sidelight embed" in written["report"].read_text(encoding="utf-8")
     with pytest.raises(SidelightError, match="finds no clusters"):
         found.write(labels=tmp_path / "labels.csv")
 

@@ -34,8 +34,8 @@ QUIET = "quiet"
 #: Options of every command that writes files.
 OF_FILES = {
     SPREADSHEET_SAFE: flag(
-        "For spreadsheets: in CSV files, an apostrophe in front of texts that begin with =, +, - "
-        "or @, which would be run as formulas.",
+        "For spreadsheets: in .csv and .xlsx files, an apostrophe in front of texts that begin "
+        "with =, +, - or @, which would be run as formulas.",
         panel=WRITE,
     ),
     FORCE: flag("Replace existing files also where Sidelight did not write them.", panel=WRITE),

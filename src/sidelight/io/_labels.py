@@ -19,7 +19,8 @@ from sidelight.io._atomic import atomic_write
 from sidelight.io._columns import id_values, label_values, quoted
 from sidelight.io._table import check_readable
 from sidelight.io._write_table import write_columns
-from sidelight.io.formats._formats import read_csv, read_parquet, table_format
+from sidelight.io.formats._excel import check_excel_output
+from sidelight.io.formats._formats import read_raw, table_format
 
 ID = "id"
 CLUSTER = "cluster"
@@ -49,12 +50,13 @@ def write_labels(
     *,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write the cluster of every row, as CSV or Parquet by the suffix.
+    """Write the cluster of every row, as CSV, Excel or Parquet by the suffix.
 
     Parameters
     ----------
     path : path-like
-        ``.csv``, ``.csv.gz``, ``.tsv`` or ``.parquet``; replaced in one step when complete.
+        ``.csv``, ``.csv.gz``, ``.tsv``, ``.xlsx`` (needs openpyxl) or ``.parquet``; replaced in one
+        step when complete.
     ids : array-like of shape (n_rows,) or None
         Ids of the rows; row numbers if None.
     labels : array-like of shape (n_rows,)
@@ -63,8 +65,8 @@ def write_labels(
         Name of the class that the cluster of each row stands for, in a column ``class``; empty
         where it stands for none.
     spreadsheet_safe : bool, default=False
-        Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
-        ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
+        Whether texts in a CSV or Excel file that a spreadsheet would run as formulas (they begin
+        with ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
 
     Examples
     --------
@@ -101,11 +103,7 @@ def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDA
     """
     file = check_labels_path(path)
     check_readable(file)
-    raw = (
-        read_csv(file, text_columns=(CLUSTER, ENTITY))
-        if table_format(file) == "csv"
-        else read_parquet(file)
-    )
+    raw = read_raw(file, text_columns=(CLUSTER, ENTITY))
     label = ENTITY if ENTITY in raw.names and CLUSTER not in raw.names else CLUSTER
     missing = [name for name in (ID, label) if name not in raw.names]
     if missing:
@@ -119,8 +117,13 @@ def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDA
 def check_labels_path(path: str | os.PathLike[str]) -> Path:
     """Check that labels can be kept in such a file."""
     file = Path(path)
-    if table_format(file) not in ("csv", "parquet"):
-        raise SidelightError(f"Labels are kept in .csv, .csv.gz, .tsv or .parquet, not in {file}.")
+    kind = table_format(file)
+    if kind == "excel":
+        check_excel_output(file)
+    elif kind not in ("csv", "parquet"):
+        raise SidelightError(
+            f"Labels are kept in .csv, .csv.gz, .tsv, .xlsx or .parquet, not in {file}."
+        )
     return file
 
 
@@ -173,7 +176,7 @@ def fill_classes(
     Parameters
     ----------
     path : Path
-        The file, CSV or Parquet by its suffix.
+        The file, CSV, Excel or Parquet by its suffix.
     ids : array-like of shape (n_rows,) or None
         Ids of the rows; row numbers if None.
     classes : ndarray of shape (n_rows,)

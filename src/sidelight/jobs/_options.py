@@ -430,10 +430,13 @@ class Request:
         return {one.option.sets: one.names[0] for one in declared if one.option.sets}
 
     def command_line(self) -> str | None:
-        """Return the command that asks the same; None where something is only in memory."""
+        """Return the command that asks the same; None where something is only in memory.
+
+        Options stand in the order in which ``--help`` shows them.
+        """
         words: list[str] = ["sidelight", self.job]
-        for name, one in _arguments_first(fields_of(type(self))):
-            value = getattr(self, name)
+        for one in sorted(fields_of(type(self)).values(), key=place_in_help):
+            value = getattr(self, one.name)
             if not one.option.argument and _is_default(value, one.default):
                 continue
             given = one.texts(value)
@@ -451,10 +454,6 @@ class Request:
                 typed = isinstance(value, bool) or _can_be_typed(value)
                 found[name] = value if typed else f"<{type(value).__name__}>"
         return found
-
-
-def _arguments_first(fields: Mapping[str, Field]) -> list[tuple[str, Field]]:
-    return sorted(fields.items(), key=lambda item: not item[1].option.argument)
 
 
 def _is_default(value: Any, default: Any) -> bool:

@@ -16,7 +16,7 @@ from sidelight.io._write_table import check_table_path
 from sidelight.jobs._recognize import is_ours
 
 PathLike = str | os.PathLike[str]
-PLAIN_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+PLAIN_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ KINDS: dict[str, OutputKind] = {
     "model": OutputKind((".skops",)),
     "constraints": OutputKind((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".json", ".parquet")),
     "answers": OutputKind(),
-    "explanation": OutputKind(PLAIN_TABLES),
-    "doubtful": OutputKind(PLAIN_TABLES),
+    "explanation": OutputKind(PLAIN_TABLES, check_table_path),
+    "doubtful": OutputKind(PLAIN_TABLES, check_table_path),
     "published": OutputKind(PLAIN_TABLES, check_can_be_read_again),
 }
 

@@ -59,8 +59,8 @@ class Result:
         Parameters
         ----------
         spreadsheet_safe : bool, default=False
-            Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
-            ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
+            Whether texts in a CSV or Excel file that a spreadsheet would run as formulas (they
+            begin with ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
         **outputs : path-like or None
             Where to write, by kind: ``labels``, ``report``, ``model`` ... as the job has them.
 

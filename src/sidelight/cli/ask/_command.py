@@ -55,8 +55,8 @@ def run(
         written = {"classes": outputs["labels"], "report": outputs["report"]}
     screen.note(*check_outputs_free(request.inputs, force=force, **files, **written))
     asked = _asked(request) | {"method": method.name}
-    if after.name == "classify":
-        asked.pop("k")
+    if after.name == "classify" and asked.pop("k") is not None:
+        raise UsageError(f"{method.cls.__name__} has no number to choose by -k.")
     prepared = after.prepare(make_request(after.name, asked))
     _check_labels(prepared)
     screen.note(*prepared.data.notes)

@@ -186,8 +186,6 @@ def prepare_comparison(
             f"{raw[0]} reads columns as they are, others do not; compare it with "
             f"{worded('raw=True', '--raw')}."
         )
-    if request.settings and names is not None and len(names) > 1:
-        raise InvalidRequest("settings are those of one method; name one.")
     base = names[0] if names is not None and len(names) == 1 else request.method
     if request.conditions != ():
         raise InvalidRequest(

@@ -67,7 +67,9 @@ def check_map_options(request: EmbedRequest, method: Method) -> None:
             f"{worded('settings', '--set ignore')} (features), not both."
         )
     if request.color is not None and method.tags.kind != "embedding":
-        raise InvalidRequest(f"{worded('color=', '--color')} is for maps (`sidelight embed`).")
+        raise InvalidRequest(
+            f"{worded('color=', '--color')} is for maps, and {method.name} makes none."
+        )
 
 
 def map_quality(estimator: Any, X: Any, places: Array) -> dict[str, float]:
