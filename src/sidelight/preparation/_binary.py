@@ -71,7 +71,8 @@ class BinaryPreparer:
         """Learn the columns of a table with a line per one."""
         self.columns_ = list(columns)
         self.thresholds_ = {}
-        self.is_sparse_, self.notes_ = True, []
+        self.is_sparse_ = True
+        self.notes_: list[str] = []
         return self
 
     def transform(self, table: Table) -> Any:
@@ -84,7 +85,7 @@ class BinaryPreparer:
 
     def _read(self, table: Table, *, is_new: bool) -> Any:
         self.is_sparse_ = sparse.issparse(table.X)
-        self.notes_: list[str] = []
+        self.notes_ = []
         if self.is_sparse_:
             return self._sparse_bits(table, is_new=is_new)
         reader = CellReader(table, self.above, self.thresholds_, is_new)

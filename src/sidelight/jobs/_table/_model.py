@@ -96,8 +96,8 @@ class Model:
         """Read a table in the way the data of the model was read."""
         file = check_readable(path)
         is_prepared = isinstance(self.preparer, FROM_TABLES)
-        if getattr(self.preparer, "long", None) is not None:
-            return self.preparer.read_long(file)  # type: ignore[no-any-return]
+        if isinstance(self.preparer, BinaryPreparer) and self.preparer.long is not None:
+            return self.preparer.read_long(file)
         if table_format(file) == "libsvm":
             if is_prepared and not getattr(self.preparer, "is_sparse_", False):
                 raise SidelightError(
