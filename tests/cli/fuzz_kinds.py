@@ -86,9 +86,8 @@ def related(choose: random.Random, files: Files) -> Case:
         ("-c", choose.choice([*files.known, *files.damaged])),
         ("--seed", choose.choice(["1", "-1", "abc"])),
         ("-o", choose.choice(["out.csv", "out.parquet", "good.csv", "scored.csv"]), "--force"),
+        ("--report", "out.html", "--force"),
     ]
-    if method.kind.command != "consensus":
-        others.append(("--report", "out.html", "--force"))
     for other in choose.sample(others, choose.choice([0, 1, 1, 2])):
         arguments += other
     return Case(arguments)

@@ -52,9 +52,6 @@ def test_the_right_command_is_named(orchard, run):
     ended = run("embed", data, "-m", "kmeans", "--drop", "variety")
     assert ended.code == 2
     assert "sidelight cluster DATA -m kmeans" in ended.err
-    ended = run("embed", data)
-    assert ended.code == 2
-    assert "rca" in ended.err
     assert run("embed", data, "-m", "rca", "-o", "map.libsvm", *TRUTH).code == 1
 
 
@@ -96,7 +93,7 @@ def test_reports_are_written_with_the_features_or_nothing_is(orchard, run, tmp_p
     assert made.json["outputs"] == {"coordinates": "m.csv", "report": "m.html", "model": "m.skops"}
     with open("m.html", encoding="utf-8") as page:
         text = page.read()
-    assert "sidelight transform" in text
+    assert "sidelight embed" in text
     assert "Pairs of rows that nothing was said about" in text
     assert run("select", data, "-m", "variance-score", *TRUTH, "--report", "s.html").code == 0
     assert run("embed", data, "-m", "rca", *TRUTH, "--report", "m.pdf").code == 1

@@ -10,7 +10,6 @@ from sidelight.cli._errors import Commands
 from sidelight.cli.alternative._command import alternatives
 from sidelight.cli.categories._command import categorize
 from sidelight.cli.privacy._command import anonymize, check_anonymity
-from sidelight.cli.relational._commands import COMMANDS
 from sidelight.jobs._registry import JOBS, by_question
 
 app = typer.Typer(
@@ -63,8 +62,6 @@ def _everything(
         print(overview())
 
 
-for command in COMMANDS:
-    app.command()(command)
 app.command()(categorize)
 app.command()(alternatives)
 app.command()(anonymize)

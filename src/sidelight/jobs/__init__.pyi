@@ -30,9 +30,9 @@ from .cluster._request import ClusterRequest as ClusterRequest
 from .cocluster._request import CoclusterRequest as CoclusterRequest
 from .cocluster._run import CoclusterRun as CoclusterRun
 from .compare._request import CompareRequest as CompareRequest
-from .consensus._run import ConsensusRequest as ConsensusRequest
+from .consensus._request import ConsensusRequest as ConsensusRequest
 from .consensus._run import ConsensusRun as ConsensusRun
-from .correlate._run import CorrelateRequest as CorrelateRequest
+from .correlate._request import CorrelateRequest as CorrelateRequest
 from .correlate._run import CorrelateRun as CorrelateRun
 from .embed._request import EmbedRequest as EmbedRequest
 from .embed._run import MapRun as MapRun
@@ -41,9 +41,9 @@ from .embed._views import ViewsRun as ViewsRun
 from .evaluate._request import EvaluateRequest as EvaluateRequest
 from .explain._request import ExplainRequest as ExplainRequest
 from .predict._request import PredictRequest as PredictRequest
-from .regions._run import RegionsRequest as RegionsRequest
+from .regions._request import RegionsRequest as RegionsRequest
 from .regions._run import RegionsRun as RegionsRun
-from .resolve._run import ResolveRequest as ResolveRequest
+from .resolve._request import ResolveRequest as ResolveRequest
 from .resolve._run import ResolveRun as ResolveRun
 from .sample._request import SampleRequest as SampleRequest
 from .select._request import SelectRequest as SelectRequest

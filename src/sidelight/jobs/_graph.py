@@ -1,135 +1,115 @@
-"""What runs about graphs share: objects and what is known about them, facts, files."""
+"""What jobs about graphs share: objects and the files that list them, facts, sentences, tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sidelight._words import worded
-from sidelight.catalog import Method
-from sidelight.constraints import Constraints, Violations
+from sidelight._words import counted, format_number, worded
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_table
-from sidelight.jobs._method import PathLike
-from sidelight.jobs._table._run import Outcome
+from sidelight.io._table import table_of_columns
+from sidelight.jobs._labeled import LabeledRun
+from sidelight.jobs._table._features import IN_MEMORY, is_frame
+from sidelight.jobs._tell import Line, Strong, TextTable, text_table
+from sidelight.preparation._source import as_source
+
+#: Clusters that the terminal lists.
+MAX_LISTED = 10
+#: Gaps below this share of the cost are rounding.
+CLOSED = 1e-9
+OPTIMAL = "proven optimal"
 
 
 def objects_table(ids: Any, n_objects: int, path: Path, **fields: Any) -> Table:
-    """Objects without attributes, as the results of a run need them."""
+    """Return a table of objects without attributes."""
     return Table(np.empty((n_objects, 0)), ids, (), path, **fields)
 
 
 def read_objects(
-    path: PathLike, *, id_column: str | None, truth: str | None = None, source: str | None = None
+    nodes: Any, *, id_column: str | None, truth: str | None = None, source: str | None = None
 ) -> Table:
     """Read ids of objects, their true classes, and (as labels) their sources."""
-    data = read_table(
-        path, id_column=id_column, truth_column=truth, label_column=source, columns=[]
+    data = _read(
+        nodes, "objects", id_column=id_column, truth_column=truth, label_column=source, columns=[]
     )
     if data.ids is None:
         raise InvalidRequest(
-            f"no column of {path} names the objects; say which one does with "
+            f"no column of {data.path} names the objects; say which one does with "
             f"{worded('id_column=', '--id-column')}."
         )
     return data
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class GraphRun(Outcome):
-    """A fitted estimator of objects in a graph, with all that it was given.
+def read_columns(data: Any, what: str, **roles: Any) -> Table:
+    """Read columns of any type from a file or a data frame; ``what`` names what its rows are.
 
-    Attributes
-    ----------
-    method : Method
-        The method, out of the catalog.
-    estimator : object
-        The fitted estimator.
-    data : Table
-        The objects: ids, true classes.
-    knowledge : Constraints
-        All that was known for certain.
-    seconds : float
-        Time of the fit.
-    notes : tuple of str
-        Decisions made on the way, as sentences for the user.
-    files : tuple of Path
-        Files that were read.
+    ``roles`` are ``id_column``, ``truth_column``, ``columns`` and ``drop`` of
+    :func:`sidelight.io.read_table`.
     """
+    found = _read(data, what, as_columns=True, **roles)
+    if found.columns is None:
+        raise SidelightError(
+            f"{found.path} has no names of columns; give the {what} as a table (.csv, .tsv, "
+            ".xlsx, .parquet)."
+        )
+    return found
 
-    method: Method
-    estimator: Any
-    data: Table
-    knowledge: Constraints
-    seconds: float
-    notes: tuple[str, ...]
-    files: tuple[Path, ...]
 
-    features: Any = field(default=None, kw_only=True)  # none are made
-    feature_names: list[str] = field(default_factory=list, kw_only=True)
+def _read(data: Any, what: str, *, as_columns: bool = False, **roles: Any) -> Table:
+    if isinstance(data, str | os.PathLike):
+        return read_table(data, as_columns=as_columns, **roles)
+    if not is_frame(data):
+        raise InvalidRequest(f"the {what} are a file or a data frame, got {type(data).__name__}.")
+    source = as_source(data)
+    used = roles.pop("columns", None)
+    return table_of_columns(source.columns, IN_MEMORY, ids=source.ids, columns_used=used, **roles)
 
-    @property
-    def labels(self) -> Any:
-        """Cluster of every object."""
-        return self.estimator.labels_
 
-    @cached_property
-    def violations(self) -> Violations:
-        """Stated constraints that the clusters do not keep."""
-        return self.knowledge.violations(self.labels)
-
-    @cached_property
-    def scores(self) -> dict[str, dict[str, float]]:
-        """Agreement with the true classes, over all objects and over those nothing mentions."""
-        if self.data.truth is None:
-            return {}
-        from sidelight.evaluation import constrained_scores
-
-        return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return len(np.unique(self.labels[self.labels >= 0]))
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphRun(LabeledRun):
+    """Clusters of objects in a graph: many of them, of which the largest are listed."""
 
     def largest(self, most: int) -> dict[str, int]:
-        """The largest clusters and their sizes."""
+        """Return the largest clusters and their sizes."""
         return dict(sorted(self.sizes.items(), key=lambda one: -one[1])[:most])
 
-    def facts(self) -> dict[str, Any]:
-        """Return what came out as plain values."""
-        return {
-            "data": str(self.data.path),
-            "method": self.method.name,
-            "parameters": self.estimator.get_params(deep=False),
-            "n_rows": self.data.n_rows,
-            "n_clusters": self.n_clusters,
-            "seconds": self.seconds,
-            "knowledge": self.knowledge.counts,
-            "violations": self.violations.as_dict(),
-            "scores": self.scores or None,
-            **self._own_facts(),
-        }
 
-    def _own_facts(self) -> dict[str, Any]:
-        return {}
+def gap_text(estimator: Any) -> str:
+    """Return how much of the cost a better partition could save at most, in words."""
+    cost, bound = float(estimator.cost_), float(estimator.lower_bound_)
+    if cost - bound <= CLOSED * max(cost, 1.0):
+        return OPTIMAL
+    if bound <= 0.0:
+        return "no lower bound above 0 is known"
+    return f"within {format_number(100 * (cost - bound) / cost, 2)} % of optimal"
 
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read, which no output may replace."""
-        return self.files
 
-    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
-        fill_labels = partial(self._fill_labels, spreadsheet_safe=spreadsheet_safe)
-        return {"labels": fill_labels, "report": self._fill_report}
+def graph_heading(found: GraphRun, noun: str, text: str) -> Line:
+    """Return method, data, number of objects, and what came out."""
+    size = counted(found.data.n_rows, noun)
+    return (
+        Strong(type(found.estimator).__name__),
+        f" on {found.data.path}: {size}, {text} in {found.seconds:.2f} s",
+    )
 
-    def _fill_report(self, path: Path) -> None:
-        path.write_text(self._page(), encoding="utf-8")
 
-    def _page(self) -> str:
-        """The report; runs that have one say what is in it."""
-        raise SidelightError(f"{type(self.estimator).__name__} has no report; write its labels.")
+def largest_table(found: GraphRun, noun: str, many: str) -> TextTable:
+    """Return the largest clusters; of clusters of a single object their number."""
+    sizes = {name: size for name, size in found.sizes.items() if name != "-1"}
+    single = sum(size == 1 for size in sizes.values())
+    rows = [
+        (name, f"{size:,}")
+        for name, size in found.largest(MAX_LISTED).items()
+        if size > 1 and name in sizes
+    ]
+    hidden = len(sizes) - single - len(rows)
+    if hidden:
+        rows.append((f"and {hidden:,} others", ""))
+    if single:
+        rows.append((f"and {single:,} of a single one", ""))
+    return text_table(noun, many, rows=rows)

@@ -46,6 +46,9 @@ FORMATS = ".csv, .csv.gz, .tsv, .xlsx, .parquet, .feather, .npy, .libsvm"
 #: Names of methods that a shell offers as values of an option.
 OWN_METHODS, ALL_METHODS = "own methods", "all methods"
 
+#: Those of them that name their columns.
+NAMED = ".csv, .csv.gz, .tsv, .xlsx, .parquet, .feather"
+
 REQUIRED = inspect.Parameter.empty
 
 

@@ -105,10 +105,38 @@ JOBS: Mapping[str, Job] = {
             "`sidelight cluster` does.",
         ),
         Job(
+            "regions",
+            GROUPS,
+            "Cluster rows so that every cluster is one connected piece of a graph: regions of a "
+            "map.",
+            "sidelight regions areas.csv --edges borders.csv -k 8 --coordinates x,y -o regions.csv",
+        ),
+        Job(
             "cocluster",
             GROUPS,
             "Cluster the rows and the columns of a 0/1 table at once: who buys what, and when.",
             "sidelight cocluster sales.csv -k 3 --ordered-columns --max-column-gap 0 -o rows.csv",
+        ),
+        Job(
+            "resolve",
+            SAME,
+            "Find out which references of a table mean the same: people, products, places.",
+            "sidelight resolve authors.csv --group-column paper --compare name:name "
+            "-o entities.csv",
+        ),
+        Job(
+            "correlate",
+            SAME,
+            "Cluster objects by scored pairs, such as those of a pair classifier.",
+            "sidelight correlate pairs.csv -o clusters.csv --report clusters.html",
+            "Positive scores ask for the same cluster, negative ones for different clusters; the "
+            "number of clusters follows. What is known for certain always holds.",
+        ),
+        Job(
+            "consensus",
+            SAME,
+            "Find the partition that is nearest to several ones.",
+            "sidelight consensus votes.csv --columns ann,bob,cid -o consensus.csv",
         ),
         Job(
             "classify",

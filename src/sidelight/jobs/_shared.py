@@ -99,6 +99,20 @@ class Truth:
 
 
 @request
+class Sources:
+    """Which column says where a row comes from."""
+
+    sources: Annotated[
+        str | None,
+        column(
+            "Column with the source of a row; rows of one source are all different.",
+            "--source-column",
+            panel=KNOWN,
+        ),
+    ] = None
+
+
+@request
 class UsedColumns(Ids):
     """Which columns are used."""
 

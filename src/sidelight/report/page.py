@@ -38,17 +38,20 @@ def render_page(
     seconds: float | None,
     preparation: Sequence[tuple[str, str, str]] = (),
     package: str = KIT,
+    kit_styles: Sequence[str] = (),
 ) -> str:
     """Put the cards of a page between heading and settings.
 
     ``cards`` holds ``sentence``, ``status``, ``facts_of_its_own`` and ``n_colors`` besides what
     the template asks for. ``template`` and ``style``, a style sheet, are files of ``package``, that
-    of the job; ``noun`` names the rows, such as ``"Objects"``.
+    of the job; ``kit_styles`` are style sheets of the kit beside it. ``noun`` names the rows, such
+    as ``"Objects"``.
     """
     fitted: Any = SimpleNamespace(estimator=estimator, n_rows=n_rows)
     head = sections.heading(fitted, title, seconds, cards["facts_of_its_own"])
     head["facts"] = [(noun if name == "Rows" else name, text) for name, text in head["facts"]]
-    colored = resource(style, package) + sections.colours(max(cards["n_colors"], 1))
+    styles = "".join([*map(resource, kit_styles), resource(style, package)])
+    colored = styles + sections.colours(max(cards["n_colors"], 1))
     context = {
         **cards,
         **head,

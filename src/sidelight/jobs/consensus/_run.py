@@ -2,73 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sidelight._typing import Array
 from sidelight._words import listed, worded
-from sidelight.constraints import Constraints
-from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.io import read_table
+from sidelight.exceptions import InvalidRequest
 from sidelight.io._columns import class_values
-from sidelight.jobs._graph import GraphRun, objects_table
-from sidelight.jobs._method import (
-    PathLike,
-    estimator_for,
-    knowledge_about,
-    method_for,
-    paths_of,
-    timed_fit,
-)
+from sidelight.jobs._graph import GraphRun, objects_table, read_columns
+from sidelight.jobs._method import estimator_for, method_for, timed_fit
+from sidelight.jobs._table._knowledge import read_knowledge
+from sidelight.jobs._tell import Told
+from sidelight.jobs.consensus._facts import Partition, describe_partitions
+from sidelight.jobs.consensus._request import ConsensusRequest
 
-DEFAULT = "consensus-clustering"
 #: Partitions with missing rows that are named.
-MOST_GAPS = 5
-
-
-@dataclass(frozen=True, eq=False)
-class ConsensusRequest:
-    """What is asked for: a table with a column for every partition.
-
-    Attributes
-    ----------
-    data : path-like
-        The table.
-    method : str
-        Name of the method in the catalog.
-    columns : sequence of str or None
-        Columns that hold a partition each; by default all but the ids.
-    id_column, truth : str or None
-        Columns with the ids, and with the true classes (for the scores only).
-    constraints : Constraints, path-like or None
-        What is known for certain, or the file that holds it.
-    must_link, cannot_link : path-like or None
-        Files of pairs, two ids per line.
-    settings : mapping of str to object
-        Parameters of the method.
-    seed : int
-        Seed of the random numbers.
-    """
-
-    data: PathLike
-    method: str = DEFAULT
-    columns: Sequence[str] | None = None
-    id_column: str | None = None
-    truth: str | None = None
-    constraints: Any = None
-    must_link: PathLike | None = None
-    cannot_link: PathLike | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The files that are read."""
-        return paths_of(self.data, self.constraints, self.must_link, self.cannot_link)
+MAX_GAPS = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,21 +32,36 @@ class ConsensusRun(GraphRun):
     ----------
     method, estimator, data, knowledge, seconds, notes, files
         As in every run about a graph: the fitted estimator, and what it was given.
+    request : ConsensusRequest
+        What was asked for.
     partitions : ndarray of shape (n_objects, n_partitions)
         The partitions as codes; -1 where a partition does not know an object.
     names : tuple of str
         Their columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sidelight import jobs
+    >>> votes = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "x", "y"], "c": [1, 2, 2]})
+    >>> found = jobs.run("consensus", data=votes)
+    >>> found.names, found.labels.tolist()
+    (('a', 'b', 'c'), [0, 0, 1])
     """
 
+    request: ConsensusRequest
     partitions: Array
     names: tuple[str, ...]
+
+    @cached_property
+    def described(self) -> list[Partition]:
+        """The given partitions: clusters, missing rows, pairs that differ from the consensus."""
+        return describe_partitions(self.partitions, self.names, self.estimator.distances_)
 
     @property
     def distances(self) -> dict[str, float]:
         """Share of its pairs about which a partition and the consensus differ."""
-        known = (self.partitions >= 0).sum(axis=0)
-        pairs = np.maximum(known * (known - 1) / 2, 1.0)
-        return dict(zip(self.names, (self.estimator.distances_ / pairs).tolist(), strict=True))
+        return {one.name: one.distance for one in self.described}
 
     def _own_facts(self) -> dict[str, Any]:
         facts = {
@@ -106,62 +74,53 @@ class ConsensusRun(GraphRun):
             "largest": self.largest(10),
         }
 
+    def tell(self) -> list[Told]:
+        """Return how far every partition is from the consensus, and its largest clusters."""
+        from sidelight.jobs.consensus._words import words
 
-def consensus(request: ConsensusRequest) -> ConsensusRun:
-    """Find the partition that is nearest to several ones.
+        return words(self)
 
-    Parameters
-    ----------
-    request : ConsensusRequest
-        What is asked for.
+    def _page(self) -> str:
+        from sidelight.jobs.consensus._page import render_consensus
 
-    Returns
-    -------
-    ConsensusRun
-        The fitted estimator with its data and ways to write it.
+        return render_consensus(
+            estimator=self.estimator,
+            partitions=self.partitions,
+            described=self.described,
+            ids=self.data.ids,
+            constraints=self.knowledge,
+            remarks=_note_gaps(self.partitions, self.names),
+            truth=self.truth_codes,
+            title=self.title,
+            settings={"data": str(self.data.path)},
+            command=self.request.command_line(),
+            seconds=self.seconds,
+        )
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sidelight.jobs import ConsensusRequest
-    >>> from sidelight.jobs.consensus._run import consensus
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "votes.csv"
-    ...     _ = file.write_text("id,a,b,c\\nann,1,x,1\\nbob,1,x,2\\ncid,2,y,2\\n")
-    ...     found = consensus(ConsensusRequest(file))
-    >>> found.names, found.n_clusters
-    (('a', 'b', 'c'), 2)
-    """
+
+def prepare(request: ConsensusRequest) -> ConsensusRun:
+    """Find the partition that is nearest to several ones."""
     method = method_for("consensus", request.method)
     estimator = estimator_for(method, request.settings, request.seed)
-    table = read_table(
+    table = read_columns(
         request.data,
+        "partitions",
         id_column=request.id_column,
         truth_column=request.truth,
         columns=None if request.columns is None else list(request.columns),
-        as_columns=True,
     )
-    if table.columns is None:
-        raise SidelightError(
-            f"{table.path} has no names of columns; give the partitions as a table (.csv, .tsv, "
-            ".xlsx, .parquet)."
-        )
     names = table.feature_names
     if len(names) < 2:
         raise InvalidRequest(
             f"{table.path} has one partition, the column {names[0]!r}; a consensus needs at least "
             f"two columns of clusters ({worded('columns=', '--columns')})."
         )
-    partitions = np.column_stack(
-        [_codes(class_values(table.columns.column(name))) for name in names]
-    )
+    columns: Any = table.columns
+    partitions = np.column_stack([_codes(class_values(columns.column(name))) for name in names])
     data = objects_table(
         table.ids, table.n_rows, table.path, truth=table.truth, truth_column=table.truth_column
     )
-    knowledge: Constraints = knowledge_about(
-        data, request.constraints, request.must_link, request.cannot_link
-    )
+    knowledge = read_knowledge(data, request)
     seconds = timed_fit(method, estimator, partitions, constraints=knowledge)
     return ConsensusRun(
         method=method,
@@ -169,25 +128,26 @@ def consensus(request: ConsensusRequest) -> ConsensusRun:
         data=data,
         knowledge=knowledge,
         seconds=seconds,
-        notes=(*table.notes, *_gaps(partitions, names), *knowledge.notes),
+        notes=(*table.notes, *_note_gaps(partitions, names), *knowledge.notes),
         files=tuple(request.inputs),
+        request=request,
         partitions=partitions,
         names=tuple(names),
     )
 
 
 def _codes(values: Array) -> Array:
-    """Clusters of a column as numbers from 0; -1 where the partition has none."""
+    """Return the clusters of a column as numbers from 0; -1 where the partition has none."""
     missing = values == ("" if values.dtype.kind == "U" else -1)
     codes = np.full(len(values), -1, np.int64)
     codes[~missing] = np.unique(values[~missing], return_inverse=True)[1].reshape(-1)
     return codes
 
 
-def _gaps(partitions: Array, names: Sequence[str]) -> tuple[str, ...]:
-    """Tell of rows that a partition does not know."""
+def _note_gaps(partitions: Array, names: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on rows that a partition does not know."""
     missing = (partitions < 0).sum(axis=0)
     if not missing.any():
         return ()
     gaps = [f"{name!r} ({n:,})" for name, n in zip(names, missing.tolist(), strict=True) if n]
-    return (f"Rows without a cluster say nothing there: {listed(gaps[:MOST_GAPS])}.",)
+    return (f"Rows without a cluster say nothing there: {listed(gaps[:MAX_GAPS])}.",)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,57 +19,13 @@ from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
 from sidelight.io._columns import number_column, row_name
 from sidelight.io.formats._formats import read_raw
-from sidelight.jobs._method import PathLike, is_path, paths_of
-from sidelight.jobs._table._request import Request, numbers_text, prepare, several
+from sidelight.jobs._method import is_path
+from sidelight.jobs._options import write_numbers
+from sidelight.jobs._table._request import prepare as prepare_rows
+from sidelight.jobs._table._request import several
 from sidelight.jobs._table._run import Prepared, Run
-
-DEFAULT = "connected-kmeans"
-
-
-@dataclass(frozen=True, eq=False)
-class RegionsRequest:
-    """What is asked for: which rows, the graph between them, and how many clusters.
-
-    Attributes
-    ----------
-    rows : Request
-        The rows and all that :class:`sidelight.jobs.Request` says about them; its ``method`` is a
-        regionalizer of the catalog, by default ``connected-kmeans``, and its ``k`` may be None or
-        several numbers, of which the method finds one.
-    edges : path-like, Relations, matrix, array-like of shape (m, 2) or None
-        The graph; a path is read by :meth:`sidelight.Relations.read` by the ids of the rows. None
-        means that every row is next to every other.
-    coordinates : sequence of two str, array of shape (n_rows, 2), or empty
-        Columns with the places of the rows on the map of the report, or the places themselves.
-        Such columns are no features, unless ``rows.columns`` names them.
-    """
-
-    rows: Request
-    edges: Any = None
-    coordinates: Any = ()
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The files that are read."""
-        return [*self.rows.inputs, *paths_of(self.edges)]
-
-    @property
-    def named_coordinates(self) -> tuple[str, ...]:
-        """Columns of the coordinates; empty where they are given as numbers, or not at all."""
-        given = self.coordinates
-        if isinstance(given, Sequence) and all(isinstance(name, str) for name in given):
-            return tuple(given)
-        return ()
-
-    def command_line(self) -> str | None:
-        """Return the command that asks the same; None where something is only in memory."""
-        command = self.rows.command_line()
-        if command is None or not (self.edges is None or is_path(self.edges)):
-            return None
-        words = [] if self.edges is None else ["--edges", str(self.edges)]
-        if self.named_coordinates:
-            words += ["--coordinates", ",".join(self.named_coordinates)]
-        return " ".join([command, shlex.join(words)]).strip()
+from sidelight.jobs._tell import Told
+from sidelight.jobs.regions._request import RegionsRequest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,13 +40,18 @@ class RegionsRun(Run):
         The graph between the rows.
     coordinates : ndarray of shape (n_rows, 2) or None
         Their places on the map.
-    asked : RegionsRequest
-        What was asked for.
+
+    Examples
+    --------
+    >>> from sidelight import jobs
+    >>> rows, edges = [[0.0], [0.2], [5.0], [5.1]], [(0, 1), (1, 2), (2, 3)]
+    >>> found = jobs.run("regions", data=rows, k=2, edges=edges)
+    >>> found.labels.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+    True
     """
 
     relations: Relations | None = field(default=None, kw_only=True)
     coordinates: FloatArray | None = field(default=None, kw_only=True)
-    asked: RegionsRequest = field(kw_only=True)
 
     def _cluster_facts(self) -> dict[str, Any]:
         model = self.estimator
@@ -106,13 +65,8 @@ class RegionsRun(Run):
         n_edges = None if self.relations is None else self.relations.n_edges
         return {**super()._cluster_facts(), "n_edges": n_edges, **own}
 
-    @property
-    def inputs(self) -> list[PathLike]:
-        """Files that were read, which no output may replace."""
-        return [self.data.path, *self.asked.inputs]
-
     def _fill_report(self, path: Path) -> None:
-        from sidelight.report.relational._regions import render_regions
+        from sidelight.jobs.regions._page import render_regions
 
         told = self._report()
         unused = ("color", "anchors", "growth", "remarks")
@@ -123,8 +77,11 @@ class RegionsRun(Run):
         )
         path.write_text(page, encoding="utf-8")
 
-    def _command(self) -> str | None:
-        return self.asked.command_line()
+    def tell(self) -> list[Told]:
+        """Return sizes, radii and centers, what sets the clusters apart and what they keep."""
+        from sidelight.jobs.regions._words import words
+
+        return words(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +90,7 @@ class PreparedRegions:
 
     Attributes
     ----------
-    asked : RegionsRequest
-        What was asked for.
-    prepared : Prepared
+    rows : Prepared
         The rows, what is known about them, and the estimator.
     relations : Relations or None
         The graph between the rows.
@@ -143,14 +98,22 @@ class PreparedRegions:
         Their places on the map.
     """
 
-    asked: RegionsRequest
-    prepared: Prepared
+    rows: Prepared
     relations: Relations | None
     coordinates: FloatArray | None
 
-    def fit(self) -> RegionsRun:
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Decisions made so far, as sentences for the user."""
+        return self.rows.notes
+
+    def tell(self) -> list[Told]:
+        """Return what became of the columns."""
+        return self.rows.tell()
+
+    def run(self) -> RegionsRun:
         """Fit the estimator."""
-        given = self.prepared
+        given = self.rows
         start = time.perf_counter()
         estimator: Any = given.method.cls(**given.estimator.get_params(deep=False))
         with set_by(given.method.options):
@@ -163,70 +126,37 @@ class PreparedRegions:
             seconds=time.perf_counter() - start,
             relations=self.relations,
             coordinates=self.coordinates,
-            asked=self.asked,
         )
 
 
-def prepare_regions(asked: RegionsRequest) -> PreparedRegions:
+def prepare(request: RegionsRequest) -> PreparedRegions:
     """Read rows and graph, and make the estimator."""
-    rows = asked.rows
-    named = asked.named_coordinates
+    named = request.named_coordinates
     if len(named) not in (0, 2):
         raise InvalidRequest(
             f"a map has two coordinates, got {len(named)}: {worded('coordinates', '--coordinates')}"
             " names two columns, such as east,north."
         )
-    only_places = [name for name in named if name not in (rows.columns or ())]
+    places = [name for name in named if name not in (request.columns or ())]
+    asked = dataclasses.replace(request, k=None) if _searches(request.k) else request
+    rows = prepare_rows(asked, aside=places)
+    relations, notes = _graph(request.edges, rows)
     rows = dataclasses.replace(
         rows,
-        command="regions",
-        method=rows.method or DEFAULT,
-        drop=tuple(dict.fromkeys((*rows.drop, *only_places))),
+        request=dataclasses.replace(request, raw=rows.request.raw),
+        estimator=_with_number(rows, request.k),
+        notes=(*rows.notes, *notes),
     )
-    prepared = prepare(dataclasses.replace(rows, k=None) if _searches(rows.k) else rows)
-    prepared = dataclasses.replace(prepared, request=rows, estimator=_with_number(prepared, rows.k))
-    relations, notes = _graph(asked.edges, prepared)
-    prepared = dataclasses.replace(prepared, notes=(*prepared.notes, *notes))
-    return PreparedRegions(
-        dataclasses.replace(asked, rows=rows),
-        prepared,
-        relations,
-        _coordinates(asked, prepared.data),
-    )
-
-
-def regions(asked: RegionsRequest) -> RegionsRun:
-    """Cluster rows so that every cluster is one piece of a graph.
-
-    Parameters
-    ----------
-    asked : RegionsRequest
-        What is asked for.
-
-    Returns
-    -------
-    RegionsRun
-        The fitted estimator with its data, scores and ways to write them.
-
-    Examples
-    --------
-    >>> from sidelight.jobs import RegionsRequest, Request
-    >>> from sidelight.jobs.regions._run import regions
-    >>> rows = Request([[0.0], [0.2], [5.0], [5.1]], k=2)
-    >>> found = regions(RegionsRequest(rows, edges=[(0, 1), (1, 2), (2, 3)]))
-    >>> found.labels.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
-    True
-    """
-    return prepare_regions(asked).fit()
+    return PreparedRegions(rows, relations, _coordinates(request, rows.data))
 
 
 def _searches(k: Any) -> bool:
-    """Whether the number of clusters is to be found."""
+    """Return whether the number of clusters is to be found."""
     return k is None or several(k)
 
 
 def _with_number(prepared: Prepared, k: Any) -> Any:
-    """The estimator; it finds the number of clusters where none, or a range, is given."""
+    """Return the estimator; it finds the number of clusters where none, or a range, is given."""
     estimator, method = prepared.estimator, prepared.method
     if not _searches(k):
         return estimator
@@ -242,13 +172,13 @@ def _with_number(prepared: Prepared, k: Any) -> Any:
     if numbers != list(range(numbers[0], numbers[-1] + 1)):
         raise InvalidRequest(
             f"numbers of clusters to try are a range, such as {worded('range(2, 9)', '-k 2:8')}; "
-            f"got {numbers_text(k)}."
+            f"got {write_numbers(k)}."
         )
     return estimator.set_params(n_clusters=(numbers[0], numbers[-1]))
 
 
 def _graph(edges: Any, prepared: Prepared) -> tuple[Relations | None, tuple[str, ...]]:
-    """The graph between the rows, by their ids."""
+    """Return the graph between the rows, by their ids."""
     data = prepared.data
     if edges is None:
         return None, ("No edges were given: every row is next to every other.",)
@@ -259,24 +189,24 @@ def _graph(edges: Any, prepared: Prepared) -> tuple[Relations | None, tuple[str,
     return relations, relations.notes
 
 
-def _coordinates(asked: RegionsRequest, data: Table) -> FloatArray | None:
-    """Places of the rows on the map."""
-    names = asked.named_coordinates
+def _coordinates(request: RegionsRequest, data: Table) -> FloatArray | None:
+    """Return the places of the rows on the map."""
+    names = request.named_coordinates
     if not names:
-        if asked.coordinates is None or not len(asked.coordinates):
+        if request.coordinates is None or not len(request.coordinates):
             return None
-        places = np.asarray(asked.coordinates, np.float64)
+        places = np.asarray(request.coordinates, np.float64)
         if places.shape != (data.n_rows, 2) or not np.isfinite(places).all():
             raise InvalidRequest(
                 f"coordinates hold two finite numbers for each of the {data.n_rows} rows, got "
                 f"shape {places.shape}."
             )
         return places
-    if asked.rows.path is None:
+    if request.path is None:
         raise InvalidRequest(
             "columns of coordinates are named only where the rows are a file; give an array."
         )
-    raw = read_raw(asked.rows.path, keep_types=False)
+    raw = read_raw(request.path, keep_types=False)
     places = np.empty((data.n_rows, 2))
     for place, name in enumerate(names):
         values = number_column(raw.column(name))

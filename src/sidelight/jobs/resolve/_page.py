@@ -23,20 +23,20 @@ from sidelight.report.page import (
 )
 from sidelight.report.sections import Section, status
 
-CHAINS = 8
-CHAIN_STEPS = 30
-DOUBTFUL = 20
+MAX_CHAINS = 8
+MAX_STEPS = 30
+MAX_DOUBTFUL = 20
 #: Kinds of merges, in words.
 KINDS = {"bootstrap": "nearly identical", "similar": "", "must-link": "known for certain"}
-#: Most letters of what a reference says.
-SAYS = 90
+#: Letters of a reference that are shown.
+MAX_LETTERS = 90
 
 
 def render_resolution(
     *,
     estimator: Any,
     ids: Any,
-    says: Sequence[str],
+    texts: Sequence[str],
     constraints: Constraints,
     blocking: Sequence[str],
     doubtful: Mapping[str, Any] | None,
@@ -55,8 +55,8 @@ def render_resolution(
         Fitted.
     ids : ndarray of shape (n_samples,) or None
         Names of the references.
-    says : sequence of str, one per reference
-        What a reference says, in short.
+    texts : sequence of str, one per reference
+        The compared columns of a reference as one text.
     constraints : Constraints
         What was known for certain; empty for nothing.
     blocking : sequence of str
@@ -82,8 +82,8 @@ def render_resolution(
         "status": status(None, f"{n - n_entities:,} references joined to others"),
         "facts_of_its_own": [("Entities", f"{n_entities:,}"), ("Pairs", f"{n_pairs:,}")],
         "n_colors": 1,
-        "chains": chains(estimator, ids, says),
-        "doubtful": _doubtful(doubtful, ids, says),
+        "chains": chains(estimator, ids, texts),
+        "doubtful": _doubtful(doubtful, ids, texts),
         "curve": _rates(curve, threshold_of(estimator)),
         "blocking": list(blocking),
         "sizes": size_figure(labels, "entities"),
@@ -91,9 +91,10 @@ def render_resolution(
         "remarks": list(constraints.notes),
     }
     return render_page(
-        "relational/resolution.html.j2",
+        "page.html.j2",
         cards,
-        style="relational/relational.css",
+        style="page.css",
+        package=__package__,
         estimator=estimator,
         n_rows=n,
         noun="References",
@@ -104,29 +105,29 @@ def render_resolution(
     )
 
 
-def chains(estimator: Any, ids: Any, says: Sequence[str]) -> list[Section]:
-    """How the largest entities came about, merge by merge."""
+def chains(estimator: Any, ids: Any, texts: Sequence[str]) -> list[Section]:
+    """Return how the largest entities came about, merge by merge."""
     merges, labels = estimator.merges_, np.asarray(estimator.labels_)
     first = np.asarray(merges["i"], np.int64)
     entity = labels[first] if len(first) else first
     found = []
-    for cluster in largest_clusters(labels, ids, CHAINS):
+    for cluster in largest_clusters(labels, ids, MAX_CHAINS):
         if cluster["size"] < 2:
             continue
         steps = np.flatnonzero(entity == cluster["label"])
         members = np.flatnonzero(labels == cluster["label"])[:SHOWN_MEMBERS]
-        cluster["says"] = [
-            {"id": name, "text": says[row][:SAYS]}
+        cluster["references"] = [
+            {"id": name, "text": texts[row][:MAX_LETTERS]}
             for name, row in zip(row_names(ids, members), members.tolist(), strict=True)
         ]
-        cluster["steps"] = [_step(merges, step, ids) for step in steps[:CHAIN_STEPS].tolist()]
+        cluster["steps"] = [_step(merges, step, ids) for step in steps[:MAX_STEPS].tolist()]
         cluster["n_more_steps"] = len(steps) - len(cluster["steps"])
         found.append(cluster)
     return found
 
 
 def _step(merges: Mapping[str, Any], step: int, ids: Any) -> Section:
-    """One merge; how it came about, where the method tells."""
+    """Return one merge, and how it came about where the method records that."""
     one, other = row_names(ids, [merges["i"][step], merges["j"][step]])
     parts = {name: _share(merges[name][step]) for name in ("attribute", "relational", "similarity")}
     kind = str(merges["kind"][step]) if "kind" in merges else ""
@@ -141,18 +142,18 @@ def _share(value: Any) -> str:
     return f"{float(value):.3f}" if np.isfinite(value) else ""
 
 
-def _doubtful(pairs: Mapping[str, Any] | None, ids: Any, says: Sequence[str]) -> list[Section]:
+def _doubtful(pairs: Mapping[str, Any] | None, ids: Any, texts: Sequence[str]) -> list[Section]:
     if pairs is None:
         return []
     found = []
-    for place in range(min(len(pairs["i"]), DOUBTFUL)):
+    for place in range(min(len(pairs["i"]), MAX_DOUBTFUL)):
         rows = [int(pairs["i"][place]), int(pairs["j"][place])]
         first, second = row_names(ids, rows)
         found.append(
             {
                 "first": first,
                 "second": second,
-                "says": [says[row][:SAYS] for row in rows],
+                "texts": [texts[row][:MAX_LETTERS] for row in rows],
                 "reason": str(pairs["reason"][place]),
                 **{
                     name: _share(pairs[name][place])

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from markupsafe import Markup
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
-from sidelight._typing import FloatArray, IntArray
+from sidelight._typing import FloatArray
 from sidelight._words import counted, format_number
 from sidelight.constraints import Constraints, Relations
+from sidelight.jobs.regions._facts import n_pieces
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, make_given, make_run
 from sidelight.pictures.relational._region_map import region_map
@@ -72,7 +71,7 @@ seconds
     n_colors = max(len(np.unique(estimator.labels_)), 1)
     if given.truth is not None:
         n_colors = max(n_colors, len(given.truth.names))
-    style = resource("relational/relational.css") + sections.colours(n_colors)
+    style = resource("page.css", str(__package__)) + sections.colours(n_colors)
     context = {
         **cards,
         **sections.heading(given, title, seconds, cards["facts_of_its_own"]),
@@ -87,7 +86,7 @@ seconds
         "preparation": preparation,
         "command": command,
     }
-    return render("relational/regions.html.j2", context)
+    return render("page.html.j2", context, str(__package__))
 
 
 def _map(given: Given, relations: Relations | None, coordinates: FloatArray | None) -> Section:
@@ -109,27 +108,13 @@ def _map(given: Given, relations: Relations | None, coordinates: FloatArray | No
 
 
 def _pieces(estimator: Any, relations: Relations | None, asked: Section) -> Section:
-    """Say at the top of the page whether every cluster is one piece, unless something is wrong."""
+    """Return the line at the top: what is violated, or whether every cluster is one piece."""
     if relations is None or relations.n_hyperedges or asked["kind"] == "bad":
         return {"status": asked}
     n_broken = int(np.count_nonzero(n_pieces(estimator.labels_, relations) > 1))
     if n_broken:
         return {"status": status(False, f"{counted(n_broken, 'cluster')} of several pieces")}
     return {"status": status(True, "Every cluster is one piece")}
-
-
-def n_pieces(labels: Any, relations: Relations) -> IntArray:
-    """Number of connected pieces of every cluster."""
-    clusters = np.asarray(labels)
-    first, second = relations.edges.T
-    inside = (clusters[first] == clusters[second]) & (clusters[first] >= 0)
-    ones = np.ones(int(inside.sum()), np.int8)
-    shape = (len(clusters), len(clusters))
-    graph = sparse.coo_array((ones, (first[inside], second[inside])), shape)
-    _, pieces = connected_components(graph, directed=False)
-    rows = np.flatnonzero(clusters >= 0)
-    _, where = np.unique(pieces[rows], return_index=True)
-    return np.bincount(clusters[rows[where]])
 
 
 def _radii(given: Given) -> Section:
