@@ -150,7 +150,7 @@ def test_new_rows_by_a_saved_model(data, run):
     assert "Cluster 0 (ash)" in explained.out
     assert "are the classes that the classifier gives" in explained.err
     mine = Path("mine.csv")
-    mine.write_text("id,cluster\na,1\n")  # not a file of classes
+    mine.write_text("id,age\na,1\n")  # no file that a model made
     refused = run("predict", "tsvm.skops", "new.csv", "-o", "mine.csv")
     assert (refused.code, "--force" in refused.err) == (2, True)
 

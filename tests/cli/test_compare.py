@@ -50,7 +50,7 @@ def test_people_get_a_table_and_a_verdict(orchard, run):
         "The knowledge helped: +0.",
         "PCKMeans on orchard.csv: 240 rows",
         "Adjusted Rand index",
-        "The chosen one alone: sidelight cluster orchard.csv -k 3 --method pckmeans",
+        "The chosen one alone: sidelight cluster orchard.csv -k 3 --constraints orchard-links.csv",
         "-o labels.csv keeps the labels",
     ]:
         assert words in ended.out
@@ -82,7 +82,7 @@ def test_check_looks_at_every_number(orchard, run):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("ask", "-k", "2:4"), "Questions are chosen for one number of clusters, not for -k 2:4"),
+        (("ask", "-k", "2:4"), "-k 2:4: write a whole number"),
         (("cluster", "-k", "4:2"), "-k 4:2: the range ends before it begins; write 2:4"),
         (("cluster", "-k", "three"), "-k three: write a number, a range 2:8 or a list 2,3,5"),
         (("compare", "-k", "0:2"), "-k must be between 1 and the number of rows"),

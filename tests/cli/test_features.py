@@ -48,22 +48,20 @@ def test_the_right_command_is_named(orchard, run):
     data, _ = orchard
     ended = run("cluster", data, "-k", 3, "-m", "rca", "--drop", "variety")
     assert ended.code == 2
-    assert "sidelight transform DATA -m rca" in ended.err
+    assert "sidelight embed DATA -m rca" in ended.err
     ended = run("embed", data, "-m", "kmeans", "--drop", "variety")
     assert ended.code == 2
     assert "sidelight cluster DATA -m kmeans" in ended.err
-    ended = run("embed", data)
-    assert ended.code == 2
-    assert "rca" in ended.err
     assert run("embed", data, "-m", "rca", "-o", "map.libsvm", *TRUTH).code == 1
 
 
-def test_predict_points_to_transform(orchard, run):
+def test_predict_gives_the_coordinates_of_a_saved_distance(orchard, run):
     data, links = orchard
-    run("embed", data, "-m", "rca", "-c", links, "--drop", "variety", "--save", "map.skops")
-    ended = run("predict", "map.skops", data)
-    assert ended.code == 1
-    assert "sidelight transform" in ended.err
+    common = ("embed", data, "-m", "rca", "-c", links, "--drop", "variety")
+    fitted = run(*common, "--save", "map.skops", "--json").json
+    assert run("predict", "map.skops", data, "--json").json["rows"] == fitted["rows"]
+    told = run("predict", "map.skops", data).out
+    assert "Nothing was written; -o predicted.csv keeps what the model gives." in told
 
 
 def selectors():
@@ -92,10 +90,10 @@ def test_reports_are_written_with_the_features_or_nothing_is(orchard, run, tmp_p
         *("embed", data, "-m", "rca", "-c", links, *TRUTH, "--json"),
         *("-o", "m.csv", "--report", "m.html", "--save", "m.skops"),
     )
-    assert made.json["outputs"] == {"features": "m.csv", "report": "m.html", "model": "m.skops"}
+    assert made.json["outputs"] == {"coordinates": "m.csv", "report": "m.html", "model": "m.skops"}
     with open("m.html", encoding="utf-8") as page:
         text = page.read()
-    assert "sidelight transform" in text
+    assert "sidelight embed" in text
     assert "Pairs of rows that nothing was said about" in text
     assert run("select", data, "-m", "variance-score", *TRUTH, "--report", "s.html").code == 0
     assert run("embed", data, "-m", "rca", *TRUTH, "--report", "m.pdf").code == 1

@@ -153,7 +153,6 @@ def test_sparse_rows_do_not_fit_a_model_of_columns(model, run, put):
     [
         ("embed", "rca", "-d"),
         ("embed", "constrained-pca", "-d"),
-        ("cluster", "kmeans", "-k"),
     ],
 )
 def test_new_features_of_the_raw_table(table, run, put, command, method, size):

@@ -136,8 +136,8 @@ def test_sampled_constraints_are_true_and_repeatable(orchard, run):
     "options",
     [
         ("--protocol", "level", "--level", "0.1"),
-        ("--protocol", "disjoint", "-n", "20"),
-        ("--protocol", "balanced", "-n", "20"),
+        ("--protocol", "disjoint", "--number", "20"),
+        ("--protocol", "balanced", "--number", "20"),
         ("--protocol", "chunklets", "--fraction", "0.2", "--size", "4"),
         ("--protocol", "teachers", "--teachers", "3", "--size", "5"),
     ],

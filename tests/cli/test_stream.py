@@ -260,7 +260,7 @@ def test_columns_of_other_kinds_are_told(pipe):
         (("--label-column", "a"), "--label-column has no use"),
         (("--as", "a=category"), "--as has no use"),
         (("-o", "out.parquet"), "should end in .csv or .tsv or .jsonl"),
-        (("--start", "1"), "Invalid value for '--start'"),
+        (("--start", "1"), "--start must be a whole number of at least 2"),
         (("-m", "sammon-mapping"), "sammon-mapping cannot add rows to a map that is there"),
     ],
 )
@@ -365,7 +365,7 @@ def test_rows_are_answered_while_the_pipe_is_open_and_ctrl_c_ends_them(tmp_path)
     model = jobs.load_model(tmp_path / "map.skops")
     table = pd.DataFrame(MANY[:33], columns=list("abc"))
     table.to_csv(tmp_path / "rows.csv", index=False)
-    again = jobs.transform(model, tmp_path / "rows.csv").features
+    again = jobs.apply_model(model, tmp_path / "rows.csv").features
     final = pd.read_csv(tmp_path / "final.csv", index_col="id").to_numpy()
     np.testing.assert_allclose(again, final, atol=1e-5 * np.ptp(final))
 

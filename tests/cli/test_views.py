@@ -80,7 +80,7 @@ def test_other_methods_and_what_has_no_use(views, run, put):
         ((*common, "-m", "isomap"), "isomap maps one table; these join views", 2),
         ((*common, "--save", "m.skops"), "cannot be saved", 2),
         ((*common, "--anchors", "links.csv"), "--anchors has no use with several views", 2),
-        ((*common, "--stream"), "--view makes a new map", 2),
+        ((*common, "--stream"), "--view makes a map of whole tables", 2),
         ((*common, "--drop", "zz"), "no view has a column 'zz'", 2),
         (VIEW, "say which rows of the views show the same", 2),
         ((*VIEW, "--correspondences", "bad.csv"), "zz", 1),

@@ -6,18 +6,37 @@ from typing import Annotated
 
 import typer
 
-from sidelight.cli._errors import USAGE, Commands
+from sidelight.cli._errors import Commands
+from sidelight.jobs._registry import JOBS, by_question
 
 app = typer.Typer(
     cls=Commands,
     name="sidelight",
-    add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Clustering with what you already know about your data.",
     epilog="Try `sidelight demo`. Exit codes: 0 fine, 1 a problem in data or constraints, 2 wrong "
     "usage, 130 interrupted.",
 )
+
+
+#: Jobs whose examples stand in the overview.
+EXAMPLES = ("demo", "cluster", "explain")
+
+
+def overview() -> str:
+    """Return what there is to do, on one screen: questions, their commands, a few examples."""
+    questions = by_question()
+    width = max(map(len, questions)) + 2
+    lines = ["Clustering with what you already know about your data.", ""]
+    lines += [
+        f"{question:{width}}{', '.join(job.name for job in jobs)}"
+        for question, jobs in questions.items()
+    ]
+    lines += ["", "For example:", *(f"  {JOBS[name].example}" for name in EXAMPLES), ""]
+    lines += ["`sidelight --help` tells what each does, `sidelight cluster --help` its options."]
+    return "\n".join(lines)
 
 
 def _show_version(wanted: bool) -> None:
@@ -37,5 +56,4 @@ def _everything(
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
-        print(context.get_help())
-        raise typer.Exit(USAGE)
+        print(overview())

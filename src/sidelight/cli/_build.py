@@ -12,8 +12,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from sidelight.cli._errors import UsageError
+from sidelight.cli._errors import UsageError, section
 from sidelight.jobs._options import (
+    ALL_METHODS,
+    OWN_METHODS,
     REQUIRED,
     SCREEN,
     WRITE,
@@ -78,8 +80,13 @@ class JobCommand(TyperCommand):
                 panel = getattr(one, "rich_help_panel", None) or SCREEN
                 panels.setdefault(panel, []).append(record)
         for panel, records in panels.items():
-            with formatter.section(panel):
+            with section(formatter, panel):
                 formatter.write_dl(records)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what stands behind the name of the command: options, then the arguments."""
+        arguments = [p for p in self.get_params(ctx) if p.param_type_name == "argument"]
+        return ["[OPTIONS]", *(str(argument.metavar) for argument in arguments)]
 
     @property
     def params(self) -> Any:
@@ -156,8 +163,10 @@ def _parameter(name: str, one: Field, job: Job) -> inspect.Parameter:
     details: dict[str, Any] = {"help": _help_text(option), "readable": False}
     if option.kind is not bool:
         details["metavar"] = option.metavar
+    if option.kind in (int, float):
+        details["parser"] = _number_parser(one)
     if option.completes:
-        details["autocompletion"] = _completion(job)
+        details["autocompletion"] = _completion(job, option)
     elif option.choices:
         details["autocompletion"] = lambda: list(option.choices)
     if option.argument:
@@ -180,13 +189,34 @@ def _help_text(option: Option) -> str:
     return option.help if named else f"{option.help} One of {', '.join(option.choices)}."
 
 
-def _completion(job: Job) -> Callable[[], list[str]]:
-    """Make what offers the names of the methods that a job runs."""
+def _number_parser(one: Field) -> Callable[[Any], int | float]:
+    """Make what reads the number of an option."""
+    kind, noun = one.option.kind, "whole number" if one.option.kind is int else "number"
 
-    def names() -> list[str]:
+    def parse(text: Any) -> int | float:
+        try:
+            number: int | float = kind(text)
+        except ValueError:
+            raise UsageError(f"{one.names[0]} {text}: write a {noun}.") from None
+        return number
+
+    return parse
+
+
+def _completion(job: Job, option: Option) -> Callable[[str], list[str]]:
+    """Make what offers names of methods, also behind others and a comma."""
+    jobs = {job.name} if option.completes == OWN_METHODS else set(option.completes.split())
+
+    def names(incomplete: str) -> list[str]:
         from sidelight import catalog
 
-        return [one.name for one in catalog.methods() if one.kind.command == job.name]
+        before, comma, _ = incomplete.rpartition(",") if option.many else ("", "", "")
+        everything = option.completes == ALL_METHODS
+        return [
+            f"{before}{comma}{one.name}"
+            for one in catalog.methods()
+            if everything or one.kind.command in jobs
+        ]
 
     return names
 

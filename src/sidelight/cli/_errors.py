@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import io
@@ -9,7 +10,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import typer
@@ -17,7 +18,7 @@ from typer.core import TyperGroup
 
 from sidelight._words import at_the_terminal
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.jobs._registry import JOBS, Job
+from sidelight.jobs._registry import JOBS, Job, by_question
 
 OK, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -43,6 +44,16 @@ class Commands(TyperGroup):
 
         return JobCommand(JOBS[cmd_name], _perform)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands question by question, then the options."""
+        width = max(map(len, JOBS))
+        for question, jobs in by_question().items():
+            with section(formatter, question):
+                formatter.write_dl([(f"{job.name:{width}}", job.summary) for job in jobs])
+        records = [one.get_help_record(ctx) for one in self.get_params(ctx)]
+        with section(formatter, "Options"):
+            formatter.write_dl([record for record in records if record is not None])
+
     def main(
         self,
         args: Sequence[str] | None = None,
@@ -65,6 +76,15 @@ class Commands(TyperGroup):
             warnings.showwarning = _sayer()
             code = _run(command, arguments)
         sys.exit(code)
+
+
+@contextlib.contextmanager
+def section(formatter: Any, title: str) -> Iterator[None]:
+    """Write lines of a help under a title; a question has no colon behind it."""
+    formatter.write_paragraph()
+    formatter.write(f"{title}\n" if title.endswith("?") else f"{title}:\n")
+    with formatter.indentation():
+        yield
 
 
 #: Jobs that talk to a person or a pipe, and what runs them in place of ``perform``.

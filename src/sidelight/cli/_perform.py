@@ -8,7 +8,7 @@ from typing import Any
 
 from sidelight._words import set_by
 from sidelight.cli._screen import Screen
-from sidelight.jobs._outputs import check_outputs_free
+from sidelight.jobs._outputs import KINDS, check_outputs_free
 from sidelight.jobs._registry import Job
 from sidelight.jobs._result import Result
 
@@ -60,4 +60,4 @@ def _advice(outputs: Mapping[str, Any]) -> str:
         return ""
     kind = next(iter(outputs))
     report = ", --report a report" if "report" in outputs else ""
-    return f"Nothing was written; -o {kind}.csv keeps the {kind}{report}."
+    return f"Nothing was written; -o {kind}.csv keeps {KINDS[kind].holds or f'the {kind}'}{report}."

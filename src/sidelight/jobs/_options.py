@@ -43,6 +43,9 @@ MAX_NUMBERS = 1000
 #: Kinds of tables that are read.
 FORMATS = ".csv, .csv.gz, .tsv, .xlsx, .parquet, .feather, .npy, .libsvm"
 
+#: Names of methods that a shell offers as values of an option.
+OWN_METHODS, ALL_METHODS = "own methods", "all methods"
+
 #: Those of them that name their columns.
 NAMED = ".csv, .csv.gz, .tsv, .xlsx, .parquet, .feather"
 
@@ -88,7 +91,8 @@ class Option:
     sets : str
         Parameter of the method that it sets, for messages of the method; empty for none.
     completes : str
-        What a shell offers as values: ``"methods"`` for names of the catalog; empty for nothing.
+        Whose methods a shell offers as values: ``OWN_METHODS`` for those that the job runs,
+        ``ALL_METHODS``, or the names of other jobs, separated by blanks; empty for nothing.
     """
 
     help: str
@@ -356,14 +360,6 @@ def read_numbers(text: str) -> int | tuple[int, ...]:
     return tuple(sorted(found)) if len(found) > 1 else found.pop()
 
 
-def read_one_number(text: str) -> int:
-    """Read a single whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"{text}: write one whole number.") from None
-
-
 def write_numbers(k: Any) -> Any:
     """Write numbers of clusters.
 
@@ -500,14 +496,14 @@ def output_fields(outputs: Mapping[str, Option]) -> list[Field]:
     return [Field(kind, option, None) for kind, option in outputs.items()]
 
 
-def place_in_help(one: Field) -> tuple[bool, float]:
+def place_in_help(one: Field) -> tuple[bool, float, bool]:
     """Return the sort key of an option: arguments first, then panel by panel.
 
-    Panels of a single job stand behind what is known.
+    Panels of a single job stand behind what is known; names of methods are first in their panel.
     """
-    panel = one.option.panel
-    behind_known = PANELS.index(KNOWN) + 0.5
-    return not one.option.argument, PANELS.index(panel) if panel in PANELS else behind_known
+    option, behind_known = one.option, PANELS.index(KNOWN) + 0.5
+    place = PANELS.index(option.panel) if option.panel in PANELS else behind_known
+    return not option.argument, place, not option.completes
 
 
 def write_default(one: Field) -> Any:

@@ -29,10 +29,13 @@ class OutputKind:
         Allowed endings of its name; empty where ``check`` looks at them.
     check : callable or None
         Raises where the file cannot be of this kind.
+    holds : str
+        What is in the file, for sentences; empty for the kind itself.
     """
 
     endings: tuple[str, ...] = ()
     check: Callable[[Any], Any] | None = None
+    holds: str = ""
 
 
 def _check_published(path: PathLike) -> None:
@@ -55,7 +58,7 @@ KINDS: dict[str, OutputKind] = {
     "features": NUMBERS,
     "coordinates": NUMBERS,
     "predictions": NUMBERS,
-    "predicted": NUMBERS,
+    "predicted": OutputKind(check=check_table_path, holds="what the model gives"),
     "final": NUMBERS,
     "stream": OutputKind((".csv", ".tsv", ".jsonl")),
     "report": OutputKind((".html", ".htm")),

@@ -23,6 +23,7 @@ KNOWLEDGE = "What do I know?"
 RESULTS = "What came out?"
 PUBLISH = "Publish"
 START = "Start"
+QUESTIONS = (GROUPS, SAME, CLASSES, MAPS, KNOWLEDGE, RESULTS, PUBLISH, START)
 
 
 @dataclass(frozen=True)
@@ -240,6 +241,13 @@ JOBS: Mapping[str, Job] = {
         ),
     )
 }
+
+
+def by_question() -> dict[str, list[Job]]:
+    """Return the jobs that are listed, under their questions."""
+    shown = [job for job in JOBS.values() if not job.hidden]
+    found = {panel: [job for job in shown if job.panel == panel] for panel in QUESTIONS}
+    return {panel: jobs for panel, jobs in found.items() if jobs}
 
 
 def get(name: str) -> Job:

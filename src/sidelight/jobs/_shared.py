@@ -11,6 +11,7 @@ from sidelight.jobs._options import (
     COLUMNS,
     KNOWN,
     METHOD,
+    OWN_METHODS,
     by_column,
     column,
     columns,
@@ -186,9 +187,9 @@ class Fit(Settings, Seed):
     """How the method is set."""
 
 
-def method(help: str) -> Any:
+def method(help: str, completes: str = OWN_METHODS) -> Any:
     """Declare the method of a job."""
-    return word(help, "--method", "-m", panel=METHOD, completes="methods")
+    return word(help, "--method", "-m", panel=METHOD, completes=completes)
 
 
 # --- files that are written ---------------------------------------------------------------------

@@ -62,7 +62,8 @@ class AskRequest(Seed, PreparedColumns, Known, Rows):
         str | None,
         method(
             "Clusterer (pckmeans by default) or classifier that gets the answers; see `sidelight "
-            "methods`."
+            "methods`.",
+            completes="cluster classify",
         ),
     ] = None
 

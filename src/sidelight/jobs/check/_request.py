@@ -26,7 +26,7 @@ class CheckRequest(PreparedColumns, KnownPairs, Rows):
             "K",
             read=read_numbers,
             write=write_numbers,
-            sets="n_clusters",
+            sets="k",
         ),
     ] = None
 

@@ -8,7 +8,6 @@ from sidelight import catalog
 from sidelight.catalog import Method
 from sidelight.constraints import Conditions, Constraints
 from sidelight.io import Table
-from sidelight.jobs._table._comparison import prepare_comparison
 from sidelight.jobs._table._estimator import named_method
 from sidelight.jobs._table._request import kmeans_or_pckmeans, several
 from sidelight.jobs._table._request import prepare as prepare_table
@@ -27,6 +26,9 @@ def prepare(request: ClusterRequest) -> Prepared:
     if has_conditions and method is not None:
         check_takes_conditions(method)
     if several(request.k):
+        # Here, since a single fit does without the imports of a comparison.
+        from sidelight.jobs._table._comparison import prepare_comparison
+
         names = None if request.method is None else (request.method,)
         prepared = prepare_comparison(request, names)
         return dataclasses.replace(prepared, names=(prepared.method.name,))

@@ -39,7 +39,7 @@ class CompareRequest(TableRequest):
         columns(
             "Methods to compare; by default a few that suit the data and what is known.",
             panel=METHOD,
-            completes="methods",
+            completes="cluster",
         ),
     ] = None
     budget: Annotated[

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted
+from sidelight._words import counted, worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest
@@ -40,7 +40,10 @@ def prepare(request: EmbedRequest) -> Prepared | ViewsRun:
     if request.start is not None and not request.stream:
         raise InvalidRequest("--start is for rows that come one after the other: --stream.")
     if request.is_piped:
-        raise InvalidRequest("rows that come through a pipe are read with --stream.")
+        raise InvalidRequest(
+            f"name the table of rows ({worded('data=', 'DATA')}), or read rows that come through a "
+            f"pipe: {worded('stream=True', '--stream')}."
+        )
     if request.method is not None and request.map_options:
         check_map_options(request, named_method(request.job, request.method))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, ClassVar
 
-from sidelight.jobs._options import GOAL, Option, Request, flag, word
+from sidelight.jobs._options import ALL_METHODS, GOAL, Option, Request, flag, word
 from sidelight.jobs._shared import request
 
 
@@ -22,7 +22,7 @@ class MethodsRequest(Request):
             "Describe this method, its parameters too; by default all are listed.",
             metavar="[NAME]",
             argument=True,
-            completes="methods",
+            completes=ALL_METHODS,
         ),
     ] = field(default=None, kw_only=False)
     knowledge: Annotated[

@@ -176,7 +176,7 @@ OUTPUTS = {
     "entities": main_output(f"Where to write id and entity ({TABLES})."),
     "report": REPORT,
     "doubtful": outfile(
-        "Where to write the pairs nearest to the threshold (.csv, .parquet), which "
+        f"Where to write the pairs nearest to the threshold ({TABLES}), which "
         "`sidelight ask REFERENCES --pairs` asks about."
     ),
 }
