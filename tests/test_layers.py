@@ -37,7 +37,7 @@ def test_families_use_mixtures_and_clusterers_and_no_other_family(layers: Any) -
     others = sorted(set(catalog.FAMILIES) - {"mixture", "cluster"})
     assert of_families == [others, ["mixture"], ["cluster"]]
     siblings = [{room.name for room in layer.rooms} for layer in layers.layers() if layer.siblings]
-    assert siblings == [{"report", "display"}]
+    assert siblings == []
 
 
 def test_every_room_is_in_the_table_with_its_first_line(layers: Any) -> None:

@@ -1,4 +1,4 @@
-"""Words of messages: counts and lists, titles, and what parameters are called where the user is.
+"""Words of messages: counts, numbers, lists, titles, and what parameters are called.
 
 A message is written once. Where it speaks of a parameter it says :func:`setting`, where it gives
 advice that differs between Python and the command line :func:`worded`; both know where the user is.
@@ -7,6 +7,7 @@ advice that differs between Python and the command line :func:`worded`; both kno
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -121,3 +122,35 @@ def statements(counts: Mapping[str, int]) -> list[str]:
     ['2 must-links', '1 known label']
     """
     return [counted(number, STATEMENTS[kind]) for kind, number in counts.items() if number]
+
+
+def format_number(value: float, digits: int | None = None) -> str:
+    """Write a number for people: with about four digits, or with as many as asked for.
+
+    Examples
+    --------
+    >>> [format_number(value) for value in (0.0, 12.0, 3.14159, 123456.7, 1.5e-7)]
+    ['0', '12', '3.142', '123,457', '1.5e-07']
+    >>> format_number(0.123456, 2), format_number(1234.5678, 6)
+    ('0.12', '1,234.57')
+    """
+    if digits is not None:
+        return f"{value:,.{digits}g}"
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0 or 1e-3 <= abs(value) < 1e3:
+        return f"{value:.4g}"
+    if 1e3 <= abs(value) < 1e7:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def two_digits(value: float, sign: str = "") -> str:
+    """Write a number with two decimals, a dash for none.
+
+    Examples
+    --------
+    >>> two_digits(0.517), two_digits(0.517, "+"), two_digits(float("nan"))
+    ('0.52', '+0.52', '–')
+    """
+    return "–" if math.isnan(value) else format(value, f"{sign}.2f")

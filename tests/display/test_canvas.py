@@ -18,8 +18,8 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.manifold import Isomap
 from sidelight.metric import RCA
 from sidelight.mixture import GaussianMixture, SelfOrganizingMixture
+from sidelight.pictures._palette import DARK, LIGHT
 from sidelight.privacy import Anonymizer
-from sidelight.report._palette import DARK, LIGHT
 from sidelight.semi_supervised import HarmonicClassifier, SemiBoostClassifier
 
 PATH = Relations([(0, 1), (1, 2), (2, 3)], n_samples=4)

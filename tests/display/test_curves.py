@@ -23,7 +23,7 @@ from sidelight.display import (
 from sidelight.evaluation import ConstraintSearchCV, adjusted_rand_index, compare
 from sidelight.exceptions import InvalidRequest
 from sidelight.mixture import GaussianMixture, GreedyMixture
-from sidelight.report._palette import LIGHT
+from sidelight.pictures._palette import LIGHT
 
 
 def points_and_bars(container):

@@ -10,8 +10,8 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from sidelight.pictures._palette import DARK, LIGHT
 from sidelight.report import write_report
-from sidelight.report._palette import DARK, LIGHT
 
 # Acts like a user and writes down what the page then shows.
 USER = """

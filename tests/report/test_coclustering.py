@@ -15,10 +15,10 @@ from sidelight.cluster import CDKMeans, InformationCoclustering
 from sidelight.constraints import CrossLinks, Ordering
 from sidelight.datasets import make_purchases
 from sidelight.evaluation import jump_number
-from sidelight.report.coclustering import _pictures
-from sidelight.report.coclustering._blocks import binned, table_blocks, timeline
-from sidelight.report.coclustering._describe import broken_cross_links, describe
-from sidelight.report.coclustering._page import render_coclusters
+from sidelight.jobs.cocluster._facts import broken_cross_links, describe
+from sidelight.jobs.cocluster._page import render_coclusters
+from sidelight.pictures.coclustering._blocks import binned, table_blocks, timeline
+from sidelight.pictures.svg import _table
 
 
 @st.composite
@@ -79,7 +79,7 @@ def test_jumps_of_a_timeline_are_those_of_the_measure(labels, circular):
 def test_strokes_cover_the_ones():
     bought = make_purchases(20, 9, random_state=0)
     blocks = table_blocks(bought.X, bought.target, bought.column_target)
-    svg, note = _pictures.table_svg(bought.X, blocks, bought.customers, bought.columns)
+    svg, note = _table.table_svg(bought.X, blocks, bought.customers, bought.columns)
     assert note == ""
     drawn = np.zeros((20, 9), int)
     for path in re.findall(r'<path class="(?:k\d+|other)" opacity="1.00" d="([^"]*)"', svg):
@@ -92,7 +92,7 @@ def test_strokes_cover_the_ones():
 def test_large_tables_are_drawn_by_shares():
     bought = make_purchases(900, 30, random_state=0)
     blocks = table_blocks(bought.X, bought.target, bought.column_target)
-    svg, note = _pictures.table_svg(bought.X, blocks, bought.customers, bought.columns)
+    svg, note = _table.table_svg(bought.X, blocks, bought.customers, bought.columns)
     assert note == "a cell stands for about 4 rows"
     assert len(svg) < 400_000
     assert "c001" not in svg  # so many rows are not named

@@ -14,12 +14,13 @@ from sidelight.constraints import Constraints
 from sidelight.evaluation import lost_and_found_neighbors, map_scores
 from sidelight.manifold import IncrementalIsomap, Isomap
 from sidelight.mixture import SelfOrganizingMixture
+from sidelight.pictures.maps._grids import neighbor_distances
+from sidelight.pictures.svg._grids import STEPS
+from sidelight.pictures.svg._scatter import SQUARE, _place
 from sidelight.report import render_report, write_report
 from sidelight.report._embedding import NEIGHBORS
 from sidelight.report._measures import residual_variance_of
-from sidelight.report._scatter import SQUARE, _place
-from sidelight.report.maps._colors import STEPS, coloring_of, lost_steps
-from sidelight.report.maps._grids import neighbor_distances
+from sidelight.report.maps._colors import coloring_of, lost_steps
 
 RNG = np.random.default_rng(0)
 TURN = RNG.uniform(4, 9, 90)

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from sidelight.engine import as_rows
+from sidelight.pictures._run import Partition
 from sidelight.report import _features
 from sidelight.report._features import feature_means
-from sidelight.report._run import Partition
 
 
 def partition(codes):

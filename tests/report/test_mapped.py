@@ -14,8 +14,8 @@ from sidelight import Constraints, catalog
 from sidelight.exceptions import SidelightError
 from sidelight.feature_selection import ConstraintScore
 from sidelight.metric import ITML, RCA
+from sidelight.pictures._run import shorten_words
 from sidelight.report import _mapped, render_report, write_report
-from sidelight.report._run import shorten_words
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 30)
@@ -152,10 +152,10 @@ def test_rows_that_are_mostly_the_same(share, parse):
 
 
 def test_many_rows_are_sampled(monkeypatch, parse):
-    monkeypatch.setattr(_mapped, "MOST_DRAWN", 20)
-    monkeypatch.setattr(_mapped, "MOST_LINKED", 15)
-    monkeypatch.setattr(_mapped, "MOST_PAIRS", 10)
-    monkeypatch.setattr(_mapped, "MOST_ROWS", 50)
+    monkeypatch.setattr(_mapped, "MAX_DRAWN", 20)
+    monkeypatch.setattr(_mapped, "MAX_LINKED", 15)
+    monkeypatch.setattr(_mapped, "MAX_PAIRS", 10)
+    monkeypatch.setattr(_mapped, "MAX_ROWS", 50)
     known = Constraints.from_labels(Y)
     model = ITML().fit(X, constraints=known)
     page = parse(render_report(estimator=model, X=X, constraints=known))

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from sidelight.mixture import GaussianMixture
+from sidelight.pictures._run import make_given, make_run
+from sidelight.pictures._scales import frame_of
+from sidelight.pictures.svg._scatter import SCATTER_WITH_TICKS
 from sidelight.report import render_report
-from sidelight.report._charts import frame_of
 from sidelight.report._mixtures import certainty, saliency
-from sidelight.report._run import make_given, make_run
-from sidelight.report._scatter import SCATTER_WITH_TICKS
 
 
 @pytest.fixture(scope="module")

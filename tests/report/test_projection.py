@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from sidelight.engine import as_rows
-from sidelight.report import _projection
-from sidelight.report._projection import leading_components, project
+from sidelight.pictures import _projection
+from sidelight.pictures._projection import leading_components, project
 
 
 def reference(X):

@@ -10,13 +10,13 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.exceptions import InvalidRequest
-from sidelight.report._palette import palette
+from sidelight.pictures._palette import palette
 
 #: From so many groups on, names of groups are not written into a picture.
-MOST_NAMES = 20
+MAX_NAMES = 20
 
 #: Up to so many curves are named at their ends.
-MOST_LABELED = 8
+MAX_LABELED = 8
 
 #: Inks on a light and on a dark page; the red and the greys are those of the report.
 _LIGHT = ("#1b1f27", "#5b6473", "#8b93a1", "#cc1240", "#ffffff")
@@ -153,7 +153,7 @@ def write_names(
 
 def label_lines(ax: Any, lines: Mapping[str, Any], inks: Inks) -> None:
     """Write the name of every curve behind its last point; a legend where they would collide."""
-    if len(lines) > MOST_LABELED:
+    if len(lines) > MAX_LABELED:
         ax.legend(fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none")
         return
     ends = {name: (line.get_xdata()[-1], line.get_ydata()[-1]) for name, line in lines.items()}

@@ -11,17 +11,17 @@ from sidelight._words import STATEMENTS, counted
 from sidelight.constraints import Constraints
 from sidelight.display._rows import as_fitted, in_plane, plain_labels
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.report._projection import Projection
-from sidelight.report._run import Partition, Run, shorten
-from sidelight.report._tables import count_together, match_classes
+from sidelight.pictures._matching import count_together, match_classes
+from sidelight.pictures._projection import Projection
+from sidelight.pictures._run import Partition, Run, shorten
 
 if TYPE_CHECKING:
     pass
 
 #: At most so many rows of violated statements are named.
-MOST_ROW_NAMES = 12
+MAX_ROW_NAMES = 12
 #: At most so many rows of known class, or in known groups, are outlined.
-MOST_MARKS = 300
+MAX_MARKS = 300
 KNOWN_LABEL = STATEMENTS["labels"]
 #: Points of the grid on which regions are drawn, along each axis.
 RESOLUTION = 200
@@ -100,13 +100,13 @@ def marked_rows(known: Constraints, rows: IntArray) -> dict[str, Array]:
     """Drawn rows of known class and of known groups, where these do not fill the picture."""
     kinds = {KNOWN_LABEL: known.labels, STATEMENTS["groups"]: known.groups}
     marked = {kind: codes[rows] >= 0 for kind, codes in kinds.items() if codes is not None}
-    return {kind: said for kind, said in marked.items() if 0 < said.sum() <= MOST_MARKS}
+    return {kind: said for kind, said in marked.items() if 0 < said.sum() <= MAX_MARKS}
 
 
 def ringed_names(run: Run, rows: IntArray, ringed: Array) -> dict[int, str]:
     """Ids of the ringed rows by their places, where there are ids and not too many rows."""
     places = np.flatnonzero(ringed)
-    if run.ids is None or len(places) > MOST_ROW_NAMES:
+    if run.ids is None or len(places) > MAX_ROW_NAMES:
         return {}
     names = run.row_names(rows[places])
     return {int(place): shorten(name, 24) for place, name in zip(places, names, strict=True)}

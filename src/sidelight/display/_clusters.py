@@ -11,7 +11,7 @@ import numpy as np
 from sidelight._typing import Array, IntArray
 from sidelight.constraints import Constraints
 from sidelight.display._canvas import (
-    MOST_NAMES,
+    MAX_NAMES,
     Display,
     Inks,
     casing,
@@ -39,9 +39,9 @@ from sidelight.display._rows import (
     sampled_note,
 )
 from sidelight.display._shapes import outline, shapes_of
-from sidelight.report._run import Run, shorten
-from sidelight.report._scatter import Shape
-from sidelight.report._selection import Links, select, stated_links
+from sidelight.pictures._run import Run, shorten
+from sidelight.pictures._selection import Links, select, stated_links
+from sidelight.pictures._shapes import Shape
 
 _LONGEST_NAME = 16
 
@@ -338,7 +338,7 @@ class ClusterDisplay(Display):
         self._draw_ringed(inks, size)
         self.centers_ = self._drawcenters_of(inks)
         self.ellipses_ = self._draw_shapes(inks) if shapes else []
-        few = 0 < len(self.names) <= MOST_NAMES
+        few = 0 < len(self.names) <= MAX_NAMES
         self.names_ = self._write_names(inks) if names and few else []
         set_titles(axes, self.axis_titles, self.title, self.note)
         if self.axis_titles[1].startswith("("):

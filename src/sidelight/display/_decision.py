@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.constraints import Constraints
-from sidelight.display._canvas import MOST_NAMES, Display, check_matplotlib, set_titles, write_names
+from sidelight.display._canvas import MAX_NAMES, Display, check_matplotlib, set_titles, write_names
 from sidelight.display._cluster_parts import point_size
 from sidelight.display._clusters import no_links
 from sidelight.display._links import draw_links
@@ -25,10 +25,10 @@ from sidelight.display._rows import (
     sampled_note,
 )
 from sidelight.exceptions import InvalidRequest
-from sidelight.report._projection import Projection
-from sidelight.report._run import Given, Partition, Run, shorten
-from sidelight.report._selection import Links, select, stated_links
-from sidelight.report.classes._decisions import (
+from sidelight.pictures._projection import Projection
+from sidelight.pictures._run import Given, Partition, Run, shorten
+from sidelight.pictures._selection import Links, select, stated_links
+from sidelight.pictures.classes._decisions import (
     Decisions,
     class_codes,
     class_names,
@@ -243,7 +243,7 @@ class DecisionDisplay(Display):
         if self.doubtful.any():
             label = f"in doubt ({int(self.doubtful.sum()):,})"
             self.ax_.scatter([], [], c=inks.page, edgecolors=inks.soft, s=size, label=label)
-        few = 0 < len(self.names) <= MOST_NAMES
+        few = 0 < len(self.names) <= MAX_NAMES
         self.names_ = self._write_names(inks) if names and few else []
         set_titles(self.ax_, self.axis_titles, self.title, self.note)
         if self.axis_titles[1].startswith("("):

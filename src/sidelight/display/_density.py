@@ -23,9 +23,9 @@ from sidelight.display._rows import (
 )
 from sidelight.engine import as_rows
 from sidelight.exceptions import InvalidRequest
-from sidelight.report._projection import Projection
-from sidelight.report._run import sample_rows
-from sidelight.report._selection import MAX_POINTS
+from sidelight.pictures._projection import Projection
+from sidelight.pictures._run import sample_rows
+from sidelight.pictures._selection import MAX_POINTS
 
 #: Shares of the rows that the contours hold.
 SHARES = (0.25, 0.5, 0.75, 0.95)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sidelight._typing import Array
 from sidelight.display._canvas import Inks, casing
-from sidelight.report._selection import Links
+from sidelight.pictures._selection import Links
 
 DASHES = (0, (3.5, 2.5))
 #: From so many lines on they are thin.

@@ -15,10 +15,10 @@ from sidelight.display._canvas import Display, Inks, check_matplotlib, set_title
 from sidelight.display._rows import as_fitted, dense, final_step, given_of
 from sidelight.display._shapes import cluster_metrics, squared_lengths
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.report._run import Given
+from sidelight.pictures._run import Given
 
 #: So many pairs of each kind are measured, evenly spread over all.
-MOST_PAIRS = 4_000
+MAX_PAIRS = 4_000
 BINS = 40
 _RANDOM_PAIRS = 2_000
 _FAR = 99.0  # percentile of the distances at which the picture ends
@@ -257,9 +257,9 @@ def _lengths(rows: Any, pairs: Array) -> Array:
 
 
 def _some(pairs: Array) -> Array:
-    if len(pairs) <= MOST_PAIRS:
+    if len(pairs) <= MAX_PAIRS:
         return pairs
-    return pairs[np.linspace(0, len(pairs) - 1, MOST_PAIRS).astype(np.int64)]
+    return pairs[np.linspace(0, len(pairs) - 1, MAX_PAIRS).astype(np.int64)]
 
 
 def _shares(values: Array, edges: Array) -> Array:

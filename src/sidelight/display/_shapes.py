@@ -8,10 +8,10 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.display._rows import dense, in_plane
-from sidelight.report._mixtures import shapes as gaussian_shapes
-from sidelight.report._projection import Projection
-from sidelight.report._run import Run
-from sidelight.report._scatter import Shape
+from sidelight.pictures._projection import Projection
+from sidelight.pictures._run import Run
+from sidelight.pictures._shapes import Shape
+from sidelight.pictures._shapes import shapes as gaussian_shapes
 
 #: Ellipses are drawn at so many standard deviations.
 DEVIATIONS = 2.0

@@ -9,15 +9,15 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import Array, IntArray
-from sidelight._words import counted
+from sidelight._words import counted, format_number
 from sidelight.display._canvas import Display, casing, check_matplotlib, set_titles
 from sidelight.display._clusters import ClusterDisplay
 from sidelight.display._rows import final_step, plain_labels
 from sidelight.exceptions import InvalidRequest
-from sidelight.report._run import shorten
+from sidelight.pictures._run import shorten
 
 #: Up to so many bars the sizes are written on them, and every bar is named.
-MOST_NUMBERS = 20
+MAX_NUMBERS = 20
 _BOUND_WIDTH = 0.46
 
 
@@ -170,8 +170,8 @@ class SizesDisplay(Display):
             if beyond:
                 bar.set(edgecolor=inks.bad, linewidth=2.5)
         self.bounds_ = self._draw_bounds(inks.ink)
-        if len(heights) <= MOST_NUMBERS:
-            texts = [f"{height:,.6g}" for height in heights]
+        if len(heights) <= MAX_NUMBERS:
+            texts = [format_number(height, 6) for height in heights]
             for text in self.ax_.bar_label(self.bars_, texts, fontsize="small", padding=2):
                 text.set(path_effects=casing(inks, 3.5), zorder=5)
             self.ax_.set_xticks(np.arange(len(heights)), names)

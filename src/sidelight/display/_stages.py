@@ -13,8 +13,8 @@ from sidelight.display._canvas import Display, check_matplotlib, label_lines, se
 from sidelight.display._convergence import named
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.report.classes._decisions import class_names
-from sidelight.report.classes._rounds import curves_of, mean_by_round
+from sidelight.pictures.classes._decisions import class_names
+from sidelight.pictures.classes._rounds import curves_of, mean_by_round
 
 #: What can be drawn: attribute of the estimator, and title of the axis.
 STAGES = {

@@ -11,29 +11,24 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from sidelight._words import counted
+from sidelight._words import counted, two_digits
 from sidelight.evaluation import Candidate, Comparison
-from sidelight.evaluation.comparison._comparison import pair, two_digits
-from sidelight.evaluation.comparison._stability import agreement, codes
-from sidelight.report._charts import Box, figure, nice_ticks, svg_start
-from sidelight.report._projection import project
-from sidelight.report._run import Partition, sample_rows
-from sidelight.report._scatter import small_map
-from sidelight.report._sections import Section, colours
-from sidelight.report._tables import count_together, match_classes
+from sidelight.evaluation.inner import agreement, codes, pair
+from sidelight.pictures._matching import count_together, match_classes
+from sidelight.pictures._projection import project
+from sidelight.pictures._run import Partition, sample_rows
+from sidelight.pictures.svg._comparison import by_number_svg, score_bar, score_scale
+from sidelight.pictures.svg._scatter import small_map
+from sidelight.report.figures import figure
+from sidelight.report.sections import Section, colours
 
 if TYPE_CHECKING:
-    from sidelight.report._run import Given
+    from sidelight.pictures._run import Given
 
 #: Rows of a small map, maps on the page, and candidates in the table.
 MAP_ROWS = 600
-MOST_MAPS = 6
-MOST_CANDIDATES = 60
-#: The bar of a score inside its row of the table.
-BAR = Box(width=220, height=22, left=2, right=2, top=0, bottom=0)
-BY_NUMBER = Box(width=560, height=250, left=40, right=16, top=14, bottom=34)
-#: How far lines of several methods stand apart at one number of clusters, in numbers.
-APART = 0.07
+MAX_MAPS = 6
+MAX_CANDIDATES = 60
 
 
 def cards(comparison: Comparison, verdict: Sequence[str] | None, given: Given) -> Section:
@@ -66,14 +61,14 @@ def _with_code(sentence: str) -> Markup:
 def leaders(comparison: Comparison) -> list[Candidate]:
     """Candidates that are looked at closely: the best of every method, or of the only one."""
     several = len(comparison.leaders) > 1
-    return (comparison.leaders if several else comparison.scored)[:MOST_MAPS]
+    return (comparison.leaders if several else comparison.scored)[:MAX_MAPS]
 
 
 # --- the table --------------------------------------------------------------------------------
 
 
 def _table(comparison: Comparison, names: list[str], given: Given) -> Section:
-    shown = comparison.candidates[:MOST_CANDIDATES]
+    shown = comparison.candidates[:MAX_CANDIDATES]
     truth = _truth(comparison, given)
     n = comparison.n_statements
     return {
@@ -83,7 +78,7 @@ def _table(comparison: Comparison, names: list[str], given: Given) -> Section:
         "truth": truth is not None,
         "title": f"{counted(len(comparison.candidates), 'candidate')}, scored by "
         + (f"{counted(n, 'statement')} that each was not told" if n else "stability alone"),
-        "scale": Markup(_scale()),
+        "scale": Markup(score_scale()),
     }
 
 
@@ -109,7 +104,7 @@ def _row(
         return row
     clear = abs(one.gain) >= 2 * one.gain_error
     return row | {
-        "bar": Markup(_bar(one)),
+        "bar": Markup(score_bar(one)),
         "score": pair(one.score, one.error),
         "plain": two_digits(one.plain_score),
         "plain_name": one.plain if one.plain not in (None, one.name) else None,
@@ -130,41 +125,6 @@ def _agreement_with(truth: npt.NDArray[np.int64] | None, one: Candidate) -> str:
     return f"{adjusted_rand_index(truth, codes(one.labels)):.2f}"
 
 
-def _bar(one: Candidate) -> str:
-    """Draw a score from 0 to 1 with its standard error, chance, and the score without knowledge."""
-    if np.isnan(one.score):
-        return ""
-    box, middle = BAR, BAR.height / 2
-    at = _places([0.0, one.score, one.score - one.error, one.score + one.error])
-    parts = [
-        f'<svg class="score" viewBox="0 0 {box.width} {box.height}" aria-hidden="true">',
-        f'<path class="chance" d="M{_places([0.5])[0]:.1f} 1V{box.height - 1}"/>',
-        f'<rect x="{at[0]:.1f}" y="6" width="{max(at[1] - at[0], 1):.1f}" height="10" rx="2"/>',
-        f'<path class="error" d="M{at[2]:.1f} {middle}H{at[3]:.1f}'
-        f'M{at[2]:.1f} {middle - 3.5}v7M{at[3]:.1f} {middle - 3.5}v7"/>',
-    ]
-    if not np.isnan(one.plain_score):
-        x = _places([one.plain_score])[0]
-        parts.append(f'<path class="plain" d="M{x:.1f} 2l4 4.5l-4 4.5l-4 -4.5z"/>')
-    return "".join(parts) + "</svg>"
-
-
-def _scale() -> str:
-    """Draw the axis of the bars."""
-    texts = "".join(
-        f'<text x="{x:.1f}" y="12" style="text-anchor:{anchor}">{value}</text>'
-        for x, value, anchor in zip(
-            _places([0.0, 0.5, 1.0]), ("0", "0.5", "1"), ("start", "middle", "end"), strict=True
-        )
-    )
-    return f'<svg class="score" viewBox="0 0 {BAR.width} 15" aria-hidden="true">{texts}</svg>'
-
-
-def _places(values: Sequence[float]) -> list[float]:
-    """Where scores lie in a bar; what lies beyond is drawn on its edge."""
-    return [float(x) for x in BAR.x(np.clip(np.asarray(values), 0.0, 1.0), 0.0, 1.0)]
-
-
 # --- scores by number of clusters -------------------------------------------------------------
 
 
@@ -175,33 +135,20 @@ def _by_number(comparison: Comparison, names: list[str]) -> Section | None:
     if len(numbers) < 2:
         return None
     what = "Score" if comparison.n_statements else "Stability"
-    box = BY_NUMBER
-    values = [_value(one, what) for one in points]
-    low = min(0.5, *(value - error for value, error in values))
-    limits = (max(0.0, low) - 0.02, 1.04)
-    left, right = numbers[0] - 0.4, numbers[-1] + 0.4
-    parts = [svg_start(box, "curves", f"{what} by number of clusters", _words(points, what))]
-    for tick in nice_ticks(*limits, 5):
-        y = float(box.y(tick, *limits))
-        parts.append(
-            f'<path class="gridline" d="M{box.left} {y:.1f}H{box.width - box.right}"/>'
-            f'<text class="left" x="{box.left - 8}" y="{y + 4:.1f}">{tick:g}</text>'
-        )
-    for number in numbers:
-        x = float(box.x(number, left, right))
-        parts.append(f'<text x="{x:.1f}" y="{box.base + 16:.1f}">{number}</text>')
-    for place, name in enumerate(names):
-        shift = APART * (place - (len(names) - 1) / 2)
-        own = sorted((one.k or 0, _value(one, what)) for one in points if one.name == name)
-        xy = [
-            (float(box.x(k + shift, left, right)), float(box.y(v, *limits)), e) for k, (v, e) in own
-        ]
-        unit = box.inner_height / (limits[1] - limits[0])
-        parts.append(_line(place, name, xy, unit))
     title = f"{what} by number of clusters"
+    own = {
+        name: [
+            (k, value, error)
+            for k, (value, error) in sorted(
+                (one.k or 0, _value(one, what)) for one in points if one.name == name
+            )
+        ]
+        for name in names
+    }
+    svg = by_number_svg(own, title, _words(points, what))
     note = "Bars are standard errors." if comparison.n_statements else ""
     legend = [{"number": place, "name": name} for place, name in enumerate(names)]
-    return {**figure(title, "".join(parts) + box.axis(box.base), note), "legend": legend}
+    return {**figure(title, svg, note), "legend": legend}
 
 
 def _value(one: Candidate, what: str) -> tuple[float, float]:
@@ -212,20 +159,6 @@ def _value(one: Candidate, what: str) -> tuple[float, float]:
 
 def _words(points: Sequence[Candidate], what: str) -> str:
     return ", ".join(f"{one.title}: {_value(one, what)[0]:.2f}" for one in points)
-
-
-def _line(place: int, name: str, xy: list[tuple[float, float, float]], unit: float) -> str:
-    if not xy:
-        return ""
-    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in xy)
-    bars = "".join(
-        f"M{x:.1f} {y - error * unit:.1f}V{y + error * unit:.1f}" for x, y, error in xy if error
-    )
-    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>' for x, y, _ in xy)
-    return (
-        f'<g class="k{place}"><title>{escape(name)}</title><path class="line" d="{path}"/>'
-        f'<path class="error" d="{bars}"/>{dots}</g>'
-    )
 
 
 # --- agreement and maps -----------------------------------------------------------------------

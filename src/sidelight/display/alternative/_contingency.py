@@ -12,10 +12,10 @@ from sidelight.constraints import KnownSplits
 from sidelight.display._canvas import Display, check_matplotlib
 from sidelight.evaluation import SplitSimilarity, similarity_to_splits
 from sidelight.exceptions import InvalidRequest
-from sidelight.report._run import shorten
+from sidelight.pictures._run import shorten
 
 #: Numbers are written into tables of at most so many cells.
-MOST_WRITTEN = 200
+MAX_WRITTEN = 200
 _LONGEST_NAME = 16
 
 
@@ -118,7 +118,7 @@ class ContingencyDisplay(Display):
         shades = LinearSegmentedColormap.from_list("shares", [inks.page, inks.groups(1)[0]])
         self.image_ = self.ax_.imshow(shares, cmap=shades, vmin=0, vmax=1, aspect="auto")
         self.texts_ = []
-        if self.counts.size <= MOST_WRITTEN:
+        if self.counts.size <= MAX_WRITTEN:
             self.texts_ = [
                 self.ax_.text(
                     column,

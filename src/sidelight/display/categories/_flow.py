@@ -8,12 +8,12 @@ from typing import Any, Self
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.report.categories._flows import Flows, flows_of
+from sidelight.pictures.categories._flows import Flows, flows_of
 
 #: Of more categories, or classes, the largest are drawn.
 MOST = 40
 #: Up to so many, the cells have their numbers.
-MOST_NUMBERED = 16
+MAX_NUMBERED = 16
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -104,7 +104,7 @@ class CategoryFlowDisplay(Display):
         self.ax_.set_yticks(range(len(flows.classes)), flows.classes)
         self.ax_.tick_params(length=0, labelsize="small")
         self.texts_ = []
-        if n <= MOST_NUMBERED:
+        if n <= MAX_NUMBERED:
             for row, column in zip(*flows.counts.nonzero(), strict=True):
                 color = inks.page if flows.shares[row, column] > 0.6 else inks.ink
                 number = f"{flows.counts[row, column]:,}"

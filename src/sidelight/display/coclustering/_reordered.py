@@ -14,21 +14,21 @@ from sidelight.constraints import Ordering
 from sidelight.display._canvas import Display, Inks, check_matplotlib
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.report.coclustering._blocks import (
+from sidelight.pictures.coclustering._blocks import (
     Side,
     TableBlocks,
     bin_note,
     binned,
     borders,
     cluster_of_bins,
+    is_paired,
     table_blocks,
 )
-from sidelight.report.coclustering._describe import is_paired
 
 #: Most cells down and across; larger tables are drawn by shares of ones.
-MOST_CELLS = (600, 600)
+MAX_CELLS = (600, 600)
 #: Up to so many rows or columns are named.
-MOST_NAMED = 40
+MAX_NAMED = 40
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -135,7 +135,7 @@ class CoclusterDisplay(Display):
             row_weights=row_weights,
             column_weights=column_weights,
         )
-        shares, rows, columns = binned(table, blocks, MOST_CELLS)
+        shares, rows, columns = binned(table, blocks, MAX_CELLS)
         names = (getattr(X, "index", None), getattr(X, "columns", None))
         return cls(
             blocks=blocks, shares=shares, bins=(rows, columns), names=names, title=title
@@ -260,7 +260,7 @@ class CoclusterDisplay(Display):
         for axis, label, place in axes:
             side, known = self._sides[place], self.names[place]
             axis.set_label_text(label)
-            if known is None or len(side.order) > MOST_NAMED:
+            if known is None or len(side.order) > MAX_NAMED:
                 axis.set_ticks([])
                 continue
             axis.set_ticks(range(len(side.order)), [str(known[one]) for one in side.order])

@@ -11,10 +11,10 @@ from sidelight._words import counted
 from sidelight.constraints import Ordering
 from sidelight.display._canvas import Display, check_matplotlib
 from sidelight.exceptions import InvalidRequest
-from sidelight.report.coclustering._blocks import Timeline, timeline
+from sidelight.pictures.coclustering._blocks import Timeline, timeline
 
 #: Most names below the axis.
-MOST_TICKS = 12
+MAX_TICKS = 12
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -128,6 +128,6 @@ class TimelineDisplay(Display):
         if self.names is None:
             return
         n = len(self.line.order)
-        shown = np.unique(np.linspace(0, n - 1, min(n, MOST_TICKS)).round().astype(int))
+        shown = np.unique(np.linspace(0, n - 1, min(n, MAX_TICKS)).round().astype(int))
         names = [str(self.names[self.line.order[place]]) for place in shown.tolist()]
         self.ax_.set_xticks(shown + 0.5, names, fontsize="small")

@@ -19,8 +19,8 @@ from sidelight.display._rows import (
     sampled_note,
 )
 from sidelight.exceptions import InvalidRequest
-from sidelight.report._run import sample_rows
-from sidelight.report._selection import MAX_POINTS
+from sidelight.pictures._run import sample_rows
+from sidelight.pictures._selection import MAX_POINTS
 
 MapKind: TypeAlias = Literal["u-matrix", "component", "hits", "grid"]
 KINDS = ("u-matrix", "component", "hits", "grid")

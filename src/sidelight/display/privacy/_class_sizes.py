@@ -16,7 +16,7 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.privacy import AnonymityCheck
 
 #: More different sizes than these share bars.
-MOST_BARS = 40
+MAX_BARS = 40
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -126,7 +126,7 @@ class ClassSizesDisplay(Display):
         """
         inks = self._begin(ax)
         low, high = int(self.sizes.min()), int(self.sizes.max())
-        width = max(1, -(-(high - low + 1) // MOST_BARS))
+        width = max(1, -(-(high - low + 1) // MAX_BARS))
         counts = np.bincount((self.sizes - low) // width)
         left = low - 0.5 + width * np.arange(len(counts))
         small = left + width - 0.5 < (self.k or 0)

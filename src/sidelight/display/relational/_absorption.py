@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight.display._canvas import (
-    MOST_LABELED,
+    MAX_LABELED,
     Display,
     check_matplotlib,
     label_lines,
@@ -152,6 +152,6 @@ class AbsorptionDisplay(Display):
             self.ax_, ("rows in the order of joining", "distance when joining"), self.title, note
         )
         filled = {name: line for name, line in self.lines_.items() if len(line.get_xdata())}
-        if 1 < len(filled) <= MOST_LABELED:
+        if 1 < len(filled) <= MAX_LABELED:
             label_lines(self.ax_, filled, inks)
         return self

@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.constraints.algebra._plain import plain
-from sidelight.constraints.relations import as_relations
+from sidelight.constraints import as_relations
+from sidelight.constraints.inner import plain
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.report.relational._region_map import RegionMap, region_map
+from sidelight.pictures.relational._region_map import RegionMap, region_map
 
 #: Points of up to so many nodes are drawn large.
 _FEW = 300

@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight.constraints.algebra._plain import plain, read_classes
+from sidelight._words import format_number
+from sidelight.constraints.inner import plain, read_classes
 from sidelight.display._canvas import Display, check_matplotlib, label_lines, set_titles
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.report.relational._curve import ResolutionCurve, curve_of, threshold_of
+from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, threshold_of
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -145,7 +146,7 @@ class ResolutionCurveDisplay(Display):
         note = ""
         if len(curve.thresholds):
             best = curve.best
-            note = f"best F1 {curve.f1[best]:.3f} at {curve.thresholds[best]:.3g}"
+            note = f"best F1 {curve.f1[best]:.3f} at {format_number(curve.thresholds[best], 3)}"
         if self.threshold is not None:
             self.ax_.axvline(self.threshold, color=inks.soft, linewidth=1.0, linestyle=(0, (4, 3)))
         self.ax_.set_ylim(-0.02, 1.02)

@@ -8,15 +8,14 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._words import counted
-from sidelight.constraints.relations import as_relations
+from sidelight.constraints import as_relations
 from sidelight.display._canvas import Display, check_matplotlib
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.report.relational._blocks import SignBlocks, sign_blocks
-from sidelight.report.relational._signs import matrix_codes
+from sidelight.pictures.relational._blocks import SignBlocks, matrix_codes, sign_blocks
 
 #: Of more objects the largest groups of linked clusters are drawn.
-MOST_OBJECTS = 400
+MAX_OBJECTS = 400
 #: Blocks of fewer objects are too small for a frame.
 _SMALLEST_FRAME = 2
 
@@ -90,7 +89,7 @@ class SignMatrixDisplay(Display):
                 f"labels hold one cluster per object, got an array of shape {clusters.shape}."
             )
         given = as_relations(relations, len(clusters))
-        blocks = sign_blocks(given.edges, given.scores, clusters, MOST_OBJECTS)
+        blocks = sign_blocks(given.edges, given.scores, clusters, MAX_OBJECTS)
         return cls(blocks=blocks, title=title).plot(ax)
 
     @classmethod

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._words import two_digits
 from sidelight.evaluation.comparison._stability import agreement
 from sidelight.evaluation.comparison._verdict import Ask, Verdict, ask_in_general
 
@@ -264,11 +265,6 @@ def _cells(one: Candidate) -> list[str]:
 def _other(one: Candidate) -> str:
     """Name of the method that stands for the candidate without knowledge, if it is another."""
     return f" ({one.plain})" if one.plain not in (None, one.name) else ""
-
-
-def two_digits(value: float, sign: str = "") -> str:
-    """Write a number with two decimals, a dash for none."""
-    return "–" if np.isnan(value) else format(value, f"{sign}.2f")
 
 
 def pair(value: float, error: float, sign: str = "") -> str:

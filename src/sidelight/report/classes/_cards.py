@@ -6,19 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted, listed, statements
-from sidelight.report._charts import figure, objective_line, size_bars
-from sidelight.report._mixtures import histogram
-from sidelight.report._run import Given, Partition
-from sidelight.report._sections import MAX_GROUPS, Section, objective, status
-from sidelight.report._tables import count_together, format_number, tallies
+from sidelight._words import counted, format_number, listed, statements
+from sidelight.pictures._matching import count_together
+from sidelight.pictures._run import Given, Partition
+from sidelight.pictures.classes._rounds import curves_of, mean_by_round
+from sidelight.pictures.svg._charts import objective_line, size_bars
+from sidelight.pictures.svg._histograms import histogram
 from sidelight.report.classes._classified import ClassifiedRun, make_classified
 from sidelight.report.classes._picture import picture
-from sidelight.report.classes._rounds import curves_of, mean_by_round
+from sidelight.report.figures import figure
+from sidelight.report.sections import MAX_GROUPS, Section, objective, status
+from sidelight.report.tables import tallies
 
 LEAST_CERTAIN = 12
-MOST_CHANGED = 12
-MOST_VALUES = 6  # columns of probabilities; of more classes the best two are shown
+MAX_CHANGED = 12
+MAX_VALUES = 6  # columns of probabilities; of more classes the best two are shown
 _WIDE_TABLE = 7
 SURE = 0.9
 #: What boosting keeps of every round: attribute, title, and what it says.
@@ -81,7 +83,7 @@ def _classes(run: ClassifiedRun) -> Section:
     """Rows by class, and what was asked of pairs and groups."""
     note = f"{counted(int(run.stated.sum()), 'class was', 'classes were')} given."
     labels = run.constraints.labels
-    if labels is not None and len(run.names) <= MOST_VALUES:
+    if labels is not None and len(run.names) <= MAX_VALUES:
         given = np.bincount(run.clusters.codes[run.stated], minlength=len(run.names))
         pairs = zip(run.names, given.tolist(), strict=True)
         note = f"Given: {', '.join(f'{name} {n:,}' for name, n in pairs)}."
@@ -140,7 +142,7 @@ def _share(share: Any) -> Section:
 def _changed(run: ClassifiedRun) -> list[Section]:
     """Rows whose class the labels alone would not give, the most decided first."""
     contrast = run.contrast
-    order = np.argsort(-run.margins[contrast.changed], kind="stable")[:MOST_CHANGED]
+    order = np.argsort(-run.margins[contrast.changed], kind="stable")[:MAX_CHANGED]
     found = []
     for row in contrast.changed[order]:
         truth = -1 if run.truth is None else int(run.truth.codes[row])
@@ -244,7 +246,7 @@ def _doubts(run: ClassifiedRun) -> Section:
     rows = run.least_certain(LEAST_CERTAIN)
     decisions = run.decisions
     best = decisions.best_two
-    all_shown = len(run.names) <= MOST_VALUES
+    all_shown = len(run.names) <= MAX_VALUES
     found = []
     for row, name in zip(rows, run.row_names(rows), strict=True):
         codes = range(len(run.names)) if all_shown else best[row]

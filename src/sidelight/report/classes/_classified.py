@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight.exceptions import SidelightError
-from sidelight.report._run import Given, Partition, Run
-from sidelight.report.classes._decisions import (
+from sidelight.pictures._run import Given, Partition, Run
+from sidelight.pictures.classes._decisions import (
     Decisions,
     class_codes,
     class_names,

@@ -9,10 +9,13 @@ from markupsafe import Markup
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
-from sidelight.report._projection import Projection, project
-from sidelight.report._run import shorten
-from sidelight.report._scatter import scatter
-from sidelight.report._sections import (
+from sidelight.pictures._projection import Projection, project
+from sidelight.pictures._run import shorten
+from sidelight.pictures._selection import Links, Selection, select, stated_links
+from sidelight.pictures.classes._decisions import DOUBTFUL, class_codes
+from sidelight.pictures.svg._scatter import scatter
+from sidelight.report.classes._classified import ClassifiedRun
+from sidelight.report.sections import (
     MAX_GROUPS,
     Section,
     chips,
@@ -22,9 +25,6 @@ from sidelight.report._sections import (
     listed_statements,
     picture_notes,
 )
-from sidelight.report._selection import Links, Selection, select, stated_links
-from sidelight.report.classes._classified import ClassifiedRun
-from sidelight.report.classes._decisions import DOUBTFUL, class_codes
 
 
 def picture(run: ClassifiedRun) -> Section:

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
+from sidelight._words import format_number
 from sidelight.constraints import Constraints
-from sidelight.report._palette import oklch_to_hex
-from sidelight.report._run import Given, Partition
-from sidelight.report._sections import MAX_GROUPS, Section, chips, colours
-from sidelight.report._tables import format_number
+from sidelight.pictures._palette import oklch_to_hex
+from sidelight.pictures._run import Given, Partition
+from sidelight.pictures.svg._grids import STEPS
+from sidelight.report.sections import MAX_GROUPS, Section, chips, colours
 
-#: Colors of a number, and fewest different values that are drawn as a number.
-STEPS = 16
+#: Fewest different values that are drawn as a number.
 FEWEST_NUMBERS = 13
 LOST_STEPS = 6
 

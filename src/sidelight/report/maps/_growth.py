@@ -8,16 +8,16 @@ import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
 from sidelight._typing import Array
-from sidelight._words import counted
-from sidelight.report._charts import figure, objective_line
-from sidelight.report._scatter import stage_map
-from sidelight.report._sections import Section
-from sidelight.report._tables import format_number
+from sidelight._words import counted, format_number
+from sidelight.pictures.svg._charts import objective_line
+from sidelight.pictures.svg._scatter import stage_map
+from sidelight.report.figures import figure
 from sidelight.report.maps._colors import Coloring
+from sidelight.report.sections import Section
 
-MOST_STAGES = 6
+MAX_STAGES = 6
 #: Points of a curve; more rows are averaged.
-MOST_POINTS = 200
+MAX_POINTS = 200
 #: Counts of an update that are drawn, with the fields of ``updates_`` that they are sums of.
 COUNTS = {
     "Edges of the neighborhood graph that changed": (
@@ -43,7 +43,7 @@ def growth_figures(estimator: Any, growth: Any, coloring: Coloring | None, n_row
 def _stages(growth: Any, coloring: Coloring | None, n_rows: int) -> list[Section]:
     """Small maps at some stages, each turned to fit the last one."""
     stages = growth.stages
-    chosen = np.unique(np.linspace(0, len(stages) - 1, MOST_STAGES).round().astype(int))
+    chosen = np.unique(np.linspace(0, len(stages) - 1, MAX_STAGES).round().astype(int))
     codes = np.zeros(n_rows, np.int64) if coloring is None else coloring.groups.codes
     figures = []
     for number, stage in enumerate(stages[place] for place in chosen):
@@ -93,7 +93,7 @@ def _counts(updates: Any) -> list[Section]:
 
 def _curve(values: Array, title: str, first: int, name: str) -> Section:
     """A line of values by row; of very many, means of rows that follow each other."""
-    n_together = max(1, -(-len(values) // MOST_POINTS))
+    n_together = max(1, -(-len(values) // MAX_POINTS))
     note = ""
     if n_together > 1:
         starts = np.arange(0, len(values), n_together)

@@ -1,0 +1,1 @@
+"""What pictures show, as plain data, for reports and for Matplotlib."""

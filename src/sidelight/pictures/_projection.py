@@ -1,0 +1,163 @@
+"""Two coordinates for every drawn row, without ever holding more than a sample of the data.
+
+One feature is drawn as a jittered strip, two features as they are, more by principal components:
+with the centred sample ``X`` the axes are the leading eigenvectors of ``XᵀX``, which are the right
+singular vectors of ``X``. Narrow data goes through the small matrix ``XᵀX``; wide data through a
+truncated SVD that never forms it and never fills the zeros of sparse rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, svds
+
+from sidelight.engine import RowSource
+from sidelight.pictures._run import sample_rows
+
+FIT_ROWS = 20_000
+FIT_ROWS_WIDE = 5_000
+_WIDE = 1_000  # features from which the covariance matrix is not formed
+_PICTURE_TOLERANCE = 1e-3  # of the truncated SVD: finer than a point is wide
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Where the drawn rows are, and how to read the two axes."""
+
+    kind: Literal["strip", "plane", "components", "map"]
+    xy: Array
+    titles: tuple[str, str]
+    note: str
+    axes: Array
+    """Directions in the space of the features, one column per axis of the picture."""
+    origin: Array
+    """Where the picture has its zero, in the space of the features."""
+
+
+def project(
+    source: RowSource,
+    rows: npt.NDArray[np.int64],
+    feature_names: Sequence[str],
+    rng: np.random.Generator,
+) -> Projection:
+    """Lay out ``rows`` of ``source`` in the plane."""
+    taken = source.take(rows)
+    if source.n_features == 1:
+        values = _dense(taken)[:, 0]
+        jitter = rng.uniform(-1.0, 1.0, len(values))
+        note = "The only feature runs to the right; the height is random, to tell rows apart."
+        xy = np.column_stack([values, jitter])
+        axes = np.array([[1.0, 0.0]])
+        return Projection("strip", xy, (feature_names[0], ""), note, axes, np.zeros(1))
+    if source.n_features == 2:
+        titles = (feature_names[0], feature_names[1])
+        note = "The two features as they are."
+        return Projection("plane", _dense(taken), titles, note, np.eye(2), np.zeros(2))
+    sample = _sample(source, rng)
+    mean, axes, shares = leading_components(sample)
+    xy = np.asarray(taken @ axes, dtype=np.float64) - mean @ axes
+    note = (
+        f"Projected on the first two principal components of the {source.n_features:,} features, "
+        f"which hold {shares.sum():.0%} of the variance"
+    )
+    if sample.shape[0] < source.n_rows:
+        note += f" (computed from {sample.shape[0]:,} random rows)"
+    titles = (f"1st component ({shares[0]:.0%})", f"2nd component ({shares[1]:.0%})")
+    return Projection("components", xy, titles, note + ".", axes, mean)
+
+
+def leading_components(sample: Any) -> tuple[Array, Array, Array]:
+    """Find the first two principal components of dense or sparse rows.
+
+    Parameters
+    ----------
+    sample : ndarray or sparse array of shape (n_rows, n_features), at least two features
+
+    Returns
+    -------
+    mean : ndarray of shape (n_features,)
+    axes : ndarray of shape (n_features, 2)
+        Orthonormal directions; the largest entry of each is positive. Zero for no variance.
+    shares : ndarray of shape (2,)
+        Part of the total variance along each.
+    """
+    sample = sample.astype(np.float64)
+    n_rows, n_features = sample.shape
+    mean = np.asarray(sample.mean(axis=0), dtype=np.float64).ravel()
+    total = _total_scatter(sample, mean)
+    if total <= 0.0:
+        return mean, np.zeros((n_features, 2)), np.zeros(2)
+    if n_features <= _WIDE:
+        axes, scatter = _from_covariance(sample, mean)
+    elif n_rows <= 3:
+        axes, scatter = _from_few_rows(sample, mean)
+    else:
+        axes, scatter = _from_truncated_svd(sample, mean)
+    signs = np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
+    return mean, axes * np.where(signs == 0, 1.0, signs), np.clip(scatter / total, 0.0, 1.0)
+
+
+def _sample(source: RowSource, rng: np.random.Generator) -> Any:
+    """Take the rows that the components are computed from."""
+    wanted = FIT_ROWS if source.n_features <= _WIDE else FIT_ROWS_WIDE
+    return source.take(sample_rows(source.n_rows, wanted, rng))
+
+
+def _dense(block: Any) -> Array:
+    dense = block.toarray() if sparse.issparse(block) else block
+    return np.asarray(dense, dtype=np.float64)
+
+
+def _total_scatter(sample: Any, mean: Array) -> float:
+    if sparse.issparse(sample):
+        squares = float(np.square(sample.data, dtype=np.float64).sum())
+        return max(0.0, squares - sample.shape[0] * float(mean @ mean))
+    return float(np.square(sample - mean).sum())
+
+
+def _from_covariance(sample: Any, mean: Array) -> tuple[Array, Array]:
+    if sparse.issparse(sample):
+        product = (sample.T @ sample).toarray() - sample.shape[0] * np.outer(mean, mean)
+    else:
+        centred = sample - mean
+        product = centred.T @ centred
+    values, vectors = np.linalg.eigh(product)
+    return vectors[:, [-1, -2]], values[[-1, -2]]
+
+
+def _from_few_rows(sample: Any, mean: Array) -> tuple[Array, Array]:
+    _, singular, right = np.linalg.svd(_dense(sample) - mean, full_matrices=False)
+    axes = np.zeros((len(mean), 2))
+    found = min(2, len(singular))
+    axes[:, :found] = right[:found].T
+    return axes, np.pad(singular[:found] ** 2, (0, 2 - found))
+
+
+def _from_truncated_svd(sample: Any, mean: Array) -> tuple[Array, Array]:
+    n_rows, n_features = sample.shape
+
+    def apply(vector: Array) -> Array:
+        return np.asarray(sample @ vector) - mean @ vector
+
+    def apply_transposed(vector: Array) -> Array:
+        return np.asarray(sample.T @ vector) - np.multiply.outer(mean, vector.sum(axis=0))
+
+    centred = LinearOperator(
+        (n_rows, n_features),
+        matvec=lambda vector: apply(vector.ravel()),
+        rmatvec=lambda vector: apply_transposed(vector.ravel()),
+        matmat=apply,
+        rmatmat=apply_transposed,
+        dtype=np.float64,
+    )
+    start = np.random.default_rng(0).normal(size=min(n_rows, n_features))
+    _, singular, right = svds(centred, k=2, v0=start, tol=_PICTURE_TOLERANCE)
+    return right[::-1].T, singular[::-1] ** 2

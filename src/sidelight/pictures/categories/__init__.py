@@ -1,0 +1,1 @@
+"""What pictures of categories show: where documents went."""

@@ -1,0 +1,1 @@
+"""What pictures of classifiers show: decisions, and rounds of boosting."""

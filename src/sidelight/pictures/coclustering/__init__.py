@@ -1,0 +1,1 @@
+"""What pictures of co-clusters show: blocks of a table, and runs along an order."""

@@ -1,0 +1,1 @@
+"""What pictures of maps show: grids of nodes."""

@@ -1,0 +1,1 @@
+"""What pictures of published tables show: distributions before and after."""

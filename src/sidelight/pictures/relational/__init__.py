@@ -1,0 +1,1 @@
+"""What pictures of graphs and pairs show: signs, rates over a threshold, regions."""
