@@ -144,6 +144,71 @@ def test_long_tables_are_the_same_table(weeks, run):
     assert adjusted_rand_index(long["column_labels"], wide["column_labels"]) == 1.0
 
 
+def write_numbers(bought, name):
+    rows = zip(bought.customers, 0.5 + 7.5 * bought.X, strict=True)
+    lines = [",".join([who, *map(str, row)]) for who, row in rows]
+    Path(name).write_text("\n".join([f"id,{','.join(bought.columns)}", *lines]), encoding="utf-8")
+
+
+def write_libsvm(bought, name):
+    lines = [" ".join(["0", *(f"{j + 1}:1" for j in np.flatnonzero(row))]) for row in bought.X]
+    Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", ["cdkmeans", "information-coclustering"])
+@pytest.mark.parametrize(
+    ("name", "write", "options"),
+    [
+        ("sales.csv", None, ("--drop", "group")),
+        ("long.csv", write_long, ("--long", "who,what")),
+        ("numbers.csv", write_numbers, ("--above", "0.3")),
+        ("rows.libsvm", write_libsvm, ()),
+    ],
+)
+def test_new_rows_by_the_saved_model(sales, run, method, name, write, options):
+    if write is not None:
+        write(sales, name)
+    command = ("cocluster", name, "-k", "3", "-m", method, *options, "--save", "m.skops")
+    first = run(*command, "--json").json
+    found = run("predict", "m.skops", name, "--json")
+    assert found.code == 0, found.out
+    by_id = dict(zip(found.json["ids"], found.json["labels"], strict=True))
+    assert by_id == dict(zip(first["ids"], first["labels"], strict=True))
+
+
+def test_new_numbers_are_compared_with_those_of_the_fit(sales, run):
+    write_numbers(sales, "numbers.csv")
+    save = ("--above", "0.3", "--save", "m.skops")
+    labels = run("cocluster", "numbers.csv", "-k", "3", *save, "--json").json["labels"]
+    lines = Path("numbers.csv").read_text(encoding="utf-8").splitlines()
+    large = [",".join(["new", *(["2.6"] * 12)]), ",".join(["small", *(["2.3"] * 12)])]
+    Path("new.csv").write_text("\n".join([lines[0], lines[1], *large]), encoding="utf-8")
+    found = run("predict", "m.skops", "new.csv", "--json").json["labels"]
+    assert found[0] == labels[0]
+    assert found[1] >= 0  # above 0.3 times 8, in every column
+    assert found[2] == -1  # below: no ones, although they are the largest but one
+
+
+def test_new_rows_are_read_in_words(sales, run, put):
+    run("cocluster", "sales.csv", "-k", "3", "--drop", "group", "--save", "m.skops")
+    head = ",".join(["id", *sales.columns])
+    put("new.csv", f"{head}\n" + ",".join(["a", *(["x"] * 12)]) + "\n" + "b" + "," * 12 + "\n")
+    facts = run("predict", "m.skops", "new.csv", "--json").json
+    assert facts["labels"][0] >= 0
+    assert facts["labels"][1] == -1
+    assert any("Blank fields count as 0 in 12 columns" in note for note in facts["notes"])
+    put("bad.csv", f"{head}\n" + ",".join(["a", *(["7"] * 12)]) + "\n")
+    ended = run("predict", "m.skops", "bad.csv")
+    assert ended.code == 1
+    assert "holds 7 in row 'a', which is neither 0 nor 1." in ended.err
+    write_long(sales, "long.csv")
+    run("cocluster", "long.csv", "-k", "3", "--long", "who,what", "--save", "long.skops")
+    put("more.csv", f"who,what\nme,{sales.columns[0]}\nme,caviar\nyou,caviar\n")
+    ended = run("predict", "long.skops", "more.csv", "--json").json
+    assert (ended["ids"], ended["labels"][1]) == (["me", "you"], -1)
+    assert "Not used, since the model was fitted without: 'caviar'." in ended["notes"]
+
+
 def test_columns_in_their_order(weeks, run):
     order = ("--ordered-columns", "--max-column-gap", "1")
     facts = run("cocluster", "weeks.csv", "-k", "3", *order, "--json").json

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sidelight.cli._errors import UsageError
-from sidelight.cli._options import read_numbers
 from sidelight.io import read_labels
+from sidelight.jobs._options import read_numbers
 
 QUICK = ("--methods", "pckmeans,kmeans", "-k", "2:3", "--truth-column", "variety")
 
@@ -111,5 +110,5 @@ def test_numbers_are_read(text, numbers):
 
 @pytest.mark.parametrize("text", ["", "2:", ":3", "2..4", "1.5", "2,,3", "a:b", "1:99999999"])
 def test_what_is_no_number_is_refused(text):
-    with pytest.raises(UsageError):
+    with pytest.raises(ValueError, match=r"write a number|more than|ends before"):
         read_numbers(text)

@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sidelight import jobs
 from sidelight.datasets import make_category_corpus
-from sidelight.jobs import CategorizeRequest
-from sidelight.jobs.categorize._run import categorize
+from sidelight.jobs.categorize import _embedded, _page
 from sidelight.pictures.categories._flows import flows_of
-from sidelight.report.categories import _embedded, _page
 
 EVIL = '<script>document.documentElement.dataset.error="run"</script><!-- --></script>'
 
@@ -30,8 +29,8 @@ def found():
     frame.loc[700, "text"] = ""
     frame["class"] = frame["class"].replace("rowing", f"rowing {EVIL}")
     settings = {"domination_threshold": 0.3}
-    request = CategorizeRequest(frame, "class", truth="topic", settings=settings, keep_words=0.95)
-    return categorize(request)
+    words = {"labels": "class", "truth": "topic", "keep_words": 0.95}
+    return jobs.run("categorize", data=frame, settings=settings, **words)
 
 
 @pytest.fixture(scope="module")

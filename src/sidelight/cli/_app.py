@@ -7,9 +7,6 @@ from typing import Annotated
 import typer
 
 from sidelight.cli._errors import Commands
-from sidelight.cli.alternative._command import alternatives
-from sidelight.cli.categories._command import categorize
-from sidelight.cli.privacy._command import anonymize, check_anonymity
 from sidelight.jobs._registry import JOBS, by_question
 
 app = typer.Typer(
@@ -60,9 +57,3 @@ def _everything(
 ) -> None:
     if context.invoked_subcommand is None:
         print(overview())
-
-
-app.command()(categorize)
-app.command()(alternatives)
-app.command()(anonymize)
-app.command()(check_anonymity)

@@ -30,7 +30,9 @@ def perform(
         paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     if screen.prints_text:
         screen.tell(*found.tell())
-    facts["outputs"] = screen.written(paths, _advice(outputs))
+    advice = _advice(outputs) if found.advice is None else found.advice
+    facts |= found.written_facts()
+    facts["outputs"] = screen.written(paths, advice)
     if outputs and next(iter(outputs)) not in paths:
         facts |= found.row_values()
     screen.result(facts)

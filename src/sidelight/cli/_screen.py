@@ -6,26 +6,13 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sidelight._words import SCORES, format_number, statements
-from sidelight.constraints import Constraints, Violations
 from sidelight.jobs._tell import Line, Strong, TextTable, Told
-
-SHOWN_CLUSTERS = 30
-SHOWN_VIOLATIONS = 8
-SHOWN_COLUMNS = 30
-#: What the scales do to numbers.
-SCALE_WORDS = {
-    "standard": "scaled to variance 1",
-    "robust": "scaled by their quartiles",
-    "range": "scaled to range 1",
-    "none": "not scaled",
-}
 
 
 @dataclass
@@ -49,15 +36,6 @@ class Screen:
         if self.prints_text:
             print(*sentences, sep="\n", end="\n" if sentences else "", file=sys.stderr)
 
-    def show(self, *parts: Any) -> None:
-        """Show text (Rich markup) or tables on standard output."""
-        if self.prints_text:
-            from rich.console import Console
-
-            console = Console(highlight=False, soft_wrap=True)
-            for part in parts:
-                console.print(part)
-
     def tell(self, *told: Told) -> None:
         """Show lines and tables on standard output."""
         if self.prints_text:
@@ -70,9 +48,9 @@ class Screen:
     def written(self, outputs: Mapping[str, Any], otherwise: str) -> dict[str, str]:
         """Name the files that were written, and return them by kind."""
         paths = {kind: str(path) for kind, path in outputs.items()}
-        names = ", ".join(plain_text(path) for path in paths.values())
+        names = ", ".join(paths.values())
         if names or otherwise:
-            self.show(f"Written: {names}" if names else otherwise)
+            self.tell(f"Written: {names}" if names else otherwise)
         return paths
 
     def result(self, facts: dict[str, Any]) -> None:
@@ -128,107 +106,6 @@ def _rich_table(told: TextTable) -> Any:
             cells[0] = f"[bold]{cells[0]}[/]"
         laid_out.add_row(*cells)
     return laid_out
-
-
-def number(value: float) -> str:
-    """A number for people."""
-    return format_number(value, 6)
-
-
-def table(
-    *headers: str,
-    rows: Iterable[Sequence[object]],
-    title: str | None = None,
-    justify: Sequence[str] = ("left", "right"),
-) -> Any:
-    """Lay out a table; by default columns after the first are numbers, to the right."""
-    from rich import box
-    from rich.table import Table
-
-    laid_out = Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
-    )
-    for position, header in enumerate(headers):
-        side: Any = justify[min(position, len(justify) - 1)]
-        laid_out.add_column(header, justify=side)
-    for row in rows:
-        laid_out.add_row(*(plain_text(cell) for cell in row))
-    return laid_out
-
-
-def size_table(sizes: Mapping[str, int], classes: Mapping[str, str]) -> Any:
-    """The clusters with their classes and numbers of rows; of very many, the largest."""
-    n_rows = sum(sizes.values())
-    shown = list(sizes.items())
-    if len(shown) > SHOWN_CLUSTERS:
-        shown = sorted(shown, key=lambda one: -one[1])[:SHOWN_CLUSTERS]
-    rows = [(cluster, f"{n:,}", f"{n / n_rows:.1%}") for cluster, n in shown]
-    if hidden := len(sizes) - len(shown):
-        rows.append((f"and {hidden} smaller ones", "", ""))
-    if not classes:
-        return table("Cluster", "Rows", "Share", rows=rows)
-    named = [(cluster, classes.get(cluster, ""), *numbers) for cluster, *numbers in rows]
-    return table("Cluster", "Class", "Rows", "Share", rows=named, justify=("left", "left", "right"))
-
-
-def class_lines(classes: Mapping[str, str], sizes: Mapping[str, int]) -> list[str]:
-    """How clusters came to their classes."""
-    if not classes:
-        return []
-    unclear = any(cluster not in classes for cluster in sizes if cluster != "-1")
-    return [
-        "Classes are those of most of the labeled rows in a cluster"
-        + (", where it holds most of the class." if unclear else ".")
-    ]
-
-
-def score_table(scores: Mapping[str, Mapping[str, float]], column: str) -> Any:
-    """The usual scores side by side."""
-    rows: list[list[str]] = [["Rows", *(f"{int(s['n_rows']):,}" for s in scores.values())]]
-    rows += [[text, *(f"{s[name]:.3f}" for s in scores.values())] for name, text in SCORES.items()]
-    headers = (f"{which} rows" for which in scores)
-    return table(f"Agreement with the column {column!r}", *headers, rows=rows)
-
-
-def knowledge_text(known: Constraints) -> str:
-    """How much is known, in words."""
-    return ", ".join(statements(known.counts)) or "nothing"
-
-
-def violation_lines(known: Constraints, violations: Violations) -> list[str]:
-    """How much of what is known a clustering keeps, and some of what it does not."""
-    kept = violations.n_stated - violations.n
-    return [
-        f"Known: {knowledge_text(known)}; {kept:,} of {violations.n_stated:,} kept "
-        f"({violations.satisfied:.1%})",
-        *(f"  {plain_text(sentence)}" for sentence in violations.describe(SHOWN_VIOLATIONS)),
-    ]
-
-
-def preparation_lines(preparer: Any, *, raw: bool) -> list[Any]:
-    """What became of the columns: a sentence for plain numbers, a short table for others."""
-    if raw:
-        return ["Columns are taken as they are."]
-    if not hasattr(preparer, "plan_table"):
-        return ["Sparse rows are taken as they are."] if preparer is None else []
-    scale = SCALE_WORDS[preparer.scale]
-    plan = preparer.plan_table()
-    plain = [name for name, kind, how in plan if kind == "number" and not how]
-    others = [row for row in plan if row[0] not in set(plain)]
-    if not others:
-        numbers = f"{len(plain):,} column{'s'[: len(plain) != 1]} of numbers"
-        return [f"{numbers}, {scale} (--raw takes them as they are)"]
-    rows = [(_few(plain), "number", "")] if plain else []
-    rows += others[:SHOWN_COLUMNS]
-    if len(others) > SHOWN_COLUMNS:
-        rows.append((f"and {len(others) - SHOWN_COLUMNS:,} more", "", ""))
-    title = f"Columns; numbers are {scale} (--as, --weight, --scale, --drop, --raw overrule)"
-    return [table("Column", "Used as", "How", rows=rows, title=title, justify=("left",))]
-
-
-def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:6])
-    return shown if len(names) <= 6 else f"{shown} and {len(names) - 6:,} more"
 
 
 def _plain(value: Any) -> Any:

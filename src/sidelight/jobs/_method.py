@@ -1,12 +1,10 @@
-"""What requests of their own kind share: files, the method, knowledge, the command, the fit."""
+"""What jobs share beside the rows of a table: the method, its estimator, the fit."""
 
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from sidelight._words import set_by, worded
@@ -20,11 +18,6 @@ PathLike = str | os.PathLike[str]
 def is_path(given: Any) -> bool:
     """Whether something is named by its file."""
     return isinstance(given, str | os.PathLike)
-
-
-def paths_of(*given: Any) -> list[Path]:
-    """Those that are files."""
-    return [Path(one) for one in given if is_path(one)]
 
 
 def method_for(job: str, name: str) -> Method:
@@ -43,23 +36,6 @@ def check_takes(method: Method, knowledge: str, option: tuple[str, str]) -> None
         raise InvalidRequest(
             f"{method.cls.__name__} has no use for {knowledge}: leave {worded(*option)} out."
         )
-
-
-def command_line(
-    command: str, data: Any, options: Mapping[str, Any], settings: Mapping[str, Any]
-) -> str | None:
-    """Write the command that asks the same; None where something is only in memory."""
-    given = {name: value for name, value in options.items() if value not in (None, ())}
-    values = (data, *given.values(), *settings.values())
-    if not all(isinstance(value, str | int | float | os.PathLike | tuple) for value in values):
-        return None
-    words: list[Any] = ["sidelight", command, data]
-    for name, value in given.items():
-        for one in value if isinstance(value, tuple) else (value,):
-            words += [name, one]
-    for name, value in settings.items():
-        words += ["--set", f"{name}={value}"]
-    return shlex.join(map(str, words))
 
 
 def timed_fit(method: Method, estimator: Any, X: Any, **beside: Any) -> float:

@@ -267,9 +267,9 @@ def split_names(given: Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def join_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Write names, separated by commas; those that hold a comma themselves cannot be."""
-    return (",".join(map(str, names)),)
+def join_names(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Write one name, or several with commas; those that hold a comma themselves cannot be."""
+    return (",".join(map(str, as_texts(names))),)
 
 
 def as_texts(value: Any) -> tuple[Any, ...]:
@@ -415,7 +415,8 @@ class Request:
         for name, one in fields_of(type(self)).items():
             if one.option.role == "input":
                 value = getattr(self, name)
-                given = value if isinstance(value, list | tuple) else (value,)
+                several = list(value.values()) if isinstance(value, Mapping) else value
+                given = several if isinstance(several, list | tuple) else (several,)
                 found += [Path(path) for path in given if isinstance(path, str | os.PathLike)]
         return found
 

@@ -38,6 +38,12 @@ class OutputKind:
     holds: str = ""
 
 
+def _check_published(path: PathLike) -> None:
+    """Complain about a file that the table to publish cannot be written to and read from."""
+    check_can_be_read_again(path)
+    check_table_path(path)
+
+
 LABELED = OutputKind(check=check_labels_path)
 NUMBERS = OutputKind(check=check_table_path)
 #: What jobs write, by kind.
@@ -61,7 +67,7 @@ KINDS: dict[str, OutputKind] = {
     "answers": OutputKind(),
     "explanation": OutputKind(PLAIN_TABLES, check_table_path),
     "doubtful": OutputKind(PLAIN_TABLES, check_table_path),
-    "published": OutputKind(PLAIN_TABLES, check_can_be_read_again),
+    "published": OutputKind(PLAIN_TABLES, _check_published),
 }
 
 

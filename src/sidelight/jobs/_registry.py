@@ -105,6 +105,15 @@ JOBS: Mapping[str, Job] = {
             "`sidelight cluster` does.",
         ),
         Job(
+            "alternatives",
+            GROUPS,
+            "Find splits of the rows that differ from the known ones, one after the other.",
+            "sidelight alternatives customers.csv -k 3 --avoid country --number 2 -o splits.csv",
+            "Without --avoid the first split is a plain clustering, and the following differ from "
+            "it. `sidelight predict` gives the clusters of new rows in every split by what --save "
+            "keeps.",
+        ),
+        Job(
             "regions",
             GROUPS,
             "Cluster rows so that every cluster is one connected piece of a graph: regions of a "
@@ -145,6 +154,16 @@ JOBS: Mapping[str, Job] = {
             "sidelight classify customers.csv --label-column segment -o classes.csv",
             "Rows without a label, and pairs, are learned from too; the same method on the labels "
             "alone is always fitted beside it, to tell whether they helped.",
+        ),
+        Job(
+            "categorize",
+            CLASSES,
+            "Tidy a category system: merge double classes, move documents that stand in the wrong "
+            "one.",
+            "sidelight categorize pages.csv --text-column title,text --label-column category "
+            "-o categories.csv --report categories.html --save categories.skops",
+            "The given classes are only the start; words decide. `sidelight predict` ranks the "
+            "categories of new documents by what --save keeps.",
         ),
         Job(
             "embed",
@@ -197,6 +216,15 @@ JOBS: Mapping[str, Job] = {
             "Draw constraints from a column of known classes, for experiments.",
             "sidelight sample iris.csv --label-column class --number 100 -o constraints.csv",
             hidden=True,
+        ),
+        Job(
+            "anonymize",
+            PUBLISH,
+            "Make a table that can be published: every row like at least K - 1 others.",
+            "sidelight anonymize people.csv --quasi age,zip,sex --sensitive diagnosis -k 5 -l 2 "
+            "--identifiers name -o published.csv --report published.html",
+            "`sidelight anonymize published.csv --quasi age,zip,sex --check` counts how many rows "
+            "of a published table are alike, whoever made it.",
         ),
         Job(
             "demo",

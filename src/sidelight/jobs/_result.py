@@ -27,6 +27,8 @@ class Result:
     notes: tuple[str, ...]
     #: Exit code of the command: 1 where the answer is that something is wrong.
     exit_code: int = 0
+    #: How to keep what came out, said where nothing was written; None for the usual sentence.
+    advice: str | None = None
 
     @property
     def inputs(self) -> Iterable[PathLike]:
@@ -39,6 +41,10 @@ class Result:
 
     def row_values(self) -> dict[str, Any]:
         """Return the values of all rows, which ``--json`` prints where they are not written."""
+        return {}
+
+    def written_facts(self) -> dict[str, Any]:
+        """Return facts that are certain only after the files were written."""
         return {}
 
     def tell(self) -> list[Told]:

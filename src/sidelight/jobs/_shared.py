@@ -173,13 +173,18 @@ class Seed:
 
 
 @request
-class Fit(Seed):
-    """How the method is set."""
+class Settings:
+    """Parameters of the method."""
 
     settings: Annotated[
         Mapping[str, Any],
         settings("A parameter of the method; repeatable.", "--set", panel=METHOD),
     ] = field(default_factory=dict)
+
+
+@request
+class Fit(Settings, Seed):
+    """How the method is set."""
 
 
 def method(help: str, completes: str = OWN_METHODS) -> Any:

@@ -261,8 +261,11 @@ def write_excel(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
         )
     book = _openpyxl(path).Workbook(write_only=True)
     sheet = book.create_sheet("Sheet1")
-    for row in itertools.chain([columns], zip(*columns.values(), strict=True)):
-        sheet.append([_cell(sheet, value, path) for value in row])
+    lines = itertools.chain([columns], zip(*columns.values(), strict=True))
+    # All cells are made before the first is written: a sheet that is left half written complains.
+    rows = [[_cell(sheet, value, path) for value in row] for row in lines]
+    for row in rows:
+        sheet.append(row)
     book.save(path)
 
 

@@ -6,7 +6,7 @@ import importlib
 import os
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -115,6 +115,7 @@ class Applied(Outcome):
 APPLIED = {
     "classifier": "sidelight.jobs._table._classes:ClassesApplied",
     "categorizer": "sidelight.jobs.categorize._applied:CategoriesApplied",
+    "alternative": "sidelight.jobs._table._splits:SplitsApplied",
 }
 
 
@@ -151,8 +152,14 @@ def apply_model(
         seconds = time.perf_counter() - start
         return Applied(model, estimator, table, None, features, names, seconds, request=request)
     rows = model.rows(table)
-    labels = estimator.predict(rows)
+    if model.splits:
+        from sidelight.jobs._table._splits import predict_splits
+
+        labels, notes = predict_splits(model, table, rows)
+    else:
+        labels, notes = estimator.predict(rows), getattr(model.preparer, "notes_", ())
     seconds = time.perf_counter() - start
+    table = replace(table, notes=(*table.notes, *notes))
     made: type[Applied] = Applied
     if kind in APPLIED:
         module, _, name = APPLIED[kind].partition(":")

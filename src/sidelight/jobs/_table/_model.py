@@ -19,12 +19,12 @@ from sidelight.io._columns import quoted
 from sidelight.io._id_column import PANDAS_INDEX
 from sidelight.io._table import check_readable
 from sidelight.io.formats._formats import column_names, table_format
-from sidelight.preparation import TablePreparer, TextPreparer
+from sidelight.preparation import BinaryPreparer, TablePreparer, TextPreparer
 
 FORMAT = "sidelight-model-2"
 
 #: What makes features of columns of any type.
-FROM_TABLES = (TablePreparer, TextPreparer)
+FROM_TABLES = (TablePreparer, TextPreparer, BinaryPreparer)
 
 #: What a model may be made of, besides NumPy and scikit-learn: estimators and their parameters.
 OURS = tuple(f"sidelight.{part}." for part in (*catalog.FAMILIES, "graphs", "preparation"))
@@ -54,7 +54,7 @@ class Model:
     ----------
     estimator : object
         The fitted estimator.
-    preparer : TablePreparer, TextPreparer, scaler or None
+    preparer : TablePreparer, TextPreparer, BinaryPreparer, scaler or None
         Transformer that made the features of the columns; None where they are taken as they are.
     method : str
         Name of the method in the catalog.
@@ -68,6 +68,12 @@ class Model:
         How many statements of each kind the method used, as ``Constraints.counts`` names them.
     label_column : str or None
         Column with the known classes that a classifier learned from: never a feature of new rows.
+    splits : list of objects
+        Fitted estimators of all splits, where there are several of the same rows; ``estimator`` is
+        the first one.
+    avoided : dict of str to bool, or None
+        Columns of known splits that the splits differ from, and whether they hold numbers; None
+        where known splits came from elsewhere, so that new rows have none.
     """
 
     estimator: Any
@@ -78,6 +84,8 @@ class Model:
     zero_based: bool | None
     knowledge: dict[str, int] = field(default_factory=dict)
     label_column: str | None = None
+    splits: list[Any] = field(default_factory=list)
+    avoided: dict[str, bool] | None = None
 
     @property
     def features_in(self) -> list[str]:
@@ -88,8 +96,10 @@ class Model:
         """Read a table in the way the data of the model was read."""
         file = check_readable(path)
         is_prepared = isinstance(self.preparer, FROM_TABLES)
+        if isinstance(self.preparer, BinaryPreparer) and self.preparer.long is not None:
+            return self.preparer.read_long(file)
         if table_format(file) == "libsvm":
-            if is_prepared:
+            if is_prepared and not getattr(self.preparer, "is_sparse_", False):
                 raise SidelightError(
                     f"{file} holds sparse rows, but the model was fitted to a table with the "
                     f"columns {quoted(self.feature_names)}."
@@ -123,12 +133,13 @@ class Model:
 
     def rows(self, data: Table) -> Any:
         """Return the rows of a table as the estimator takes them."""
-        if isinstance(self.preparer, FROM_TABLES):
-            return self.preparer.transform(data)
         X = data.X
         if data.zero_based is not None and X.shape[1] < len(self.feature_names):
             X = X.copy()  # the file mentions no feature beyond the last that occurs in it
             X.resize(X.shape[0], len(self.feature_names))
+            data = replace(data, X=X)
+        if isinstance(self.preparer, FROM_TABLES):
+            return self.preparer.transform(data)
         return X if self.preparer is None else self.preparer.transform(X)
 
     def _notes_on_others(self, names: list[str], id_column: str | None) -> list[str]:
@@ -136,7 +147,7 @@ class Model:
         if not isinstance(self.preparer, TablePreparer):
             return []
         known = {*(plan.name for plan in self.preparer.plan_), id_column, PANDAS_INDEX}
-        known.add(self.label_column)
+        known |= {self.label_column, *(self.avoided or ())}
         new = [name for name in names if name not in known]
         return [f"Not used, since the model was fitted without: {quoted(new)}."] if new else []
 
@@ -175,6 +186,7 @@ def fill_model(model: Model, path: Path) -> None:
 
     content = {one.name: getattr(model, one.name) for one in fields(Model)}
     content["estimator"] = _for_new_rows(model.estimator)
+    content["splits"] = [_for_new_rows(one) for one in model.splits]
     skops.io.dump({"format": FORMAT, "version": __version__, **content}, path)
     if _strange(set(skops.io.get_untrusted_types(file=path))):
         raise SidelightError(

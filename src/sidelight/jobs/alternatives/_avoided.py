@@ -17,12 +17,12 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
 from sidelight.io._columns import close_names, column_texts, number_column
 from sidelight.io.formats._formats import column_names, read_raw
+from sidelight.jobs._table._asked import Rows
 from sidelight.jobs._table._features import is_frame
-from sidelight.jobs._table._request import Request
 from sidelight.preparation._source import as_source
 
 #: Whole numbers of more different values than this are an amount, such as an age, not classes.
-MOST_CLASSES = 20
+MAX_CLASSES = 20
 
 
 def as_list(avoid: Any) -> list[Any]:
@@ -38,7 +38,7 @@ def as_list(avoid: Any) -> list[Any]:
     return [avoid]
 
 
-def columns_and_files(avoid: Sequence[Any], rows: Request) -> tuple[list[str], list[Path]]:
+def columns_and_files(avoid: Sequence[Any], rows: Rows) -> tuple[list[str], list[Path]]:
     """Which of the names are columns of the data, and which are files.
 
     A column comes before a file of the same name.
@@ -69,7 +69,7 @@ def _is_file(name: str) -> bool:
     return Path(name).is_file() or name.lower().endswith(endings)
 
 
-def _column_names(rows: Request) -> list[str]:
+def _column_names(rows: Rows) -> list[str]:
     if rows.path is not None:
         return list(column_names(rows.path)) if rows.path.is_file() else []
     if is_frame(rows.data):
@@ -78,7 +78,11 @@ def _column_names(rows: Request) -> list[str]:
 
 
 def read_avoided(
-    avoid: Sequence[Any], columns: Sequence[str], files: Sequence[Path], rows: Request, data: Table
+    avoid: Sequence[Any],
+    columns: Sequence[str],
+    files: Sequence[Path],
+    rows: Rows,
+    data: Table,
 ) -> tuple[KnownSplits, tuple[str, ...]]:
     """All splits to avoid, in the order of the rows, and notes on how they were read."""
     ids = data.ids
@@ -100,7 +104,7 @@ def read_avoided(
 
 
 def _of_columns(
-    columns: Sequence[str], rows: Request, data: Table
+    columns: Sequence[str], rows: Rows, data: Table
 ) -> tuple[KnownSplits, tuple[str, ...]]:
     """Splits that are columns of the data, and notes on their gaps."""
     raw: Any = as_source(rows.data).columns if rows.path is None else read_raw(rows.path)
@@ -133,11 +137,11 @@ def _is_amount(values: Array | None) -> bool:
     finite = values[np.isfinite(values)]
     if np.any(finite != np.round(finite)):
         return True
-    return len(np.unique(finite)) > MOST_CLASSES
+    return len(np.unique(finite)) > MAX_CLASSES
 
 
-def told_of(columns: Sequence[str]) -> tuple[str, ...]:
-    """Say which columns of the data are no features."""
+def notes_on_columns(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return a sentence on which columns of the data are no features."""
     if not columns:
         return ()
     names = listed([repr(name) for name in columns])

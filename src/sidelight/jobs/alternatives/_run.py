@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -13,58 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._typing import Array
 from sidelight._words import set_by, worded
 from sidelight.cluster import find_alternatives
 from sidelight.constraints import KnownSplits
 from sidelight.exceptions import InvalidRequest
-from sidelight.io._labels import ALTERNATIVE, ID
-from sidelight.io._write_table import write_columns
-from sidelight.jobs._method import PathLike, is_path
-from sidelight.jobs._table._request import Request, prepare
+from sidelight.jobs._method import PathLike
+from sidelight.jobs._table._model import Model, fill_model, used_columns
+from sidelight.jobs._table._request import prepare as prepare_rows
 from sidelight.jobs._table._run import PLANNED, Outcome, Prepared, Run
-from sidelight.jobs.alternatives._avoided import as_list, columns_and_files, read_avoided, told_of
-
-#: Method by default: its second and third split differ from the first as well as from the known.
-DEFAULT = "conditional-information-bottleneck"
-N_ALTERNATIVES = 2
-
-
-@dataclass(frozen=True, eq=False)
-class AlternativesRequest:
-    """What is asked for: which rows, which splits to avoid, and how many other ones.
-
-    Attributes
-    ----------
-    rows : Request
-        The rows and all that :class:`sidelight.jobs.Request` says about them; its ``method`` is an
-        alternative clusterer of the catalog, by default ``conditional-information-bottleneck``.
-    avoid : str, path-like, KnownSplits, labels or table, or a sequence of names, paths and splits
-        What is known already: names of columns of the data, which are then no features, unless
-        ``rows.columns`` names them; files of splits by id, read by
-        :meth:`sidelight.KnownSplits.read`; or splits in memory. Empty for nothing: the first
-        clustering is then a plain one.
-    n_alternatives : int
-        Number of clusterings, each of which is avoided by the next.
-    """
-
-    rows: Request
-    avoid: Any = ()
-    n_alternatives: int = N_ALTERNATIVES
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The files that are read."""
-        return [*self.rows.inputs, *columns_and_files(as_list(self.avoid), self.rows)[1]]
-
-    def command_line(self) -> str | None:
-        """Return the command that asks the same; None where something is only in memory."""
-        command = dataclasses.replace(self.rows, command="alternatives").command_line()
-        avoided = as_list(self.avoid)
-        if command is None or not all(map(is_path, avoided)):
-            return None
-        words = [word for one in avoided for word in ("--avoid", str(one))]
-        return " ".join([command, shlex.join([*words, "-n", str(self.n_alternatives)])])
+from sidelight.jobs._table._splits import fill_splits, split_names
+from sidelight.jobs._tell import Told
+from sidelight.jobs.alternatives._avoided import (
+    as_list,
+    columns_and_files,
+    notes_on_columns,
+    read_avoided,
+)
+from sidelight.jobs.alternatives._request import AlternativesRequest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,22 +47,31 @@ class AlternativesRun(Outcome, Prepared):
         Cluster of every row in every alternative.
     seconds : float
         Time of all fits.
-    asked : AlternativesRequest
-        What was asked for.
     """
 
+    request: AlternativesRequest
     alternatives: tuple[Run, ...] = field(kw_only=True)
     known: KnownSplits = field(kw_only=True)
     labels: Any = field(kw_only=True)
     seconds: float = field(kw_only=True)
-    asked: AlternativesRequest = field(kw_only=True)
     features: Any = field(default=None, kw_only=True)
     feature_names: list[str] = field(default_factory=list, kw_only=True)
 
     @property
     def names(self) -> list[str]:
         """Names of the alternatives, which are those of their columns in a file."""
-        return [f"{ALTERNATIVE}{number}" for number in range(1, len(self.alternatives) + 1)]
+        return split_names(self.labels)
+
+    @property
+    def avoided_columns(self) -> dict[str, bool] | None:
+        """Avoided columns of the data, and whether they hold numbers; None if others are avoided.
+
+        New rows have the same columns, but no splits from files or memory.
+        """
+        columns, _ = columns_and_files(as_list(self.request.avoid), self.request)
+        if tuple(columns) != self.known.names:
+            return None
+        return {name: name in self.known.number_names for name in columns}
 
     @cached_property
     def similarities(self) -> list[list[Any]]:
@@ -144,22 +117,35 @@ class AlternativesRun(Outcome, Prepared):
     @property
     def inputs(self) -> Iterable[PathLike]:
         """Files that were read, which no output may replace."""
-        return [self.data.path, *self.asked.inputs]
+        return [self.data.path, *self.request.inputs]
 
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
-        return {
-            "splits": partial(self._fill_splits, spreadsheet_safe=spreadsheet_safe),
-            "report": self._fill_report,
-        }
+        fill = partial(fill_splits, self.data, self.labels, spreadsheet_safe=spreadsheet_safe)
+        return {"splits": fill, "report": self._fill_report, "model": self._fill_model}
 
-    def _fill_splits(self, path: Path, spreadsheet_safe: bool) -> None:
-        columns: dict[str, Array] = {ID: np.asarray(self.data.row_ids)}
-        columns.update(zip(self.names, self.labels.T, strict=True))
-        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
+    def tell(self) -> list[Told]:
+        """Return every split with its sizes, its clusters and how near it is to the others."""
+        from sidelight.jobs.alternatives._words import words
+
+        return words(self)
+
+    def _fill_model(self, path: Path) -> None:
+        data = self.data
+        model = Model(
+            estimator=self.estimator,
+            preparer=self.preparer,
+            method=self.method.name,
+            feature_names=used_columns(self.preparer, data.feature_names),
+            id_column=data.id_column,
+            zero_based=data.zero_based,
+            splits=[one.estimator for one in self.alternatives],
+            avoided=self.avoided_columns,
+        )
+        fill_model(model, path)
 
     def _fill_report(self, path: Path) -> None:
         from sidelight.jobs._table._explain import described_columns
-        from sidelight.report.alternative._page import render_alternatives
+        from sidelight.jobs.alternatives._page import render_alternatives
 
         data = self.data
         page = render_alternatives(
@@ -173,46 +159,44 @@ class AlternativesRun(Outcome, Prepared):
             preparation=self.plan,
             title=f"{data.path.name}: other splits",
             settings={"data": str(data.path), "scale": self.scale},
-            command=self.asked.command_line(),
+            command=self.request.command_line(),
             seconds=self.seconds,
         )
         path.write_text(page, encoding="utf-8")
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedAlternatives:
+class PreparedAlternatives(Prepared):
     """A request whose rows and known splits are read, but which is not fitted.
 
     Attributes
     ----------
-    asked : AlternativesRequest
-        What was asked for.
-    prepared : Prepared
-        The rows, what is known about them, and the estimator.
-    known : KnownSplits
+    request, method, estimator, data, X, preparer, knowledge, notes
+        As in :class:`Prepared`.
+    known : KnownSplits or None
         The splits to avoid.
     """
 
-    asked: AlternativesRequest
-    prepared: Prepared
-    known: KnownSplits
+    request: AlternativesRequest
+    known: KnownSplits | None = field(default=None, kw_only=True)
 
-    def fit(self) -> AlternativesRun:
+    def run(self) -> AlternativesRun:  # type: ignore[override]
         """Find the alternatives one after the other."""
-        given = self.prepared
+        assert self.known is not None  # it was read
         start = time.perf_counter()
-        with set_by(given.method.options):
+        with set_by(self.method.options):
             found = find_alternatives(
-                given.estimator,
-                given.X,
-                self.asked.n_alternatives,
+                self.estimator,
+                self.X,
+                self.request.number,
                 known=None if self.known.is_empty else self.known,
-                constraints=given.knowledge,
+                constraints=self.knowledge,
             )
         seconds = time.perf_counter() - start
+        given = {one.name: getattr(self, one.name) for one in dataclasses.fields(Prepared)}
         runs = tuple(
             Run(
-                **{**vars(given), "estimator": one},
+                **{**given, "estimator": one},
                 labels=one.labels_,
                 features=None,
                 feature_names=[],
@@ -221,72 +205,57 @@ class PreparedAlternatives:
             for one in found
         )
         return AlternativesRun(
-            **{**vars(given), "estimator": found[0]},
+            **{**given, "estimator": found[0]},
             alternatives=runs,
             known=self.known,
             labels=np.column_stack([one.labels_ for one in found]),
             seconds=seconds,
-            asked=self.asked,
         )
 
 
-def prepare_alternatives(asked: AlternativesRequest) -> PreparedAlternatives:
-    """Read rows and known splits, choose the method and make its estimator."""
-    rows = asked.rows
-    if rows.k is None:
-        raise InvalidRequest(
-            f"say how many clusters every split is to have: {worded('k=3', '-k 3')}, for example."
-        )
-    if asked.n_alternatives < 1:
-        raise InvalidRequest(
-            f"{worded('n_alternatives', '-n')} must be at least 1, got {asked.n_alternatives}."
-        )
-    avoid = as_list(asked.avoid)
-    columns, files = columns_and_files(avoid, rows)
-    only_avoided = [name for name in columns if name not in (rows.columns or ())]
-    rows = dataclasses.replace(
-        rows,
-        command="alternatives",
-        method=rows.method or DEFAULT,
-        drop=tuple(dict.fromkeys((*rows.drop, *only_avoided))),
-    )
-    prepared = prepare(rows)
-    known, notes = read_avoided(avoid, columns, files, rows, prepared.data)
-    told = (*told_of(only_avoided), *notes)
-    prepared = dataclasses.replace(
-        prepared,
-        request=dataclasses.replace(rows, drop=asked.rows.drop),
-        notes=(*prepared.notes, *told),
-    )
-    return PreparedAlternatives(dataclasses.replace(asked, rows=prepared.request), prepared, known)
-
-
-def alternatives(asked: AlternativesRequest) -> AlternativesRun:
-    """Find splits of the rows that differ from those that are known already.
+def prepare(request: AlternativesRequest) -> PreparedAlternatives:
+    """Read rows and known splits, choose the method and make its estimator.
 
     Parameters
     ----------
-    asked : AlternativesRequest
+    request : AlternativesRequest
         What is asked for.
 
     Returns
     -------
-    AlternativesRun
-        The clusterings with their data, similarities, scores and ways to write them.
+    PreparedAlternatives
+        All that the search needs; ``run()`` does it.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sidelight.jobs import AlternativesRequest, Request
-    >>> from sidelight.jobs.alternatives._run import alternatives
+    >>> from sidelight import jobs
     >>> rng = np.random.default_rng(0)
     >>> side, height = rng.integers(0, 2, (2, 60))
     >>> X = np.column_stack([9 * side, 4 * height]) + rng.normal(0, 0.3, (60, 2))
-    >>> found = alternatives(AlternativesRequest(Request(X, k=2), {"side": side}, 1))
+    >>> found = jobs.run("alternatives", data=X, k=2, avoid={"side": side}, number=1, raw=True)
     >>> found.alternatives[0].labels.shape, round(found.similarities[0][0].nmi, 1)
     ((60,), 0.0)
     """
-    return prepare_alternatives(asked).fit()
+    if request.k is None:
+        raise InvalidRequest(
+            f"say how many clusters every split is to have: {worded('k=3', '-k 3')}, for example."
+        )
+    avoid = as_list(request.avoid)
+    columns, files = columns_and_files(avoid, request)
+    only_avoided = [name for name in columns if name not in (request.columns or ())]
+    # Files of splits name rows too, but only constraints tell which column holds the ids.
+    asked = dataclasses.replace(request, avoid=())
+    found: Any = prepare_rows(asked, aside=only_avoided, kind=PreparedAlternatives)
+    known, notes = read_avoided(avoid, columns, files, request, found.data)
+    notes = (*found.notes, *notes_on_columns(only_avoided), *notes)
+    ready: PreparedAlternatives = dataclasses.replace(
+        found,
+        request=dataclasses.replace(found.request, avoid=request.avoid),
+        notes=notes,
+        known=known,
+    )
+    return ready
 
 
 def _plain_parameters(estimator: Any) -> dict[str, Any]:

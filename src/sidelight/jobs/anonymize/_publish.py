@@ -157,8 +157,16 @@ def _published_texts(columns: Columns, published: Any, n_rows: int) -> dict[str,
 
 def fill_published(path: Path, table: pa.Table, *, spreadsheet_safe: bool) -> None:
     """Write the table to the path itself."""
-    if table_format(path) == "parquet":
-        write_columns({name: _typed(table.column(name)) for name in table.column_names}, path)
+    kind = table_format(path)
+    if kind in ("parquet", "excel"):
+        typed = {name: _typed(table.column(name)) for name in table.column_names}
+        try:
+            write_columns(typed, path, spreadsheet_safe=spreadsheet_safe)
+        except SidelightError:  # the message would show a value of a row
+            raise SidelightError(
+                f"The table was not written: {path.suffix} files cannot hold it; write it as .csv "
+                "or .parquet."
+            ) from None
         return
     columns = {
         name: np.array(_as_printed(table.column(name)), dtype=object) for name in table.column_names

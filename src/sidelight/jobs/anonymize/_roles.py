@@ -25,13 +25,6 @@ from sidelight.io.values._spelling import folded
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Roles, by the names of the fields of a request, with the options that give them.
-ROLES = {
-    "quasi": "--quasi",
-    "sensitive": "--sensitive",
-    "identifiers": "--identifiers",
-    "keep": "--keep",
-}
 #: A column of texts in which more than this share of the values are different names the rows.
 TELLING = 0.9
 #: Texts of so many words on average are free text, which names people by the way; it is refused if
@@ -109,9 +102,7 @@ def check_roles(
     for role, names in roles.items():
         for name in names:
             if name in seen:
-                said = worded(
-                    f"{seen[name]}= and {role}=", f"{ROLES[seen[name]]} and {ROLES[role]}"
-                )
+                said = worded(f"{seen[name]}= and {role}=", f"--{seen[name]} and --{role}")
                 where = "twice" if seen[name] == role else f"by {said}"
                 raise InvalidRequest(
                     f"the column {name!r} is named {where}; a column has one role."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,22 +15,18 @@ from sidelight.catalog import Method
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
 from sidelight.io.formats._formats import table_format
-from sidelight.jobs._method import (
-    PathLike,
-    command_line,
-    estimator_for,
-    is_path,
-    method_for,
-    paths_of,
-    timed_fit,
-)
+from sidelight.jobs._method import PathLike, estimator_for, is_path, method_for, timed_fit
+from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._run import Outcome
+from sidelight.jobs._tell import Told
+from sidelight.jobs.anonymize._check import AnonymityCheckRun, check_table
 from sidelight.jobs.anonymize._publish import (
     Promise,
     check_suppressed,
     fill_published,
     put_together,
 )
+from sidelight.jobs.anonymize._request import AnonymizeRequest
 from sidelight.jobs.anonymize._roles import Columns, check_roles, read_columns
 from sidelight.jobs.anonymize._warnings import warnings_about
 from sidelight.privacy import (
@@ -43,98 +39,8 @@ from sidelight.privacy import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DEFAULT = "anonymizer"
-#: Parameters of a method that have an option, with the option.
-OPTIONS = {
-    "k": "-k",
-    "l": "-l",
-    "diversity": "--diversity",
-    "c": "--c",
-    "suppress": "--suppress",
-}
-
-
-@dataclass(frozen=True, eq=False)
-class AnonymizeRequest:
-    """What is asked for: which columns are published how, and how many rows have to be alike.
-
-    Attributes
-    ----------
-    data : path-like
-        Table with a row for every person.
-    quasi : sequence of str
-        Quasi-identifiers, which are generalized: columns by which somebody could recognize a
-        person.
-    sensitive : sequence of str
-        Columns that nobody should learn of a person; published as they are.
-    identifiers : sequence of str
-        Direct identifiers, which are not published: names, numbers, addresses.
-    keep : sequence of str
-        Columns that are published as they are although nobody protects them. Columns without any
-        role are not published.
-    k : int >= 2
-        Least number of rows that are published alike.
-    l : int >= 1
-        Least diversity of every sensitive column among rows that are published alike.
-    diversity : str
-        Model of diversity, as for :class:`sidelight.privacy.Anonymizer`.
-    c : float
-        Constant of the recursive models.
-    suppress : float
-        Largest share of the rows that may be left out.
-    hierarchies : mapping of str to Hierarchy or path-like
-        Hierarchies of values, or the files that hold them, by quasi-identifier.
-    method : str
-        Name of the method in the catalog.
-    settings : mapping of str to object
-        Further parameters of the method.
-    seed : int
-        Seed of the random numbers.
-    """
-
-    data: PathLike
-    quasi: Sequence[str] = ()
-    sensitive: Sequence[str] = ()
-    identifiers: Sequence[str] = ()
-    keep: Sequence[str] = ()
-    k: int = 5
-    l: int = 1  # noqa: E741 - the name in the literature
-    diversity: str = "distinct"
-    c: float = 3.0
-    suppress: float = 0.0
-    hierarchies: Mapping[str, Any] = field(default_factory=dict)
-    method: str = DEFAULT
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The files that are read."""
-        return paths_of(self.data, *self.hierarchies.values())
-
-    @property
-    def roles(self) -> dict[str, Sequence[str]]:
-        """Named columns by role."""
-        return {
-            name: (given,) if isinstance(given := getattr(self, name), str) else tuple(given)
-            for name in ("quasi", "sensitive", "identifiers", "keep")
-        }
-
-    def command_line(self) -> str | None:
-        """Return the command that asks the same; None where something is only in memory."""
-        if not all(map(is_path, self.hierarchies.values())):
-            return None
-        options = {f"--{role}": ",".join(names) or None for role, names in self.roles.items()} | {
-            "-k": self.k,
-            "-l": self.l,
-            "--diversity": self.diversity if self.l > 1 else None,
-            "--c": self.c if self.l > 1 and self.diversity.startswith("recursive") else None,
-            "--suppress": self.suppress or None,
-            "--hierarchy": tuple(f"{name}={path}" for name, path in self.hierarchies.items()),
-            "--method": None if self.method == DEFAULT else self.method,
-            "--seed": self.seed,
-        }
-        return command_line("anonymize", self.data, options, self.settings)
+#: Fields of a request that are parameters of the methods.
+PARAMETERS = ("k", "l", "diversity", "c", "suppress")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,6 +67,8 @@ class AnonymizeRun(Outcome):
         What an independent count of the table found.
     seconds : float
         Time of the fit.
+    checked : {"memory", "file"}
+        Where the rows were counted last: in the file, once it is written.
     """
 
     request: AnonymizeRequest
@@ -175,6 +83,9 @@ class AnonymizeRun(Outcome):
     features: Any = field(default=None, kw_only=True)  # none are made
     feature_names: list[str] = field(default_factory=list, kw_only=True)
     data: Table = field(kw_only=True)
+    checked: str = field(default="memory", kw_only=True)
+
+    advice = "Nothing was written; -o published.csv keeps the table, --report a report."
 
     @property
     def labels(self) -> Any:
@@ -246,7 +157,21 @@ class AnonymizeRun(Outcome):
             },
             "warnings": self.warnings,
             "seconds": self.seconds,
+            "checked": self.checked,
         }
+
+    def row_values(self) -> dict[str, Any]:
+        """Return nothing: no value of a single row is told."""
+        return {}
+
+    def written_facts(self) -> dict[str, Any]:
+        return {"checked": self.checked}
+
+    def tell(self) -> list[Told]:
+        """Return promises, losses and limits as lines and tables; no value of a single row."""
+        from sidelight.jobs.anonymize._words import words
+
+        return words(self)
 
     @property
     def inputs(self) -> Iterable[PathLike]:
@@ -259,14 +184,26 @@ class AnonymizeRun(Outcome):
             "report": self._fill_report,
         }
 
+    def write(
+        self, *, spreadsheet_safe: bool = False, **outputs: PathLike | None
+    ) -> dict[str, Path]:
+        """Write several files, or none of them where one cannot be written.
+
+        The published table is read again and counted; ``checked`` remembers it.
+        """
+        paths = super().write(spreadsheet_safe=spreadsheet_safe, **outputs)
+        if "published" in paths:
+            object.__setattr__(self, "checked", "file")
+        return paths
+
     def _fill_published(self, path: Path, spreadsheet_safe: bool) -> None:
         """Write beside the place of the file, read it again, and raise unless it is as promised."""
         fill_published(path, self.published, spreadsheet_safe=spreadsheet_safe)
-        written_safely = spreadsheet_safe and table_format(path) == "csv"
+        written_safely = spreadsheet_safe and table_format(path) != "parquet"
         (self.promise.harmless() if written_safely else self.promise).check_file(path)
 
     def _fill_report(self, path: Path) -> None:
-        from sidelight.report.privacy._anonymized import render_anonymized
+        from sidelight.jobs.anonymize._page import render_anonymized
 
         page = render_anonymized(
             estimator=self.estimator,
@@ -283,8 +220,8 @@ class AnonymizeRun(Outcome):
         path.write_text(page, encoding="utf-8")
 
 
-def anonymize(request: AnonymizeRequest) -> AnonymizeRun:
-    """Make a table that can be published: every row like at least ``k - 1`` others.
+def prepare(request: AnonymizeRequest) -> AnonymizeRun | AnonymityCheckRun:
+    """Make a table that can be published, or count the rows of one that was.
 
     Every column has a role, and a column without one is not published. The table is put together,
     counted by :func:`sidelight.privacy.check_anonymity`, and counted once more after it was
@@ -297,21 +234,20 @@ def anonymize(request: AnonymizeRequest) -> AnonymizeRun:
 
     Returns
     -------
-    AnonymizeRun
+    AnonymizeRun or AnonymityCheckRun
         The table with what it costs and what it does not protect; ``write(published=...)`` writes
-        it.
+        it. With ``check``, what the count found.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from sidelight.jobs import AnonymizeRequest
-    >>> from sidelight.jobs.anonymize._run import anonymize
+    >>> from sidelight import jobs
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file, out = Path(folder) / "people.csv", Path(folder) / "published.csv"
     ...     _ = file.write_text("name,age,illness\\nann,21,flu\\nbob,24,cold\\ncid,61,flu\\n"
     ...                         "dan,68,flu\\n")
-    ...     found = anonymize(AnonymizeRequest(file, ["age"], ["illness"], ["name"], k=2))
+    ...     found = jobs.run("anonymize", data=file, quasi="age", sensitive="illness", k=2)
     ...     _ = found.write(published=out)
     ...     print(out.read_text())
     age,illness
@@ -321,10 +257,18 @@ def anonymize(request: AnonymizeRequest) -> AnonymizeRun:
     61-68,flu
     <BLANKLINE>
     """
+    return check_table(request) if request.check else _anonymize(request)
+
+
+def _anonymize(request: AnonymizeRequest) -> AnonymizeRun:
     if request.k < 2:
         raise InvalidRequest(
             f"{worded('k=', '-k ')}{request.k} protects nobody: every row may be different; ask "
             "for 2 at least, 5 is usual."
+        )
+    if not is_path(request.data):
+        raise InvalidRequest(
+            f"the table to publish must be a file, got {type(request.data).__name__}."
         )
     check_roles(request.roles, request.hierarchies, least=request.l)
     method = method_for("anonymize", request.method)
@@ -368,15 +312,16 @@ def _settings(method: Method, request: AnonymizeRequest) -> dict[str, Any]:
     """Parameters of the method, those with an option of their own among them."""
     known = method.cls().get_params(deep=False)
     given = dict(request.settings)
-    for name, option in OPTIONS.items():
+    fields = fields_of(AnonymizeRequest)
+    for name in PARAMETERS:
+        option = fields[name].names[0]
         if name in given:
             where = worded(f"as {name}= and in settings", f"by {option} and by --set")
             raise InvalidRequest(f"{name} is given twice: {where}.")
         value = getattr(request, name)
-        default = AnonymizeRequest.__dataclass_fields__[name].default
         if name in known:
             given[name] = value
-        elif value != default:
+        elif value != fields[name].default:
             raise InvalidRequest(
                 f"{method.cls.__name__} has no {worded(name, option)}: leave it out."
             )

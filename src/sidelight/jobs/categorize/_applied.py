@@ -13,7 +13,9 @@ import numpy as np
 from sidelight._words import counted
 from sidelight.io._labels import ID, RANKED
 from sidelight.io._write_table import write_columns
+from sidelight.jobs._parts import MAX_CLUSTERS
 from sidelight.jobs._table._applied import Applied
+from sidelight.jobs._tell import Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.cluster import CategoryRanking
@@ -59,6 +61,33 @@ class CategoriesApplied(Applied):
         names = self.estimator.category_names_[categories].tolist()
         return dict(zip(names, counts.tolist(), strict=True))
 
+    def _own_facts(self) -> dict[str, Any]:
+        """Return the ranked categories of every document as plain values."""
+        ranking, names = self.ranking, self.estimator.category_names_
+        return {
+            "sizes": self.sizes,
+            "n_reranked": int(np.count_nonzero(ranking.reranked)),
+            "categories": [
+                [str(names[category]) for category in row if category >= 0]
+                for row in ranking.categories.tolist()
+            ],
+            "reasons": ranking.reasons,
+        }
+
+    def _own_words(self) -> list[Told]:
+        """Return how many documents every category comes first for."""
+        sizes = sorted(self.sizes.items(), key=lambda one: -one[1])
+        rows = [(name, f"{size:,}") for name, size in sizes[:MAX_CLUSTERS]]
+        if len(sizes) > MAX_CLUSTERS:
+            rows.append((f"and {len(sizes) - MAX_CLUSTERS:,} others", ""))
+        n_other = int(np.count_nonzero(self.ranking.reranked))
+        told: list[Told] = [text_table("Category", "Documents", rows=rows)]
+        if n_other:
+            told.append(
+                f"For {counted(n_other, 'document')} words of its own put another category first."
+            )
+        return told
+
     def rows(self) -> dict[str, Any]:
         """Columns of the ranking: category, cosine and reason of every place."""
         names, words = self.estimator.category_names_, self.model.features_in
@@ -75,7 +104,7 @@ class CategoriesApplied(Applied):
 
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         fill = partial(self._fill_ranked, spreadsheet_safe=spreadsheet_safe)
-        return {**super().writers(spreadsheet_safe), "ranked": fill}
+        return {**super().writers(spreadsheet_safe), "ranked": fill, "predicted": fill}
 
     def _fill_ranked(self, path: Path, spreadsheet_safe: bool) -> None:
         write_columns(self.rows(), path, spreadsheet_safe=spreadsheet_safe)

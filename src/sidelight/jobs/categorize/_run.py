@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,103 +13,33 @@ from scipy import sparse
 
 from sidelight._fit.targets import read_targets
 from sidelight._typing import Array, IntArray
-from sidelight._words import counted, set_by, setting, worded
+from sidelight._words import counted, setting, worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
+from sidelight.constraints.algebra._alignment import own_ids
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table, read_table
 from sidelight.io._columns import quoted
 from sidelight.io._labels import CATEGORIZED
+from sidelight.io._table import table_of_columns
 from sidelight.io._write_table import write_columns
 from sidelight.jobs._method import (
     PathLike,
-    command_line,
     estimator_for,
     is_path,
-    knowledge_about,
     method_for,
-    paths_of,
     timed_fit,
 )
+from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._table._model import Model, fill_model
 from sidelight.jobs._table._run import Outcome
+from sidelight.jobs._tell import Told
+from sidelight.jobs.categorize._request import CategorizeRequest
 from sidelight.preparation import TextPreparer
+from sidelight.preparation._source import as_source
 
-#: The default method.
-METHOD = "text-categories"
-#: The column of the texts, unless another one is named.
-TEXT = "text"
-#: Share of the words that is kept, the most telling ones: about that of the source.
-KEEP_WORDS = 0.9
 #: Words of a category that are told.
 TOP_WORDS = 10
-#: Options that set what is done to the words.
-OPTIONS = {"min_df": "--min-df", "max_df": "--max-df", "keep_words": "--keep-words"}
-
-
-@dataclass(frozen=True, eq=False)
-class CategorizeRequest:
-    """What is asked for: which documents, and how their words are counted.
-
-    Attributes
-    ----------
-    data : path-like or data frame
-        Table of the documents, or the file that holds it.
-    labels : str
-        Column with the class of every document, empty where it has none.
-    text : str or sequence of str
-        Columns of text; several are read one after the other.
-    method : str
-        Name of the method in the catalog.
-    id_column : str or None
-        Column that names the documents.
-    truth : str or None
-        Column with the true topics, for the scores only.
-    min_df : int or None
-        Least number of documents that a word is in; None for 7, fewer for less than 700 documents.
-    max_df : float
-        Largest share of the documents that a word is in.
-    keep_words : int or float
-        Number or share of the words that are kept: those that are spread least evenly over the
-        classes, by the Gini index.
-    settings : mapping of str to object
-        Parameters of the method.
-    """
-
-    data: Any
-    labels: str
-    text: str | Sequence[str] = TEXT
-    method: str = METHOD
-    id_column: str | None = None
-    truth: str | None = None
-    min_df: int | None = None
-    max_df: float = 0.5
-    keep_words: int | float = KEEP_WORDS
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def text_columns(self) -> tuple[str, ...]:
-        """Columns of text."""
-        return (self.text,) if isinstance(self.text, str) else tuple(dict.fromkeys(self.text))
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The files that are read."""
-        return paths_of(self.data)
-
-    def command_line(self) -> str | None:
-        """Return the command that asks the same; None where something is only in memory."""
-        options = {
-            "--text-column": self.text_columns,
-            "--label-column": self.labels,
-            "--method": None if self.method == METHOD else self.method,
-            "--id-column": self.id_column,
-            "--truth-column": self.truth,
-            "--min-df": self.min_df,
-            "--max-df": None if self.max_df == CategorizeRequest.max_df else self.max_df,
-            "--keep-words": None if self.keep_words == KEEP_WORDS else self.keep_words,
-        }
-        return command_line("categorize", self.data, options, self.settings)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,6 +208,16 @@ class CategorizeRun(Outcome):
             "scores": self.scores or None,
         }
 
+    def row_values(self) -> dict[str, Any]:
+        """Return class, category and cosine of every document."""
+        return {"rows": self.rows()}
+
+    def tell(self) -> list[Told]:
+        """Return categories, what changed, and the agreement with true topics."""
+        from sidelight.jobs.categorize._words import words
+
+        return words(self)
+
     def model(self) -> Model:
         """The model for new documents."""
         return Model(
@@ -308,7 +248,7 @@ class CategorizeRun(Outcome):
         write_columns(self.rows(), path, spreadsheet_safe=spreadsheet_safe)
 
     def _fill_report(self, path: Path) -> None:
-        from sidelight.report.categories import render_categories
+        from sidelight.jobs.categorize._page import render_categories
 
         page = render_categories(
             estimator=self.estimator,
@@ -337,7 +277,7 @@ class CategorizeRun(Outcome):
         }
 
 
-def categorize(request: CategorizeRequest) -> CategorizeRun:
+def prepare(request: CategorizeRequest) -> CategorizeRun:
     """Find the categories that documents have, from classes that are roughly right.
 
     Words are counted, those that are spread evenly over the classes are dropped
@@ -357,13 +297,12 @@ def categorize(request: CategorizeRequest) -> CategorizeRun:
     Examples
     --------
     >>> import pandas as pd
+    >>> from sidelight import jobs
     >>> from sidelight.datasets import make_category_corpus
-    >>> from sidelight.jobs import CategorizeRequest
-    >>> from sidelight.jobs.categorize._run import categorize
     >>> corpus = make_category_corpus(300, n_topics=3, with_texts=True, random_state=0)
     >>> names = [corpus.extras["class_names"][code] for code in corpus.extras["labels"]]
     >>> pages = pd.DataFrame({"text": corpus.extras["texts"], "class": names})
-    >>> found = categorize(CategorizeRequest(pages, labels="class"))
+    >>> found = jobs.run("categorize", data=pages, labels="class")
     >>> found.estimator.category_names_.tolist(), len(found.estimator.moved_)
     (['beer', 'sailing', 'wine'], 47)
     """
@@ -373,10 +312,9 @@ def categorize(request: CategorizeRequest) -> CategorizeRun:
     data = _read(request)
     knowledge = knowledge_about(data, None, None, None)
     preparer = TextPreparer(request.text_columns, min_df=request.min_df, max_df=request.max_df)
-    with set_by(OPTIONS):
-        counts = preparer.fit_transform(data)
-        codes, classes = read_targets(None, knowledge, method.cls.__name__, pass_on=False)
-        kept = _telling(counts, codes, request.keep_words)
+    counts = preparer.fit_transform(data)
+    codes, classes = read_targets(None, knowledge, method.cls.__name__, pass_on=False)
+    kept = _telling(counts, codes, request.keep_words)
     n_seen = counts.shape[1]
     X = counts[:, np.flatnonzero(kept)]
     preparer.keep(kept)
@@ -402,22 +340,13 @@ def categorize(request: CategorizeRequest) -> CategorizeRun:
 
 
 def _check_request(request: CategorizeRequest) -> None:
-    """Refuse numbers that have no meaning."""
-    keep, few, many = request.keep_words, request.min_df, request.max_df
-    name = worded("keep_words", "--keep-words")
+    """Refuse a number of words that has no meaning, and documents without text."""
+    keep = request.keep_words
     whole = isinstance(keep, int | np.integer) and not isinstance(keep, bool)
     if not (whole and keep >= 1) and not (isinstance(keep, float) and 0 < keep <= 1):
         raise InvalidRequest(
-            f"{name} must be a number of words or a share of them, such as 5000 or 0.9, "
-            f"got {keep!r}."
-        )
-    if few is not None and (isinstance(few, bool) or not isinstance(few, int) or few < 1):
-        raise InvalidRequest(
-            f"{worded('min_df', '--min-df')} must be a whole number of at least 1, got {few!r}."
-        )
-    if isinstance(many, bool) or not isinstance(many, int | float) or not 0 < many <= 1:
-        raise InvalidRequest(
-            f"{worded('max_df', '--max-df')} must be a share above 0 and at most 1, got {many!r}."
+            f"{worded('keep_words', '--keep-words')} must be a number of words or a share of them, "
+            f"such as 5000 or 0.9, got {keep!r}."
         )
     if not request.text_columns:
         raise InvalidRequest(
@@ -453,16 +382,22 @@ def _read(request: CategorizeRequest) -> Table:
 
 def _of_frame(request: CategorizeRequest) -> Table:
     """Documents of a data frame."""
-    from sidelight.jobs._table._features import frame_table, is_frame
-    from sidelight.jobs._table._request import Request
+    from sidelight.jobs._table._features import IN_MEMORY, is_frame
 
     if not is_frame(request.data):
         raise InvalidRequest(
             "the documents must be a file or a data frame with columns of text and classes, got "
             f"{type(request.data).__name__}."
         )
-    asked = Request(request.data, id_column=request.id_column, columns=list(request.text_columns))
-    return frame_table(asked, label_column=request.labels, truth_column=request.truth)
+    return table_of_columns(
+        as_source(request.data).columns,
+        IN_MEMORY,
+        ids=own_ids(request.data),
+        id_column=request.id_column,
+        label_column=request.labels,
+        truth_column=request.truth,
+        columns_used=list(request.text_columns),
+    )
 
 
 def _telling(counts: Any, codes: IntArray, keep: float) -> Array:

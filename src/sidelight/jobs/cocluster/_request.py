@@ -21,7 +21,9 @@ from sidelight.jobs._options import (
 )
 from sidelight.jobs._shared import (
     LABELS,
+    MODEL,
     REPORT,
+    TABLES,
     Fit,
     Known,
     Truth,
@@ -153,8 +155,9 @@ REQUEST = CoclusterRequest
 OUTPUTS = {
     "labels": LABELS,
     "columns": outfile(
-        "Where to write the clusters of the columns, and their weights there (.csv, .parquet).",
+        f"Where to write the clusters of the columns, and their weights there ({TABLES}).",
         "--columns-output",
     ),
     "report": REPORT,
+    "model": MODEL,
 }

@@ -23,6 +23,7 @@ from sidelight.jobs._method import method_for, timed_fit
 from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._estimator import make_estimator
 from sidelight.jobs._table._knowledge import knowledge_about
+from sidelight.jobs._table._model import Model, fill_model
 from sidelight.jobs._tell import Told
 from sidelight.jobs.cocluster._knowledge import (
     column_knowledge,
@@ -32,6 +33,7 @@ from sidelight.jobs.cocluster._knowledge import (
 )
 from sidelight.jobs.cocluster._request import DEFAULT, CoclusterRequest
 from sidelight.jobs.cocluster._table import read_binary
+from sidelight.preparation import BinaryPreparer
 
 #: Fields of a request that are parameters of some methods.
 PARAMETERS = ("min_rows", "min_columns", "overlap")
@@ -52,6 +54,8 @@ class CoclusterRun(LabeledRun):
         What was asked for.
     X : ndarray of uint8 or csr_matrix, shape (n_rows, n_columns)
         The zeros and ones.
+    preparer : BinaryPreparer
+        What reads new rows in the same way.
     column_knowledge : Constraints
         What was known about the columns.
     cross : CrossLinks or None
@@ -62,6 +66,7 @@ class CoclusterRun(LabeledRun):
 
     request: CoclusterRequest
     X: Any
+    preparer: BinaryPreparer
     column_knowledge: Constraints
     cross: CrossLinks | None
     row_order: Ordering | None
@@ -136,7 +141,21 @@ class CoclusterRun(LabeledRun):
         return {
             **super().writers(spreadsheet_safe),
             "columns": partial(self._fill_columns, spreadsheet_safe=spreadsheet_safe),
+            "model": self._fill_model,
         }
+
+    def _fill_model(self, path: Path) -> None:
+        data = self.data
+        model = Model(
+            estimator=self.estimator,
+            preparer=self.preparer,
+            method=self.method.name,
+            feature_names=list(data.feature_names),
+            id_column=data.id_column,
+            zero_based=data.zero_based,
+            knowledge={kind: n for kind, n in self.knowledge.counts.items() if n},
+        )
+        fill_model(model, path)
 
     def memberships(self, side: str) -> Any:
         """Clusters of every row, or column, of shape (n, n_clusters); None unless they overlap."""
@@ -218,6 +237,7 @@ def prepare(request: CoclusterRequest) -> CoclusterRun:
         files=tuple(request.inputs),
         request=request,
         X=X,
+        preparer=found.preparer,
         column_knowledge=of_columns,
         cross=cross,
         row_order=row_order,

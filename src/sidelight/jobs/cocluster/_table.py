@@ -20,7 +20,6 @@ from sidelight.io._columns import (
     class_values,
     close_names,
     column_texts,
-    id_values,
     is_text,
     number_column,
     quoted,
@@ -32,7 +31,8 @@ from sidelight.io.values._dates import read_dates
 from sidelight.io.values._numbers import read_numbers
 from sidelight.jobs._table._features import IN_MEMORY, is_frame
 from sidelight.jobs._table._rows import read_rows
-from sidelight.jobs.cocluster._cells import CellReader
+from sidelight.preparation import BinaryPreparer
+from sidelight.preparation._binary import distinct_names
 from sidelight.preparation._source import as_source
 
 if TYPE_CHECKING:
@@ -56,12 +56,15 @@ class BinaryTable:
         Values that order the rows.
     notes : tuple of str
         Decisions made while reading, as sentences for the user.
+    preparer : BinaryPreparer
+        What reads new rows in the same way.
     """
 
     X: Any
     data: Table
     row_scores: npt.NDArray[Any] | None
     notes: tuple[str, ...]
+    preparer: BinaryPreparer
 
 
 def read_binary(asked: CoclusterRequest) -> BinaryTable:
@@ -82,15 +85,8 @@ def _read_wide(asked: CoclusterRequest) -> BinaryTable:
     if ordered_by and not (asked.is_file or frame):
         raise InvalidRequest("row_order names a column only where the data has named columns.")
     data = read_rows(asked, aside=ordered_by)
-    reader = CellReader(data, asked.above)
-    X: Any
-    if sparse.issparse(data.X):
-        X = _sparse_bits(data, reader)
-    else:
-        columns = as_source(data).columns
-        X = np.empty((data.n_rows, len(columns.names)), np.uint8)
-        for place, name in enumerate(columns.names):
-            X[:, place] = reader.read(name, columns.column(name))
+    preparer = BinaryPreparer(asked.above)
+    X = preparer.fit_transform(data)
     scores = None
     if ordered_by:
         source = (
@@ -100,31 +96,8 @@ def _read_wide(asked: CoclusterRequest) -> BinaryTable:
         )
         column = source.column(ordered_by[0])
         scores = order_values(column, ordered_by[0], data)
-    notes = (*data.notes, *reader.notes)
-    return BinaryTable(X, replace(data, columns=None, X=X), scores, notes)
-
-
-def _sparse_bits(data: Table, reader: CellReader) -> Any:
-    """Sparse rows; values that are not stored are 0."""
-    X = sparse.csr_matrix(data.X)
-    if reader.above is not None:
-        largest = np.maximum(np.asarray(X.max(axis=0).todense()).ravel(), 0.0)
-        large = X.data > reader.above * largest[X.indices]
-        X = sparse.csr_matrix((large.astype(np.uint8), X.indices, X.indptr), X.shape)
-        X.eliminate_zeros()
-        return X
-    wrong = np.flatnonzero((X.data != 0.0) & (X.data != 1.0))
-    if len(wrong):
-        row = int(np.searchsorted(X.indptr, wrong[0], side="right")) - 1
-        name = data.feature_names[int(X.indices[wrong[0]])]
-        raise SidelightError(
-            f"Column {name!r} of {data.path} holds {X.data[wrong[0]]:.6g} in "
-            f"{row_name(data.ids, row)}, which is neither 0 nor 1; call large numbers 1 with "
-            f"{worded('above=0.25', '--above 0.25')}."
-        )
-    X = X.astype(np.uint8)
-    X.eliminate_zeros()
-    return X
+    notes = (*data.notes, *preparer.notes_)
+    return BinaryTable(X, replace(data, columns=None, X=X), scores, notes, preparer)
 
 
 # --- a line per one ---------------------------------------------------------------------------
@@ -146,8 +119,8 @@ def _read_long(asked: CoclusterRequest) -> BinaryTable:
             raise SidelightError(
                 f"{path} has no column {name!r}; {close_names(name, source.names)}."
             )
-    ids, first, rows = _distinct(source.column(names[0]), names[0], path)
-    labels, _, columns = _distinct(source.column(names[1]), names[1], path)
+    ids, first, rows = distinct_names(source.column(names[0]), names[0], path)
+    labels, _, columns = distinct_names(source.column(names[1]), names[1], path)
     order = natural_order(labels)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
@@ -176,7 +149,9 @@ def _read_long(asked: CoclusterRequest) -> BinaryTable:
         texts = np.array(column_texts(column), object)
         _check_constant(texts, first, rows, ids, asked.row_order, path)
         scores = order_values(column.take(first), asked.row_order, data)
-    return BinaryTable(X, data, scores, _long_notes(source, (*names, *of_rows), len(rows), X.nnz))
+    notes = _long_notes(source, (*names, *of_rows), len(rows), X.nnz)
+    preparer = BinaryPreparer(long=names).fit_long(data.feature_names)
+    return BinaryTable(X, data, scores, notes, preparer)
 
 
 def _check_long(asked: CoclusterRequest, names: tuple[str, ...]) -> None:
@@ -201,20 +176,6 @@ def _check_long(asked: CoclusterRequest, names: tuple[str, ...]) -> None:
         )
     if not (asked.is_file or is_frame(asked.data)):
         raise InvalidRequest(f"{option} needs a file or a data frame, which has named columns.")
-
-
-def _distinct(column: Any, name: str, path: Path) -> tuple[npt.NDArray[Any], IntArray, IntArray]:
-    """Different names in the order in which they come first, where that is, and their codes."""
-    texts = column_texts(column)
-    if "" in texts:
-        raise SidelightError(
-            f"Column {name!r} of {path} is empty in {texts.count('')} of {len(texts)} lines, the "
-            f"first is data row {texts.index('') + 1}; every line names a row and a column."
-        )
-    seen: dict[str, int] = {}
-    codes = np.array([seen.setdefault(text, len(seen)) for text in texts], np.int64)
-    _, first = np.unique(codes, return_index=True)
-    return id_values(column.take(first), name, path), first, codes
 
 
 def _check_constant(

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import SCORES, counted, listed
+from sidelight.jobs.categorize._embedded import seeds_in_page
 from sidelight.pictures.categories._flows import flows_of
-from sidelight.report.categories._embedded import seeds_in_page
 from sidelight.report.page import render_page, row_names, size_figure
 from sidelight.report.sections import Section, status
 from sidelight.report.templates import resource
@@ -98,12 +98,13 @@ def render_categories(
         "remarks": list(remarks),
         "embedded": embedded,
         "n_cut": n_cut,
-        "category_script": Markup(resource("categories/categories.js")),
+        "category_script": Markup(resource("page.js", __package__)),
     }
     return render_page(
-        "categories/categories.html.j2",
+        "page.html.j2",
         cards,
-        style="categories/categories.css",
+        style="page.css",
+        package=__package__,
         estimator=estimator,
         n_rows=n,
         noun="Documents",

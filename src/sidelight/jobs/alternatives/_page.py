@@ -88,9 +88,10 @@ def render_alternatives(
         "notes": known.notes,
     }
     return render_page(
-        "alternative/alternatives.html.j2",
+        "page.html.j2",
         cards,
-        style="alternative/alternatives.css",
+        style="page.css",
+        package=__package__,
         estimator=estimators[0],
         n_rows=given[0].n_rows,
         noun="Rows",

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._fit.thresholds import share_of_maximum
 from sidelight._typing import FloatArray
 from sidelight._words import counted, worded
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
 from sidelight.io._columns import column_texts, is_text, number_column, quoted, row_name
 from sidelight.io.values._numbers import read_numbers
-from sidelight.preparation import discretize
 from sidelight.preparation._texts import encode_texts
 from sidelight.preparation._vocabulary import YES_NO
 
@@ -37,12 +37,19 @@ class CellReader:
     above : float or None
         Share of the largest value of a column above which a number is 1; None where columns hold
         zeros and ones, or words for them.
+    thresholds : dict of str to float
+        Numbers above which values of a column are 1: those of the rows that were read first count
+        for all that follow.
+    is_new : bool
+        Whether these are new rows, whose columns cannot be chosen any more.
     blank : list of str
         Columns read so far with blanks that count as 0.
     """
 
     data: Table
     above: float | None
+    thresholds: dict[str, float] = field(default_factory=dict)
+    is_new: bool = False
     blank: list[str] = field(default_factory=list)
 
     def read(self, name: str, column: Any) -> Bits:
@@ -95,8 +102,13 @@ class CellReader:
         missing = np.isnan(numbers)
         self._blanks(name, missing, has_no=False)
         bits = np.zeros(len(numbers), np.uint8)
-        if not missing.all():
-            bits[~missing] = discretize(numbers[~missing, None], self.above or 0.0).ravel()
+        if missing.all():
+            return bits
+        known = numbers[~missing]
+        if not self.is_new:
+            largest = share_of_maximum(known[:, None], self.above or 0.0, "above")
+            self.thresholds[name] = float(largest[0])
+        bits[~missing] = known > self.thresholds.get(name, np.inf)
         return bits
 
     def _blanks(self, name: str, missing: npt.NDArray[np.bool_], *, has_no: bool) -> None:
@@ -108,7 +120,7 @@ class CellReader:
             raise SidelightError(
                 f"Column {name!r} of {self.data.path} is blank in "
                 f"{counted(int(missing.sum()), 'row')}, the first is {where}, though it says no in "
-                f"others; fill in 0 or 1, or leave the column out: {_drop(name)}."
+                f"others; fill in 0 or 1{'' if self.is_new else _leave_out(name)}."
             )
         self.blank.append(name)
 
@@ -126,10 +138,11 @@ class CellReader:
             else "or write 1 or 0, yes or no, x or nothing; if every line is a one, name the "
             f"columns with its row and column: {worded('long=', '--long ROW,COLUMN')}"
         )
+        otherwise = f"; leave the column out ({_drop(name)}), {advice}"
         raise SidelightError(
             f"Column {name!r} of {self.data.path} holds {said} in "
-            f"{row_name(self.data.ids, first)}, which is neither 0 nor 1; leave the column out "
-            f"({_drop(name)}), {advice}."
+            f"{row_name(self.data.ids, first)}, which is neither 0 nor 1"
+            f"{'' if self.is_new else otherwise}."
         )
 
     def _refuse_number(self, name: str, value: str, row: int) -> None:
@@ -137,7 +150,7 @@ class CellReader:
         raise SidelightError(
             f"Column {name!r} of {self.data.path} holds {said} in "
             f"{row_name(self.data.ids, row)}, and {worded('above', '--above')} compares finite "
-            f"numbers; leave the column out: {_drop(name)}."
+            f"numbers{'' if self.is_new else '; leave the column out: ' + _drop(name)}."
         )
 
 
@@ -154,6 +167,10 @@ def _meaning(level: str) -> int | None:
     if word in YES or word in MARKS:
         return 1
     return 0 if word in NO else None
+
+
+def _leave_out(name: str) -> str:
+    return f", or leave the column out: {_drop(name)}"
 
 
 def _drop(name: str) -> str:

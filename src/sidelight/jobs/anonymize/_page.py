@@ -106,9 +106,10 @@ def render_anonymized(
         "k": check.k,
     }
     return render_page(
-        "privacy/anonymized.html.j2",
+        "page.html.j2",
         cards,
-        style="privacy/privacy.css",
+        style="page.css",
+        package=__package__,
         estimator=estimator,
         n_rows=n_rows,
         noun="Rows",
