@@ -93,10 +93,6 @@ def test_new_rows_on_a_saved_map(data, run):
     for option in (("--save", "x.skops"), ("--report", "x.html"), ("--color", "turn")):
         refused = run("predict", "map.skops", "new.csv", *option)
         assert refused.code == 2
-    assert "sidelight embed DATA --model" in run("predict", "map.skops", "new.csv").err
-    assert run("cluster", "roll.csv", "-k", 2, "--save", "k.skops", "--drop", "turn").code == 0
-    refused = run("predict", "k.skops", "new.csv")
-    assert (refused.code, "kmeans, which makes no map" in refused.err) == (2, True)
 
 
 def test_anchors_are_found_by_id(data, put, run):

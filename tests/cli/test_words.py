@@ -128,7 +128,7 @@ sample classes.csv --label-column class -o s.csv --protocol chunklets --fraction
 sample classes.csv --label-column class -o s.csv --protocol chunklets --fraction 1 --size 1 | --size
 sample classes.csv --label-column class -o s.csv --protocol teachers | needs --teachers.
 sample classes.csv --label-column class -o s.csv --protocol teachers --teachers 2 | needs --size.
-sample classes.csv --label-column class -o s.csv --protocol what --number 3 | --protocol must be one of
+sample classes.csv --label-column class -o s.csv --protocol what --number 3 | --protocol must be
 sample classes.csv --label-column none -o s.csv --number 3 | no class
 evaluate labels.csv --truth classes.csv --truth-column class | --id-column
 evaluate none.csv --truth classes.csv --truth-column none | 'none'

@@ -509,6 +509,8 @@ def place_in_help(one: Field) -> tuple[bool, float, bool]:
 def write_default(one: Field) -> Any:
     """Return the default of an option as plain values."""
     value = one.default
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     return list(value) if isinstance(value, tuple) else value
 
 

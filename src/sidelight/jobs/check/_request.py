@@ -30,6 +30,11 @@ class CheckRequest(PreparedColumns, KnownPairs, Rows):
         ),
     ] = None
 
+    @classmethod
+    def options(cls) -> dict[str, str]:
+        """Return which options set what messages speak of: bounds call the number otherwise."""
+        return {**super().options(), "n_clusters": "-k"}
+
 
 REQUEST = CheckRequest
 OUTPUTS: Mapping[str, Option] = {}
