@@ -219,7 +219,9 @@ def test_bad_requests(people, run):
     )
     assert "at once" in wrong(*COMPARED, "--truth-column", "city", code=2)
     assert "given twice" in wrong(*COMPARED, "--threshold", "0.5", "--set", "threshold=1", code=2)
-    assert "has no parameter 'relational_share'" in wrong(*COMPARED, "--relational-share", "0.5", code=2)
+    assert "has no parameter 'relational_share'" in wrong(
+        *COMPARED, "--relational-share", "0.5", code=2
+    )
     assert "--threshold must be" in wrong(*COMPARED, "--threshold", "nan", code=2)
     assert "should end in" in wrong(*COMPARED, "--doubtful", "d.npy")
     assert "`sidelight cluster" in wrong("-m", "kmeans", code=2)
