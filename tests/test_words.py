@@ -15,9 +15,9 @@ import pytest
 import sidelight
 
 ROOT = Path(sidelight.__file__).parent
-#: Folders of the command line and of reports, which have rules of their own.
-FRONT = ("cli", "runs", "report", "display")
-MODULES = [p for p in sorted(ROOT.rglob("*.py")) if p.relative_to(ROOT).parts[0] not in FRONT]
+#: Folders of the front: long functions there list what a page shows, one line for each.
+FRONT = ("cli", "display", "jobs", "pictures", "report")
+MODULES = sorted(ROOT.rglob("*.py"))
 
 #: Functions of more lines than this have comments, one for so many lines of code at least.
 LONG, LINES_PER_COMMENT = 80, 30
@@ -68,6 +68,8 @@ def test_first_sentences_can_be_read_alone(package):
 def test_long_functions_have_comments():
     bare = []
     for path in MODULES:
+        if path.relative_to(ROOT).parts[0] in FRONT:
+            continue
         source = path.read_text(encoding="utf-8")
         lines = _comment_lines(source)
         for node in ast.walk(ast.parse(source)):

@@ -31,7 +31,7 @@ class Screen:
         return not (self.as_json or self.quiet)
 
     def note(self, *sentences: str) -> None:
-        """Say something on the side (standard error)."""
+        """Write a note to standard error."""
         self.notes += sentences
         if self.prints_text:
             print(*sentences, sep="\n", end="\n" if sentences else "", file=sys.stderr)

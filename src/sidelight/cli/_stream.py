@@ -164,7 +164,7 @@ def _run_stream(
 def _tell(
     stream: MapStream, found: Any, lines: _Lines, places: _Places, screen: Screen, paths: Any
 ) -> None:
-    """Say what came out; on the side where standard output holds the rows."""
+    """Print the result; to standard error where standard output holds the rows."""
     columns = counted(len(found.features_in), "column")
     ended = "; ended by Ctrl-C" if lines.stopped else ""
     summary = (

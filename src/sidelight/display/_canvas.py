@@ -132,7 +132,7 @@ def write_names(
     *,
     above: float = 0.0,
 ) -> list[Any]:
-    """Write a name at each of the places, or so many points above, in a frame of its color."""
+    """Write a name at each of the places, or some points above it, in a frame of its color."""
     frame = {"boxstyle": "round,pad=0.25", "facecolor": inks.page, "alpha": 0.9, "linewidth": 1.2}
     return [
         ax.annotate(

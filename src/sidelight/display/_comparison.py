@@ -192,7 +192,7 @@ class ComparisonDisplay(Display):
         return f"{name}, {found:g} found" if np.isfinite(found) else name
 
     def _left_out(self, shown: Array) -> str:
-        """Say what is not drawn."""
+        """Note on what is not drawn."""
         without = int(np.isnan(shown).sum())
         parts = []
         if len(self.order_) < len(shown) - without:
@@ -202,7 +202,7 @@ class ComparisonDisplay(Display):
         return f"\n({'; '.join(parts)})" if parts else ""
 
     def _write_column(self, name: str, place: float, form: str, height: Array, inks: Inks) -> None:
-        """Write figures of the candidates so many points right of the frame."""
+        """Write figures of the candidates at a distance right of the frame."""
         values = self.table[name][self.order_]
         if np.isnan(values).all():
             return

@@ -206,5 +206,5 @@ def axis_titles_of(projection: Projection) -> tuple[str, str]:
 
 
 def sampled_note(n_drawn: int, n_rows: int) -> str:
-    """Say that not all rows are drawn; nothing where they are."""
+    """Note that not all rows are drawn; empty where they are."""
     return "" if n_drawn == n_rows else f"{n_drawn:,} of {n_rows:,} rows drawn"

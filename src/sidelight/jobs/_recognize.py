@@ -1,4 +1,4 @@
-"""Tell whether a file is one that Sidelight wrote, so that it may be replaced without asking.
+"""Whether a file is one that Sidelight wrote, so that it may be replaced without asking.
 
 A report says so in its head, a model in its schema, answers in their first line. Tables carry no
 such mark and go by their columns: ``id, cluster`` (and ``class``) are labels, ``i, j, kind,

@@ -72,7 +72,7 @@ def plain_line(line: Line) -> str:
 
 
 def as_html(told: Iterable[Told]) -> str:
-    """Return what is told as HTML, for a notebook."""
+    """Return the result as HTML, for a notebook."""
     return f'<div class="sidelight">{"".join(map(_html, told))}</div>'
 
 

@@ -89,7 +89,7 @@ class Map(Mapped):
         return before[kept], after[kept]
 
     def _is_mostly_missing(self, rows: Array) -> bool:
-        """Whether so much is not measured that distances between rows say little."""
+        """Whether too many values are missing for distances between rows to mean much."""
         values = self.given.rows.take(rows)
         return not hasattr(values, "toarray") and bool(np.isnan(values).mean() > MAX_MISSING)
 

@@ -352,7 +352,7 @@ def _names_out(given: Given) -> list[str]:
 
 
 def _some(pairs: Array, most: int) -> Array:
-    """Return at most so many of the pairs, evenly spread over them."""
+    """Return some of the pairs, evenly spread, if there are too many."""
     if len(pairs) <= most:
         return pairs
     return pairs[np.linspace(0, len(pairs) - 1, most).astype(np.int64)]

@@ -31,7 +31,7 @@ def bar_figure(
     largest: float | None = None,
     kept: Sequence[bool] | None = None,
 ) -> dict[str, Any]:
-    """Bars of the first of so many things, as long as their values relative to the largest."""
+    """Bars of the first named values, as long as these relative to the largest."""
     if len(names) < of:
         note += f" {len(names)} of {of:,} are shown."
     if largest is None:

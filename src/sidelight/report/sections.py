@@ -45,7 +45,7 @@ ICONS = {"good": "M3 8.5l3.2 3.2L13 4.8", "bad": "M4 4l8 8M12 4l-8 8", "none": "
 
 
 def heading(given: Given, title: str | None, seconds: float | None, facts: Facts) -> Section:
-    """Say what was run and when."""
+    """Heading: what was run and when."""
     estimator = given.estimator
     now = datetime.datetime.now().astimezone()
     facts = [("Method", type(estimator).__name__), ("Rows", f"{given.n_rows:,}"), *facts]
@@ -65,7 +65,7 @@ def heading(given: Given, title: str | None, seconds: float | None, facts: Facts
 
 
 def outcome_in_short(run: Run) -> Section:
-    """Say what came of it."""
+    """Outcome in short."""
     return {
         "sentence": asked_in_one_sentence(run),
         "status": _status(tallies(run)),
@@ -131,7 +131,7 @@ def link_switches(links: Links) -> Section:
 def picture_notes(
     run: Run, links: Links, selection: Selection, projection_note: str, n_beyond: int
 ) -> list[str]:
-    """Say how the picture is to be read, and what it leaves out."""
+    """Notes on how to read the picture, and on what it leaves out."""
     notes = [projection_note]
     if run.source is not run.rows:
         notes.append("Values that were not measured are filled with what the model expects.")
@@ -318,7 +318,7 @@ def _with_decimals(value: float, deviation: float) -> str:
 
 
 def method_line(estimator: Any) -> str:
-    """Say what the method is and where it comes from."""
+    """Line on the method and its source."""
     if not hasattr(estimator, "__sidelight_tags__"):
         return ""
     tags = estimator.__sidelight_tags__()

@@ -65,7 +65,7 @@ def tallies(run: Run) -> list[Tally]:
 
 
 def asked_in_one_sentence(run: Run) -> str:
-    """Say what was asked and what came of it."""
+    """Request and outcome in one sentence."""
     data = [counted(run.n_rows, "row"), counted(len(run.clusters.names), "cluster")]
     kinds = tallies(run)
     if not kinds:
@@ -75,7 +75,7 @@ def asked_in_one_sentence(run: Run) -> str:
 
 
 def outcome(kinds: list[Tally]) -> str:
-    """Say how much was violated."""
+    """Text of how much was violated."""
     stated = sum(tally.stated for tally in kinds)
     violated = sum(tally.violated for tally in kinds)
     return f"{violated:,} of {stated:,} violated" if violated else "all satisfied"
@@ -141,7 +141,7 @@ def _row_statements(run: Run) -> list[Row]:
 
 
 def confusion(truth: Partition, clusters: Partition, most: int) -> Row:
-    """Lay out true classes (rows, the largest) against clusters (columns, at most so many).
+    """Table of the largest true classes (rows) against the largest clusters (columns).
 
     Each cluster stands under the class it was matched with; a last one, -1, holds the rows in no
     cluster.

@@ -81,7 +81,7 @@ class Classified:
         return {}
 
     def least_certain(self, rows: IntArray, most: int = LEAST_CERTAIN) -> list[dict[str, Any]]:
-        """Tell of the rows whose two best classes are nearest to each other.
+        """The rows whose two best classes are nearest to each other.
 
         Parameters
         ----------

@@ -88,7 +88,7 @@ class CompareRun(Run):
         return make_request("cluster", asked).command_line()
 
     def _ask(self, n_more: int, k: int | None) -> str:
-        """Say how to ask for more statements about this table."""
+        """Advice on how to get more statements about this table."""
         request = self.request
         own_columns = [name for name in (request.labels, request.truth) if isinstance(name, str)]
         taken = ("data", "constraints", "id_column", "columns", "raw", "kinds", "weights", "scale")

@@ -225,7 +225,7 @@ def _is_model(model: Any) -> bool:
 
 
 def _as_table(table: Any) -> Table:
-    """Whatever holds the table, with its ids told apart from its columns."""
+    """A table of any form, with its ids separated from its columns."""
     if isinstance(table, Table):
         return table
     if isinstance(table, str | os.PathLike):
@@ -290,7 +290,7 @@ def _as_features(estimator: Any, seen: Any) -> Any:
 
 
 def _probabilities(estimator: Any, X: Any, labels: Any) -> Any:
-    """Probability of every cluster that has rows, in the order of the labels; None if not told."""
+    """Probability of every cluster that has rows, in the order of the labels; None if unknown."""
     if not hasattr(estimator, "predict_proba"):
         return None
     found = np.asarray(estimator.predict_proba(X))

@@ -44,7 +44,7 @@ def frame_table(
     truth_column: str | None,
     colored: tuple[str, ...] = (),
 ) -> Table:
-    """A data frame with its columns told apart as those of a file are.
+    """A data frame with roles of its columns assigned as for a file.
 
     ``colored`` is the column that colors points, and is no feature.
     """

@@ -146,7 +146,7 @@ class Model:
         return X if self.preparer is None else self.preparer.transform(X)
 
     def _notes_on_others(self, names: list[str], id_column: str | None) -> list[str]:
-        """Tell of columns that were not there when the model was fitted."""
+        """Notes on columns that were not there when the model was fitted."""
         if not isinstance(self.preparer, TablePreparer):
             return []
         known = {*(plan.name for plan in self.preparer.plan_), id_column, PANDAS_INDEX}

@@ -1,4 +1,4 @@
-"""What is told of splits that differ from the known ones."""
+"""Texts about splits that differ from the known ones."""
 
 from __future__ import annotations
 

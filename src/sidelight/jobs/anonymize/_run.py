@@ -161,7 +161,7 @@ class AnonymizeRun(Outcome):
         }
 
     def row_values(self) -> dict[str, Any]:
-        """Return nothing: no value of a single row is told."""
+        """Return nothing: no value of a single row is shown."""
         return {}
 
     def written_facts(self) -> dict[str, Any]:

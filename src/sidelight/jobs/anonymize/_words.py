@@ -1,4 +1,4 @@
-"""What is told of a table to publish, and of the count of one that was published.
+"""Texts about a table to publish, and about the count of one that was published.
 
 Nothing here shows values of the rows that a published table is made of: screens are copied as
 reports are. Problems of a count name values as they were published.

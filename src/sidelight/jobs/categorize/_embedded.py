@@ -48,7 +48,7 @@ def seeds_in_page(estimator: Any, words: Array) -> tuple[Markup, int | None]:
 
 
 def _heaviest(seeds: Any, category: int, most: int | None) -> tuple[Array, Array]:
-    """Words and weights of a seed, at most so many."""
+    """The ``most`` heaviest words of a seed, and their weights."""
     entries = slice(seeds.indptr[category], seeds.indptr[category + 1])
     indices, weights = seeds.indices[entries], seeds.data[entries].astype(np.float64)
     if most is not None and len(indices) > most:

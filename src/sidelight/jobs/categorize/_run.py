@@ -436,7 +436,7 @@ def _notes(data: Table, codes: IntArray, classes: Array, estimator: Any) -> list
 
 
 def _lost(data: Table, X: Any) -> list[str]:
-    """Tell of documents without a word that counts."""
+    """Notes on documents without a word that counts."""
     empty = np.flatnonzero(np.diff(X.indptr) == 0)
     if not len(empty):
         return []

@@ -1,4 +1,4 @@
-"""What is told of categories of documents."""
+"""Texts about categories of documents."""
 
 from __future__ import annotations
 

@@ -277,7 +277,7 @@ def _stated(known: Constraints) -> IntArray:
 def _cross_validated(
     run: ClassRun, names: tuple[str, ...], *, with_alone: bool
 ) -> tuple[Judged | None, list[str]]:
-    """Predict every labeled row from a fit that was not told its label, with and without the rest.
+    """Predict every labeled row by a fit without its label, with and without the unlabeled rows.
 
     Both see the same parts of the labels.
     """

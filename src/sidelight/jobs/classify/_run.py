@@ -92,7 +92,7 @@ def check_labels(data: Table, known: Constraints) -> None:
 
 
 def notes_on_labels(known: Constraints) -> tuple[str, ...]:
-    """Tell where there is nothing to predict."""
+    """Notes where there is nothing to predict."""
     if known.labels is None or (known.labels < 0).any():
         return ()
     return (

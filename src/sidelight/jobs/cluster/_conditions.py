@@ -1,4 +1,4 @@
-"""Conditions on what clusters hold, as a request gives them: read, checked, told."""
+"""Conditions on what clusters hold, as a request gives them: read, checked, described."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def _order(
 
 
 def order_notes(rows: Ordering | None, columns: Ordering | None) -> list[str]:
-    """Tell of orders that bound nothing."""
+    """Notes on orders that bound nothing."""
     notes = []
     for side, order in (("row", rows), ("column", columns)):
         if order is not None and not order.has_bounds:

@@ -275,7 +275,7 @@ def _key(part: str) -> Any:
 
 
 def _empty_notes(found: BinaryTable) -> list[str]:
-    """Tell of rows and columns without a one, which no co-cluster can cover."""
+    """Notes on rows and columns without a one, which no co-cluster can cover."""
     names = {
         "row": found.data.row_ids.tolist(),
         "column": list(found.data.feature_names),

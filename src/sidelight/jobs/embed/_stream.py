@@ -248,7 +248,7 @@ class MapStream:
         yield row[0], place
 
     def _read(self, records: Records, values: list[Any], line: int) -> tuple[Any, Array] | None:
-        """Id and numbers of a row; None if a value is no number, which is told."""
+        """Id and numbers of a row; None, with a note, if a value is no number."""
         by_name = dict(zip(records.columns, values, strict=True))
         row = np.array([records.number(by_name[name]) for name in self._names])
         if np.isnan(row).any():
@@ -272,7 +272,7 @@ class MapStream:
         return row_id, row
 
     def _tell_of_repetition(self, row_id: Any, line: int) -> None:
-        """Say once that an id came again."""
+        """Note once that an id came again."""
         if self._id_set is not None and row_id in self._id_set:
             self.notes.append(f"The id {row_id!r} came again in line {line:,}: it is another row.")
             self._id_set = None
@@ -282,7 +282,7 @@ class MapStream:
     # --- columns ------------------------------------------------------------------------------
 
     def _choose_columns(self, records: Records, first: Sequence[tuple[int, list[Any]]]) -> None:
-        """Tell ids, numbers and others apart by the names and the first rows."""
+        """Assign roles of ids, numbers and others by the names and the first rows."""
         names, request = records.columns, self.request
         wanted = [request.id_column, request.color, *(request.columns or ()), *request.drop]
         for name in wanted:
@@ -391,7 +391,7 @@ class MapStream:
         return np.asarray(self.estimator.transform(X))
 
     def _coordinates(self, X: Array) -> Array:
-        """Coordinates of all rows; those that the map has forgotten are placed anew."""
+        """Coordinates of all rows; those that the map has forgotten are placed again."""
         embedding = self.estimator.embedding_
         return embedding if len(embedding) == len(X) else self.estimator.transform(X)
 
