@@ -170,7 +170,7 @@ def test_the_page_of_a_consensus(parse):
     described = describe_partitions(partitions, names, model.distances_)
     assert [one.n_missing for one in described] == [4, 0, 0, 0, 0]
     assert described[0].n_pairs == 56 * 55 // 2
-    assert sum(one.n_different for one in described) == model.cost_
+    assert sum(one.n_different for one in described) == model.objective_
     html = render_consensus(
         estimator=model,
         partitions=partitions,
