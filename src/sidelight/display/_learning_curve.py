@@ -14,9 +14,10 @@ from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._plain import plain
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
 from sidelight.display._convergence import named
-from sidelight.display._curves import Curve, draw_curves
+from sidelight.display._draw._curves import draw_curves
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._scores import learning
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -170,27 +171,13 @@ class LearningCurveDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax)
-        x = np.asarray(self.n_statements, np.float64)
-        curves = {name: _mean_and_error(x, table) for name, table in self.scores.items()}
-        self.lines_ = draw_curves(self.ax_, curves, inks)
-        n_draws = max(table.shape[1] for table in self.scores.values())
+        picture = learning(self.n_statements, self.scores, self.axis_titles)
+        self.lines_ = draw_curves(self.ax_, picture, inks).lines
         title = self.title
-        note = f"mean and standard error of {n_draws} draws" if n_draws > 1 else ""
         if len(self.scores) == 1:
             title = title or next(iter(self.scores))
-        set_titles(self.ax_, self.axis_titles, title, note)
+        set_titles(self.ax_, picture.axis_titles, title, picture.note)
         return self
-
-
-def _mean_and_error(x: Array, table: Array) -> Curve:
-    there = np.isfinite(table)
-    number = there.sum(axis=1)
-    mean = np.where(there, table, 0.0).sum(axis=1) / np.where(number, number, np.nan)
-    square = np.where(there, (table - mean[:, None]) ** 2, 0.0).sum(axis=1)
-    if table.shape[1] < 2:
-        return Curve(x, mean)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return Curve(x, mean, np.where(number > 1, np.sqrt(square / (number - 1) / number), 0.0))
 
 
 def _fit(model: Any, X: Any, known: Constraints, seed: int) -> Array:

@@ -12,16 +12,17 @@ from sklearn.metrics import roc_auc_score
 from sidelight._typing import Array
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._bars import draw_mirrored
 from sidelight.display._rows import as_fitted, dense, final_step, given_of
 from sidelight.display._shapes import cluster_metrics, squared_lengths
 from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.pictures._histograms import far_end, pair_distances
 from sidelight.pictures._run import Given
 
 #: So many pairs of each kind are measured, evenly spread over all.
 MOST_PAIRS = 4_000
-BINS = 40
 _RANDOM_PAIRS = 2_000
-_FAR = 99.0  # percentile of the distances at which the picture ends
+_WORDS = {"together": "belong together (up)", "apart": "belong apart (down)"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -146,50 +147,41 @@ class PairDistancesDisplay(Display):
         """
         inks = self._begin(ax)
         kinds = [(kind, when) for when in ("before", "after") for kind in ("together", "apart")]
-        everything = np.concatenate([self._distances(*kind) for kind in kinds])
-        edges = np.linspace(0.0, max(float(np.percentile(everything, _FAR)), 1e-9), BINS + 1)
-        shares = {kind: _shares(self._distances(*kind), edges) for kind in kinds}
-        highest = max(share.max() for share in shares.values())
+        most = far_end(*(self._distances(*kind) for kind in kinds))
+        pictures = {
+            when: pair_distances(
+                self._distances("together", when), self._distances("apart", when), most, when
+            )
+            for when in ("before", "after")
+        }
+        unit = 0.46 / max(picture.largest for picture in pictures.values())
+        base = {"before": 1.0, "after": 0.0}
         self.histograms_: dict[tuple[str, str], Any] = {}
         self.medians_: dict[tuple[str, str], float] = {}
-        for kind, share in shares.items():
-            if len(self._distances(*kind)):
-                self._draw(kind, 0.46 * share / highest, edges, inks)
-        base = {"before": 1.0, "after": 0.0}
-        for height in base.values():
-            self.ax_.axhline(height, color=inks.soft, linewidth=0.8)
-        self.ax_.set(xlim=(0, edges[-1]), ylim=(-0.55, 1.55))
+        for when, picture in pictures.items():
+            for kind, drawn in draw_mirrored(self.ax_, picture, inks, base[when], unit).items():
+                self.histograms_[kind, when] = drawn
+                self._draw_median(kind, when, base[when], inks)
+                if when == "before":
+                    drawn.set_label(_WORDS[kind])
+        self.ax_.set(xlim=(0, most), ylim=(-0.55, 1.55))
         self.ax_.set_yticks(list(base.values()), list(base))
-        self._write_titles()
+        self._write_titles(pictures["before"].axis_titles)
         self.ax_.legend(fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none")
         return self
 
-    def _draw(self, kind: tuple[str, str], share: Array, edges: Array, inks: Inks) -> None:
-        """Draw a histogram up or down from the line of its time, and its median."""
-        base = 1.0 if kind[1] == "before" else 0.0
-        sign = 1.0 if kind[0] == "together" else -1.0
-        color = inks.groups(2)[0 if kind[0] == "together" else 1]
-        words = {"together": "belong together (up)", "apart": "belong apart (down)"}
-        self.histograms_[kind] = self.ax_.stairs(
-            base + sign * share,
-            edges,
-            baseline=base,
-            fill=True,
-            color=color,
-            alpha=0.75,
-            label=words[kind[0]] if kind[1] == "before" else None,
-        )
-        median = float(np.median(self._distances(*kind)))
-        self.medians_[kind] = median
-        self.ax_.plot([median, median], [base, base + sign * 0.5], color=inks.ink, linewidth=1.6)
+    def _draw_median(self, kind: str, when: str, base: float, inks: Inks) -> None:
+        median = float(np.median(self._distances(kind, when)))
+        self.medians_[kind, when] = median
+        end = base + (0.5 if kind == "together" else -0.5)
+        self.ax_.plot([median, median], [base, end], color=inks.ink, linewidth=1.6)
 
-    def _write_titles(self) -> None:
+    def _write_titles(self, axis_titles: tuple[str, str]) -> None:
         before, after = self.order("before"), self.order("after")
         said = self.title
         if np.isfinite(before):
             said += f": pairs in the right order {before:.0%} before, {after:.0%} after"
-        distance = "distance (1: mean of random rows; lines: medians)"
-        set_titles(self.ax_, (distance, "share of the pairs"), said.removeprefix(": "))
+        set_titles(self.ax_, axis_titles, said.removeprefix(": "))
 
     def _distances(self, kind: str, when: str) -> Array:
         found: Array = getattr(self, f"{kind}_{when}")
@@ -260,11 +252,6 @@ def _some(pairs: Array) -> Array:
     if len(pairs) <= MOST_PAIRS:
         return pairs
     return pairs[np.linspace(0, len(pairs) - 1, MOST_PAIRS).astype(np.int64)]
-
-
-def _shares(values: Array, edges: Array) -> Array:
-    counts = np.histogram(np.minimum(values, edges[-1]), bins=edges)[0]
-    return np.asarray(counts / max(len(values), 1), dtype=np.float64)
 
 
 def _mean_or_one(values: Array) -> float:

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._typing import Array
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
 from sidelight.display._convergence import named
-from sidelight.display._curves import Curve, draw_curves, integer_ticks
+from sidelight.display._draw._curves import draw_curves
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._scores import search
 
 #: Columns that are drawn unless others are asked for, the first that there is.
 _ACROSS = ("n_clusters", "n_components", "percentile", "penalty", "sigma", "bandwidth", "n_cells")
@@ -138,23 +139,10 @@ class SearchDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax)
-        curves = {name: Curve(*columns) for name, columns in self.curves.items()}
-        self.lines_ = draw_curves(self.ax_, curves, inks)
-        self.chosen_ = {}
-        for name, value in self.chosen.items():
-            at = curves[name].x == value
-            (self.chosen_[name],) = self.ax_.plot(
-                curves[name].x[at],
-                curves[name].y[at],
-                "o",
-                markersize=13,
-                markerfacecolor="none",
-                markeredgecolor=inks.ink,
-                markeredgewidth=1.6,
-            )
-        note = ", ".join(filter(None, [self.note, "ring: chosen" if self.chosen_ else ""]))
-        integer_ticks(self.ax_, np.concatenate([curve.x for curve in curves.values()]))
-        set_titles(self.ax_, self.axis_titles, self.title, note)
+        picture = search(self.curves, self.chosen, self.axis_titles, self.note)
+        drawn = draw_curves(self.ax_, picture, inks)
+        self.lines_, self.chosen_ = drawn.lines, drawn.chosen
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
         return self
 
 
@@ -164,7 +152,7 @@ class _Table:
 
     x: str
     y: str
-    curve: Curve
+    curve: tuple[Array, Array, Array | None]
     chosen: float | None
     note: str = ""
 
@@ -234,10 +222,10 @@ def _chosen(model: Any, search: dict[str, Any], x: str) -> float | None:
     return None
 
 
-def _sorted(x: Array, y: Any, error: Any) -> Curve:
+def _sorted(x: Array, y: Any, error: Any) -> tuple[Array, Array, Array | None]:
     order = np.argsort(x, kind="stable")
     y = np.asarray(y, np.float64)[order]
-    return Curve(x[order], y, None if error is None else np.asarray(error, np.float64)[order])
+    return x[order], y, None if error is None else np.asarray(error, np.float64)[order]
 
 
 def _worded(name: str) -> str:

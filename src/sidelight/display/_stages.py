@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, Self
 
-import numpy as np
-
 from sidelight._typing import FloatArray
-from sidelight.display._canvas import Display, check_matplotlib, label_lines, set_titles
+from sidelight.display._canvas import Display, check_matplotlib, set_titles
 from sidelight.display._convergence import named
+from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._progress import by_step
 from sidelight.pictures.classes._decisions import class_names
 from sidelight.pictures.classes._rounds import curves_of, mean_by_round
 
@@ -126,21 +126,10 @@ class StagesDisplay(Display):
         StagesDisplay
             The display itself.
         """
-        from matplotlib.ticker import MaxNLocator
-
         inks = self._begin(ax)
-        colors = inks.groups(max(len(self.curves), 1))
-        self.lines_ = {}
-        for (name, values), color in zip(self.curves.items(), colors, strict=True):
-            rounds = self.first[name] + np.arange(len(values))
-            (line,) = self.ax_.plot(
-                rounds, values, "o-", color=color, linewidth=1.6, markersize=4, label=name
-            )
-            self.lines_[name] = line
-        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
-        set_titles(self.ax_, ("round", self.axis_title), self.title)
-        if len(self.curves) > 1:
-            label_lines(self.ax_, self.lines_, inks)
+        picture = by_step(self.curves, self.axis_title, step="round", first=self.first)
+        self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
+        set_titles(self.ax_, picture.axis_titles, self.title)
         return self
 
 

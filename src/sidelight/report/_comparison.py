@@ -18,13 +18,15 @@ from sidelight.evaluation.comparison._stability import agreement, codes
 from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Partition, sample_rows
-from sidelight.pictures.svg._comparison import by_number_svg, score_bar, score_scale
+from sidelight.pictures._scores import by_number
+from sidelight.pictures.svg._comparison import score_bar, score_scale
 from sidelight.pictures.svg._scatter import small_map
 from sidelight.report._figures import figure
 from sidelight.report._sections import Section, colours
 
 if TYPE_CHECKING:
-    from sidelight.pictures._run import Given
+    from sidelight.pictures._scores import by_number
+from sidelight.pictures._run import Given
 
 #: Rows of a small map, maps on the page, and candidates in the table.
 MAP_ROWS = 600
@@ -146,10 +148,10 @@ def _by_number(comparison: Comparison, names: list[str]) -> Section | None:
         ]
         for name in names
     }
-    svg = by_number_svg(own, title, _words(points, what))
+    picture = by_number(own, title, _words(points, what))
     note = "Bars are standard errors." if comparison.n_statements else ""
     legend = [{"number": place, "name": name} for place, name in enumerate(names)]
-    return {**figure(title, svg, note), "legend": legend}
+    return {**figure(title, picture, note), "legend": legend}
 
 
 def _value(one: Candidate, what: str) -> tuple[float, float]:

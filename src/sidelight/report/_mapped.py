@@ -16,10 +16,10 @@ from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.constraints import known_pairs
 from sidelight.engine import as_rows
+from sidelight.pictures._histograms import far_end, pair_distances
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, Partition, sample_rows
 from sidelight.pictures._selection import fill_up
-from sidelight.pictures.svg._histograms import distance_histograms
 from sidelight.pictures.svg._scatter import small_map
 from sidelight.report._figures import bar_figure, figure
 from sidelight.report._sections import MAX_GROUPS, Section, chips, colours, objective, status
@@ -30,7 +30,6 @@ MOST_LINES = 400
 MOST_PAIRS = 4_000  # of each kind are measured
 MOST_ROWS = 20_000  # are mapped to see how they spread
 MOST_BARS = 30
-_FAR = 99.0  # percentile of the distances at which their histogram ends
 
 
 @dataclass(frozen=True)
@@ -218,23 +217,13 @@ def pairs_before_and_after(mapped: Mapped, known: Kinds) -> Section:
     shown = known if known.order("after") is not None else unmentioned
     if shown is None or not rows:
         return {"pair_rows": []}
-    everything = np.concatenate(
-        [
-            *(shown.together.before, shown.together.after),
-            *(shown.apart.before, shown.apart.after),
-        ]
+    most = far_end(
+        *(shown.together.before, shown.together.after), *(shown.apart.before, shown.apart.after)
     )
-    most = max(float(np.percentile(everything, _FAR)), 1e-9)
     charts = {
         f"distances_{when}": figure(
             f"Distances of pairs {when}",
-            distance_histograms(
-                getattr(shown.together, when),
-                getattr(shown.apart, when),
-                most,
-                f"distances {when}",
-                f"Distances of pairs {when} the map",
-            ),
+            pair_distances(getattr(shown.together, when), getattr(shown.apart, when), most, when),
         )
         for when in ("before", "after")
     }

@@ -14,11 +14,12 @@ from markupsafe import Markup
 from sidelight._words import counted, format_number
 from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._palette import palette
+from sidelight.pictures._progress import by_step, first_step
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, Partition, Run, shorten
 from sidelight.pictures._selection import Links, Selection, select, stated_links
 from sidelight.pictures._shapes import shapes
-from sidelight.pictures.svg._charts import objective_line, size_bars
+from sidelight.pictures._sizes import cluster_sizes
 from sidelight.pictures.svg._scatter import scatter
 from sidelight.report._features import SHOW_ALL, feature_means
 from sidelight.report._figures import figure
@@ -203,7 +204,7 @@ def charts(run: Run) -> Section:
     bounds = run.size_bounds
     if bounds is not None:
         note += " Marks show the bounds."
-    sized = figure("Cluster sizes", size_bars(run.clusters, bounds), note.strip())
+    sized = figure("Cluster sizes", cluster_sizes(run.clusters.names, sizes, bounds), note.strip())
     return {"sizes": sized, **objective(run.estimator)}
 
 
@@ -255,7 +256,8 @@ def objective(estimator: Any) -> Section:
     if not len(finite):
         return {"objective": None}
     ends = f"From {format_number(finite[0])} to {format_number(finite[-1])}."
-    return {"objective": figure(f"{title} by iteration", objective_line(history, title), ends)}
+    picture = by_step({title: history}, title, first=first_step(estimator))
+    return {"objective": figure(picture.title, picture, ends)}
 
 
 def agreement(run: Run) -> Section:

@@ -9,11 +9,12 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
-from sidelight.display._curves import Curve, draw_curves, integer_ticks
+from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.display.maps._embedding import coordinates_of
 from sidelight.evaluation import residual_variance
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._scores import spectrum
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -127,16 +128,9 @@ class SpectrumDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax)
-        places = {name: np.arange(1, len(curve) + 1) for name, curve in self.curves.items()}
-        self.lines_ = draw_curves(
-            self.ax_,
-            {name: Curve(places[name], curve) for name, curve in self.curves.items()},
-            inks,
-        )
-        self.chosen_ = None
-        if self.chosen is not None:
-            self.chosen_ = self.ax_.axvline(self.chosen, color=inks.soft, linestyle="dashed")
-        integer_ticks(self.ax_, np.concatenate(list(places.values())))
+        picture = spectrum(self.curves, self.chosen, self.axis_title)
+        drawn = draw_curves(self.ax_, picture, inks)
+        self.lines_, self.chosen_ = drawn.lines, drawn.mark
         title = next(iter(self.curves)) if len(self.curves) == 1 else ""
-        set_titles(self.ax_, ("number of coordinates", self.axis_title), title)
+        set_titles(self.ax_, picture.axis_titles, title)
         return self

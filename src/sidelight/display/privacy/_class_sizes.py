@@ -10,9 +10,10 @@ import numpy as np
 from sidelight._typing import IntArray
 from sidelight._words import counted
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
-from sidelight.display._curves import integer_ticks
+from sidelight.display._draw._bars import draw_bars
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures.privacy._sizes import class_sizes
 from sidelight.privacy import AnonymityCheck
 
 #: More different sizes than these share bars.
@@ -23,37 +24,38 @@ MOST_BARS = 40
 class ClassSizesDisplay(Display):
     """Number of classes of every size, with a line at the least size asked for.
 
-    A class holds the rows that are published alike. Classes much larger than ``k`` lost more than
-    they had to, those smaller break the promise.
+        A class holds the rows that are published alike. Classes much larger than ``k`` lost more than
+        they had to, those smaller break the promise.
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (n_classes,)
-        Number of rows of every class.
-    k : int or None
-        Least number of rows that should be alike.
-    n_suppressed : int
-        Number of rows that are not published.
-    title : str
-        Written above the picture.
+        Parameters
+        ----------
+        sizes : ndarray of shape (n_classes,)
+            Number of rows of every class.
+        k : int or None
+            Least number of rows that should be alike.
+        n_suppressed : int
+            Number of rows that are not published.
+        title : str
+            Written above the picture.
 
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
-    bars_ : BarContainer
-        The bars.
-    line_ : Line2D or None
-        Line at ``k``.
+        Attributes
+        ----------
+        ax_, figure_ : matplotlib Axes and Figure
+            Where it was drawn.
+        bars_ : BarContainer
+            The bars.
+        line_ : Line2D or None
+            Line at ``k``.
 
-    Examples
-    --------
-    >>> from sidelight.display import ClassSizesDisplay
-    >>> from sidelight.privacy import check_anonymity
-    >>> check = check_anonymity({"age": ["20-29"] * 3 + ["30-39"] * 2}, "age", k=2)
-    >>> display = ClassSizesDisplay.from_check(check)
-    >>> display.sizes.tolist(), display.k
-    ([2, 3], 2)
+        Examples
+        --------
+        >>> from sidelight.display import ClassSizesDisplay
+        >>> from sidelight.pictures.privacy._sizes import class_sizes
+    from sidelight.privacy import check_anonymity
+        >>> check = check_anonymity({"age": ["20-29"] * 3 + ["30-39"] * 2}, "age", k=2)
+        >>> display = ClassSizesDisplay.from_check(check)
+        >>> display.sizes.tolist(), display.k
+        ([2, 3], 2)
     """
 
     sizes: IntArray
@@ -125,19 +127,11 @@ class ClassSizesDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax)
-        low, high = int(self.sizes.min()), int(self.sizes.max())
-        width = max(1, -(-(high - low + 1) // MOST_BARS))
-        counts = np.bincount((self.sizes - low) // width)
-        left = low - 0.5 + width * np.arange(len(counts))
-        small = left + width - 0.5 < (self.k or 0)
-        colors = [inks.bad if is_small else inks.groups(1)[0] for is_small in small]
-        self.bars_ = self.ax_.bar(left, counts, width=0.9 * width, align="edge", color=colors)
-        self.line_ = None
-        if self.k is not None:
-            self.line_ = self.ax_.axvline(self.k - 0.5, color=inks.ink, linestyle="--")
+        picture = class_sizes(self.sizes, self.k, MOST_BARS)
+        drawn = draw_bars(self.ax_, picture, inks)
+        self.bars_, self.line_ = drawn.bars, drawn.mark
+        if self.line_ is not None:
             self.line_.set_label(f"k = {self.k}")
-        self.ax_.set_xlim(min(low, self.k or low) - 1.5, high + width + 0.5)
-        integer_ticks(self.ax_, self.sizes)
         note = f"{counted(self.n_suppressed, 'row')} left out" if self.n_suppressed else ""
-        set_titles(self.ax_, ("rows published alike", "classes"), self.title, note)
+        set_titles(self.ax_, picture.axis_titles, self.title, note)
         return self

@@ -9,9 +9,10 @@ import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
-from sidelight.display._curves import Curve, draw_curves, integer_ticks
+from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures.privacy._loss import loss_search
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -101,13 +102,8 @@ class LossSearchDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax)
-        order = np.argsort(self.n_clusters, kind="stable")
-        curve = Curve(self.n_clusters[order], self.losses[order])
-        self.line_ = draw_curves(self.ax_, {"loss": curve}, inks)["loss"].lines[0]
-        self.mark_ = None
-        if self.chosen is not None:
-            self.mark_ = self.ax_.axvline(self.chosen, color=inks.ink, linestyle="--", zorder=0)
-        integer_ticks(self.ax_, curve.x)
-        self.ax_.set_ylim(bottom=0)
-        set_titles(self.ax_, ("number of classes", "loss (NCP)"), self.title)
+        picture = loss_search(self.n_clusters, self.losses, self.chosen)
+        drawn = draw_curves(self.ax_, picture, inks)
+        self.line_, self.mark_ = drawn.plain_lines["loss"], drawn.mark
+        set_titles(self.ax_, picture.axis_titles, self.title)
         return self

@@ -8,15 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.display._canvas import (
-    MOST_LABELED,
-    Display,
-    check_matplotlib,
-    label_lines,
-    set_titles,
-)
+from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures.relational._absorption import absorption
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -132,26 +128,7 @@ class AbsorptionDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax)
-        joined = np.isfinite(self.thresholds)
-        groups = {"all": joined}
-        if self.by_cluster:
-            clusters = np.unique(self.codes[self.codes >= 0])
-            groups = {str(c): joined & (self.codes == c) for c in clusters.tolist()}
-        colors = inks.groups(max(len(groups), 1))
-        self.lines_ = {}
-        for (name, chosen), color in zip(groups.items(), colors, strict=True):
-            values = np.sort(self.thresholds[chosen])
-            places = np.arange(1, len(values) + 1)
-            (line,) = self.ax_.plot(
-                places, values, color=color, linewidth=1.6, drawstyle="steps-post", label=name
-            )
-            self.lines_[name] = line
-        left_out = int((~joined).sum())
-        note = f"{left_out:,} rows joined no cluster" if left_out else ""
-        set_titles(
-            self.ax_, ("rows in the order of joining", "distance when joining"), self.title, note
-        )
-        filled = {name: line for name, line in self.lines_.items() if len(line.get_xdata())}
-        if 1 < len(filled) <= MOST_LABELED:
-            label_lines(self.ax_, filled, inks)
+        picture = absorption(self.thresholds, self.codes if self.by_cluster else None)
+        self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
         return self

@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight._words import format_number
 from sidelight.constraints.algebra._classes import read_classes
 from sidelight.constraints.algebra._plain import plain
-from sidelight.display._canvas import Display, check_matplotlib, label_lines, set_titles
+from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, threshold_of
+from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, rates, threshold_of
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -130,28 +130,7 @@ class ResolutionCurveDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax)
-        curve = self.curve
-        values = {"precision": curve.precision, "recall": curve.recall, "F1": curve.f1}
-        self.lines_ = {}
-        for (name, heights), color in zip(values.items(), inks.groups(3), strict=True):
-            # A threshold has the values of the last merge at or above it.
-            (line,) = self.ax_.plot(
-                curve.thresholds,
-                heights,
-                color=color,
-                linewidth=1.8,
-                drawstyle="steps-post",
-                label=name,
-            )
-            self.lines_[name] = line
-        note = ""
-        if len(curve.thresholds):
-            best = curve.best
-            note = f"best F1 {curve.f1[best]:.3f} at {format_number(curve.thresholds[best], 3)}"
-        if self.threshold is not None:
-            self.ax_.axvline(self.threshold, color=inks.soft, linewidth=1.0, linestyle=(0, (4, 3)))
-        self.ax_.set_ylim(-0.02, 1.02)
-        set_titles(self.ax_, ("threshold", "share of pairs"), self.title, note)
-        if len(curve.thresholds):
-            label_lines(self.ax_, self.lines_, inks)
+        picture = rates(self.curve, self.threshold)
+        self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
         return self

@@ -9,7 +9,7 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight._words import format_number
 from sidelight.pictures.maps._grids import grid_step, value_range
-from sidelight.pictures.svg._charts import Box, svg_start
+from sidelight.pictures.svg._box import Box, svg_start
 
 #: Colors of a number.
 STEPS = 16

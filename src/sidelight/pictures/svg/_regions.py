@@ -9,7 +9,7 @@ import numpy as np
 from sidelight._typing import FloatArray, IntArray
 from sidelight.pictures._scales import frame_of
 from sidelight.pictures.relational._region_map import RegionMap
-from sidelight.pictures.svg._charts import Box, svg_start
+from sidelight.pictures.svg._box import Box, svg_start
 
 #: Up to so many nodes carry their name, shown when the pointer rests on them.
 MOST_TITLES = 2_000

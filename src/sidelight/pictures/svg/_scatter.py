@@ -15,7 +15,7 @@ from sidelight.pictures._projection import Projection
 from sidelight.pictures._scales import frame_of, nice_ticks
 from sidelight.pictures._selection import Links
 from sidelight.pictures._shapes import Shape
-from sidelight.pictures.svg._charts import Box, svg_start
+from sidelight.pictures.svg._box import Box, svg_start
 
 Array = npt.NDArray[np.float64]
 

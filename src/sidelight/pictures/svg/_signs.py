@@ -8,7 +8,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.pictures.relational._blocks import SignBlocks, matrix_codes
-from sidelight.pictures.svg._charts import Box, svg_start
+from sidelight.pictures.svg._box import Box, svg_start
 
 #: Of more objects the largest groups of linked clusters are drawn.
 MOST_OBJECTS = 180

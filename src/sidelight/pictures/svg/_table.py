@@ -18,7 +18,7 @@ from sidelight.pictures.coclustering._blocks import (
     borders,
     cluster_of_bins,
 )
-from sidelight.pictures.svg._charts import Box, svg_start
+from sidelight.pictures.svg._box import Box, svg_start
 from sidelight.pictures.svg._signs import strokes
 
 #: Most cells of a picture, down and across; larger tables are drawn by shares of ones.

@@ -9,7 +9,7 @@ from scipy.linalg import orthogonal_procrustes
 
 from sidelight._typing import Array
 from sidelight._words import counted, format_number
-from sidelight.pictures.svg._charts import objective_line
+from sidelight.pictures._progress import by_step
 from sidelight.pictures.svg._scatter import stage_map
 from sidelight.report._figures import figure
 from sidelight.report._sections import Section
@@ -102,8 +102,8 @@ def _curve(values: Array, title: str, first: int, name: str) -> Section:
         values = np.full(len(values), np.nan)
         values[starts] = means
         note = f"Means of {n_together} rows."
-    svg = objective_line(values, title, name=f"curve {name}", step="row", first=first)
-    return figure(f"{title}", svg, note)
+    picture = by_step({title: values}, title, step="row", first=first, css=f"curve {name}")
+    return figure(title, picture, note)
 
 
 def _note(growth: Any) -> str:

@@ -15,8 +15,8 @@ from sidelight._words import counted, format_number
 from sidelight.constraints import Constraints, Relations
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, make_given, make_run
+from sidelight.pictures.relational._absorption import absorption
 from sidelight.pictures.relational._region_map import region_map
-from sidelight.pictures.svg._curves import absorbed_svg
 from sidelight.pictures.svg._regions import map_svg
 from sidelight.report import _sections
 from sidelight.report._figures import figure
@@ -174,4 +174,4 @@ def _absorption(estimator: Any) -> Section:
     if len(finite) < 2:
         return {"absorption": None}
     note = "A sudden rise at the end tells rows that fit no cluster well."
-    return {"absorption": figure("Distances at which rows joined", absorbed_svg(finite), note)}
+    return {"absorption": figure("Distances at which rows joined", absorption(finite), note)}
