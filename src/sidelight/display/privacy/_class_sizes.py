@@ -24,38 +24,37 @@ MOST_BARS = 40
 class ClassSizesDisplay(Display):
     """Number of classes of every size, with a line at the least size asked for.
 
-        A class holds the rows that are published alike. Classes much larger than ``k`` lost more than
-        they had to, those smaller break the promise.
+    A class holds the rows that are published alike. Classes much larger than ``k`` lost more than
+    they had to, those smaller break the promise.
 
-        Parameters
-        ----------
-        sizes : ndarray of shape (n_classes,)
-            Number of rows of every class.
-        k : int or None
-            Least number of rows that should be alike.
-        n_suppressed : int
-            Number of rows that are not published.
-        title : str
-            Written above the picture.
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_classes,)
+        Number of rows of every class.
+    k : int or None
+        Least number of rows that should be alike.
+    n_suppressed : int
+        Number of rows that are not published.
+    title : str
+        Written above the picture.
 
-        Attributes
-        ----------
-        ax_, figure_ : matplotlib Axes and Figure
-            Where it was drawn.
-        bars_ : BarContainer
-            The bars.
-        line_ : Line2D or None
-            Line at ``k``.
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    bars_ : BarContainer
+        The bars.
+    line_ : Line2D or None
+        Line at ``k``.
 
-        Examples
-        --------
-        >>> from sidelight.display import ClassSizesDisplay
-        >>> from sidelight.pictures.privacy._sizes import class_sizes
-    from sidelight.privacy import check_anonymity
-        >>> check = check_anonymity({"age": ["20-29"] * 3 + ["30-39"] * 2}, "age", k=2)
-        >>> display = ClassSizesDisplay.from_check(check)
-        >>> display.sizes.tolist(), display.k
-        ([2, 3], 2)
+    Examples
+    --------
+    >>> from sidelight.display import ClassSizesDisplay
+    >>> from sidelight.privacy import check_anonymity
+    >>> check = check_anonymity({"age": ["20-29"] * 3 + ["30-39"] * 2}, "age", k=2)
+    >>> display = ClassSizesDisplay.from_check(check)
+    >>> display.sizes.tolist(), display.k
+    ([2, 3], 2)
     """
 
     sizes: IntArray
