@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._draw._cells import draw_cells
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._cells import shares_of_rows
 from sidelight.pictures.categories._flows import Flows, flows_of
 
 #: Of more categories, or classes, the largest are drawn.
@@ -92,23 +94,20 @@ class CategoryFlowDisplay(Display):
         CategoryFlowDisplay
             The display itself.
         """
-        from matplotlib.colors import LinearSegmentedColormap
-
         flows = self.flows
         n = max(len(flows.classes), len(flows.categories))
         side = min(max(0.34 * n + 2.0, 4.0), 12.0)
         inks = self._begin(ax, size=(side + 0.6, side))
-        shades = LinearSegmentedColormap.from_list("share", [inks.page, inks.groups(1)[0]])
-        self.image_ = self.ax_.imshow(flows.shares, cmap=shades, vmin=0.0, vmax=1.0, aspect="auto")
-        self.ax_.set_xticks(range(len(flows.categories)), flows.categories, rotation=90)
-        self.ax_.set_yticks(range(len(flows.classes)), flows.classes)
-        self.ax_.tick_params(length=0, labelsize="small")
-        self.texts_ = []
-        if n <= MOST_NUMBERED:
-            for row, column in zip(*flows.counts.nonzero(), strict=True):
-                color = inks.page if flows.shares[row, column] > 0.6 else inks.ink
-                number = f"{flows.counts[row, column]:,}"
-                options: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
-                self.texts_.append(self.ax_.text(column, row, number, color=color, **options))
-        set_titles(self.ax_, ("category", "class"), self.title, flows.note)
+        picture = shares_of_rows(
+            flows.counts,
+            (flows.classes, flows.categories),
+            ("category", "class"),
+            title="Documents of classes in categories",
+            write=n <= MOST_NUMBERED,
+            zeros=False,
+            note=flows.note,
+        )
+        drawn = draw_cells(self.ax_, picture, inks)
+        self.image_, self.texts_ = drawn.image, drawn.texts
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
         return self

@@ -9,26 +9,16 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight._words import counted
 from sidelight.constraints import Ordering
-from sidelight.display._canvas import Display, Inks, check_matplotlib
+from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._draw._cells import draw_cells
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures.coclustering._blocks import (
-    Side,
-    TableBlocks,
-    bin_note,
-    binned,
-    borders,
-    cluster_of_bins,
-    is_paired,
-    table_blocks,
-)
+from sidelight.pictures.coclustering._blocks import TableBlocks, binned, is_paired, table_blocks
+from sidelight.pictures.coclustering._pictures import table_cells
 
 #: Most cells down and across; larger tables are drawn by shares of ones.
 MOST_CELLS = (600, 600)
-#: Up to so many rows or columns are named.
-MOST_NAMED = 40
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -201,67 +191,9 @@ class CoclusterDisplay(Display):
         CoclusterDisplay
             The display itself.
         """
-        from matplotlib.patches import Rectangle
-
         inks = self._begin(ax, (5.6, 6.0))
-        blocks = self.blocks
-        self.image_ = self.ax_.imshow(
-            self._colors(inks), aspect="auto", interpolation="nearest", origin="upper"
-        )
-        edges = [borders(side, bins) for side, bins in zip(self._sides, self.bins, strict=True)]
-        for at in edges[0][1:-1]:
-            self.ax_.axhline(at - 0.5, color=inks.faint, linewidth=0.6)
-        for at in edges[1][1:-1]:
-            self.ax_.axvline(at - 0.5, color=inks.faint, linewidth=0.6)
-        self.frames_ = [
-            self.ax_.add_patch(
-                Rectangle(
-                    (edges[1][j] - 0.5, edges[0][i] - 0.5),
-                    edges[1][j + 1] - edges[1][j],
-                    edges[0][i + 1] - edges[0][i],
-                    fill=False,
-                    edgecolor=inks.ink,
-                    linewidth=1.2,
-                )
-            )
-            for i, j in np.argwhere(blocks.own).tolist()
-        ]
-        self._name_axes()
-        lines = [
-            self.title,
-            f"{counted(len(self.frames_), 'block')}, {blocks.overall:.1%} ones",
-            bin_note(blocks, *self.bins),
-        ]
-        self.ax_.set_title("\n".join(line for line in lines if line), fontsize="medium")
+        picture = table_cells(self.blocks, self.shares, self.bins, self.names)
+        drawn = draw_cells(self.ax_, picture, inks)
+        self.image_, self.frames_ = drawn.image, drawn.frames
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
         return self
-
-    @property
-    def _sides(self) -> tuple[Side, Side]:
-        return self.blocks.rows, self.blocks.columns
-
-    def _colors(self, inks: Inks) -> FloatArray:
-        """Every cell between the color of the page and that of its co-cluster, by its share."""
-        from matplotlib.colors import to_rgb
-
-        blocks = self.blocks
-        n_clusters = int(blocks.rows.clusters.max(initial=0)) + 1
-        inked = np.array([to_rgb(color) for color in (*inks.groups(n_clusters), inks.soft)])
-        of_rows, of_columns = (
-            cluster_of_bins(side, bins) for side, bins in zip(self._sides, self.bins, strict=True)
-        )
-        own = blocks.own[of_rows][:, of_columns]
-        cluster = np.where(own, blocks.rows.clusters[of_rows][:, None], -1)
-        page = np.array(to_rgb(inks.page))
-        share = self.shares[:, :, None]
-        return np.asarray(page + share * (inked[cluster] - page))
-
-    def _name_axes(self) -> None:
-        axes = ((self.ax_.yaxis, "rows by cluster", 0), (self.ax_.xaxis, "columns by cluster", 1))
-        for axis, label, place in axes:
-            side, known = self._sides[place], self.names[place]
-            axis.set_label_text(label)
-            if known is None or len(side.order) > MOST_NAMED:
-                axis.set_ticks([])
-                continue
-            axis.set_ticks(range(len(side.order)), [str(known[one]) for one in side.order])
-            axis.set_tick_params(labelsize="x-small", length=0, rotation=90 if place else 0)

@@ -6,13 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 from sidelight.pictures._bars import Bars
+from sidelight.pictures._cells import Cells, Nodes
 from sidelight.pictures._curves import Curves
+from sidelight.pictures._lanes import Lanes
 from sidelight.pictures.svg._bars import bars_svg
+from sidelight.pictures.svg._cells import cells_svg, nodes_svg
 from sidelight.pictures.svg._curves import curves_svg
+from sidelight.pictures.svg._lanes import lanes_svg
 
-Picture = Bars | Curves
+Picture = Bars | Cells | Curves | Lanes | Nodes
 
-_RENDERERS: dict[type, Callable[[Any], str]] = {Bars: bars_svg, Curves: curves_svg}
+_RENDERERS: dict[type, Callable[[Any], str]] = {
+    Bars: bars_svg,
+    Cells: cells_svg,
+    Curves: curves_svg,
+    Lanes: lanes_svg,
+    Nodes: nodes_svg,
+}
 
 
 def svg_of(picture: Picture) -> str:

@@ -11,8 +11,8 @@ from markupsafe import Markup
 from sidelight._typing import IntArray
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.constraints import Constraints, Relations
-from sidelight.pictures.relational._blocks import sign_blocks
-from sidelight.pictures.svg._signs import MOST_OBJECTS, sign_matrix
+from sidelight.pictures.relational._blocks import sign_blocks, sign_cells
+from sidelight.pictures.svg._render import svg_of
 from sidelight.report._page import (
     agreement,
     largest_clusters,
@@ -24,6 +24,8 @@ from sidelight.report._sections import Section, status
 
 WORST = 20
 LARGEST = 12
+#: Of more objects the largest groups of linked clusters are drawn.
+MOST_OBJECTS = 180
 #: Gaps below this are rounding.
 CLOSED = 1e-9
 
@@ -112,7 +114,7 @@ def _matrix(relations: Relations, labels: Any) -> Section:
     blocks = sign_blocks(relations.edges, relations.scores, labels, MOST_OBJECTS)
     names = row_names(relations.ids, blocks.order)
     note = f"Shown are {blocks.note}." if blocks.note else ""
-    return {"matrix": Markup(sign_matrix(blocks, names)), "matrix_note": note}
+    return {"matrix": Markup(svg_of(sign_cells(blocks, names))), "matrix_note": note}
 
 
 def _quality(estimator: Any, relations: Relations, labels: Any) -> Section:
