@@ -16,7 +16,7 @@ from sidelight.pictures._run import shorten
 _DARK = 0.65
 #: More names of columns than this, or longer ones, are turned.
 _LEVEL_NAMES, _LEVEL_LETTERS = 12, 6
-_LONGEST_NAME = 16
+_LONGEST_NAME = 24
 
 
 @dataclass

@@ -13,7 +13,7 @@ from sidelight.pictures.svg._box import LETTER, Box, svg_start
 
 #: Most letters of a name beside a bar, and below a column.
 _NAME, _SHORT_NAME = 30, 12
-_LEAST_LEFT, _RIGHT = 110.0, 64.0
+_LEAST_LEFT, _RIGHT = 60.0, 64.0
 
 
 def bars_svg(drawn: Bars) -> str:
