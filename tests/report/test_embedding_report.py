@@ -14,9 +14,10 @@ from sidelight.constraints import Constraints
 from sidelight.evaluation import lost_and_found_neighbors, map_scores
 from sidelight.manifold import IncrementalIsomap, Isomap
 from sidelight.mixture import SelfOrganizingMixture
+from sidelight.pictures._points import Points
 from sidelight.pictures.maps._grids import mean_distances, near_pairs
 from sidelight.pictures.svg._cells import STEPS
-from sidelight.pictures.svg._scatter import SQUARE, _place
+from sidelight.pictures.svg._points import placed
 from sidelight.report import render_report, write_report
 from sidelight.report._embedding import NEIGHBORS
 from sidelight.report._measures import residual_variance_of
@@ -131,10 +132,10 @@ def test_maps_of_any_shape(shape, parse):
 
 def test_a_unit_is_as_long_in_both_directions():
     for xy in (np.array([[0.0, 0.0], [10.0, 1.0]]), np.array([[0.0, 0.0], [1.0, 30.0]])):
-        placed = _place(xy, SQUARE, equal=True)
-        across, up = np.abs(np.diff(placed.x)[0]), np.abs(np.diff(placed.y)[0])
+        at = placed(Points(title="", text="", xy=xy, codes=np.zeros(2, np.int64), equal=True))
+        across, up = np.abs(np.diff(at.x)[0]), np.abs(np.diff(at.y)[0])
         assert up / across == pytest.approx(xy[1, 1] / xy[1, 0])
-        assert placed.n_beyond == 0
+        assert at.n_beyond == 0
 
 
 def test_colors_of_numbers_and_of_words(parse):

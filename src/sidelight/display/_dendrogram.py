@@ -11,7 +11,7 @@ import numpy as np
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
-from sidelight.display._links import DASHES
+from sidelight.display._draw._points import DASHES
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._run import shorten

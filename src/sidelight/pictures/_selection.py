@@ -113,3 +113,16 @@ def contains_pairs(some: Positions, pairs: Positions, n_rows: int) -> npt.NDArra
         pairs[:, 0] * n_rows + pairs[:, 1], some[:, 0] * n_rows + some[:, 1]
     )
     return found
+
+
+def ringed_rows(run: Run, selection: Selection) -> npt.NDArray[np.bool_]:
+    """Which of the drawn rows a violated statement mentions."""
+    ringed = np.isin(selection.rows, np.concatenate([run.violations.labels, run.violations.groups]))
+    ringed[selection.links.pairs[selection.links.violated].ravel()] = True
+    return ringed
+
+
+def no_links() -> Links:
+    """No pairs at all."""
+    none = np.zeros(0, bool)
+    return Links(np.zeros((0, 2), np.int64), none, none, np.zeros(0))

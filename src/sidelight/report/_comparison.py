@@ -16,11 +16,12 @@ from sidelight.evaluation import Candidate, Comparison
 from sidelight.evaluation.comparison._comparison import pair
 from sidelight.evaluation.comparison._stability import agreement, codes
 from sidelight.pictures._matching import count_together, match_classes
+from sidelight.pictures._points import small_map
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Partition, sample_rows
 from sidelight.pictures._scores import by_number
 from sidelight.pictures.svg._comparison import score_bar, score_scale
-from sidelight.pictures.svg._scatter import small_map
+from sidelight.pictures.svg._render import svg_of
 from sidelight.report._figures import figure
 from sidelight.report._sections import Section, colours
 
@@ -196,14 +197,16 @@ def _maps(comparison: Comparison, shown: Sequence[Candidate], given: Given) -> l
         numbers = match_classes(count_together(own, first))
         groups = np.append(numbers, -1)[own.codes[chosen]]
         drawn = small_map(
-            projection,
-            np.empty((0, 2), dtype=np.int64),
-            np.empty(0, dtype=bool),
+            projection.xy,
             groups,
             f"scatter map-{place}",
             f"The clusters of {one.title}",
+            size=(560, 380),
+            equal=False,
         )
-        maps.append({"title": one.title, "svg": Markup(drawn), "score": pair(one.score, one.error)})
+        maps.append(
+            {"title": one.title, "svg": Markup(svg_of(drawn)), "score": pair(one.score, one.error)}
+        )
     return maps
 
 

@@ -17,10 +17,10 @@ from sidelight._words import counted, format_number, listed, statements
 from sidelight.constraints import known_pairs
 from sidelight.engine import as_rows
 from sidelight.pictures._histograms import far_end, pair_distances
+from sidelight.pictures._points import link_lines, small_map
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, Partition, sample_rows
-from sidelight.pictures._selection import fill_up
-from sidelight.pictures.svg._scatter import small_map
+from sidelight.pictures._selection import Links, fill_up
 from sidelight.report._figures import bar_figure, figure
 from sidelight.report._sections import MAX_GROUPS, Section, chips, colours, objective, status
 
@@ -167,6 +167,8 @@ def _maps(mapped: Mapped) -> Section:
     notes = ["Lines join known pairs; dashed ones do not belong together."] if len(links) else []
     if len(rows) < given.n_rows:
         notes.append(f"{len(rows):,} of {given.n_rows:,} rows are drawn.")
+    kept_pairs = Links(links, cannot, np.zeros(len(links), bool), np.ones(len(links)))
+    lines = link_lines(kept_pairs)
     pictures = {
         "before": (before, "The rows as they were given", "Before: the rows as they were given"),
         "after": (after, "The rows after the map", "After: the rows as the method sees them"),
@@ -174,7 +176,15 @@ def _maps(mapped: Mapped) -> Section:
     figures = {
         when: figure(
             heading,
-            small_map(projection, links, cannot, codes, f"scatter {when}", title),
+            small_map(
+                projection.xy,
+                codes,
+                f"scatter {when}",
+                title,
+                lines=lines,
+                size=(560, 380),
+                equal=False,
+            ),
             projection.note,
         )
         for when, (projection, title, heading) in pictures.items()

@@ -11,6 +11,7 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._cells import draw_nodes
+from sidelight.display._draw._points import draw_points
 from sidelight.display._rows import (
     axis_titles_of,
     final_step,
@@ -20,6 +21,7 @@ from sidelight.display._rows import (
     sampled_note,
 )
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._points import Lines, Points
 from sidelight.pictures._run import sample_rows
 from sidelight.pictures._selection import MAX_POINTS
 from sidelight.pictures.maps._grids import grid_cells, mean_distances, node_places
@@ -233,16 +235,21 @@ class MapDisplay(Display):
         self.figure_.colorbar(self.cells_, ax=self.ax_, label=picture.value_title)
 
     def _draw_grid(self, inks: Inks, kwargs: dict[str, Any]) -> None:
-        from matplotlib.collections import LineCollection
-
         assert self.xy is not None
-        style = {"c": inks.faint, "s": 8.0, "linewidths": 0.0, "alpha": 0.6} | kwargs
-        self.points_ = self.ax_.scatter(*self.xy.T, **style)
-        self.lines_ = LineCollection(
-            list(self.nodes[self.edges]), colors=inks.ink, linewidths=1.0, zorder=3
+        nowhere = np.full(len(self.xy), -1)
+        below = Points(title="The rows", text="", xy=self.xy, codes=nowhere)
+        self.points_ = draw_points(
+            self.ax_, below, inks, **({"s": 8.0, "alpha": 0.6} | kwargs)
+        ).points
+        grid = Points(
+            title="The nodes",
+            text="",
+            xy=self.nodes,
+            codes=np.zeros(len(self.nodes), np.int64),
+            lines=[Lines("edges", self.edges, "ink")],
         )
-        self.ax_.add_collection(self.lines_)
-        self.ax_.scatter(*self.nodes.T, c=inks.ink, s=16.0, linewidths=0.0, zorder=4)
+        drawn = draw_points(self.ax_, grid, inks, c=inks.ink, s=16.0, zorder=4.0)
+        self.lines_ = drawn.lines["edges"]
 
 
 def _check_map(model: Any, kind: str) -> None:

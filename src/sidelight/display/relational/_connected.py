@@ -7,13 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight._typing import FloatArray, IntArray
+from sidelight._typing import FloatArray
 from sidelight.constraints.algebra._plain import plain
 from sidelight.constraints.relations import as_relations
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._draw._points import draw_points
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures.relational._region_map import RegionMap, region_map
+from sidelight.pictures._points import CENTER
+from sidelight.pictures.relational._region_map import RegionMap, region_map, region_points
 
 #: Points of up to so many nodes are drawn large.
 _FEW = 300
@@ -124,38 +126,16 @@ class ConnectedClustersDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax)
-        drawn = self.map
-        colors = np.array(inks.of_codes(drawn.codes, drawn.n_clusters))
-        ends = drawn.codes[drawn.edges]
-        inside = (ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0)
-        self.between_ = self._lines(drawn.edges[~inside], inks.faint, 0.6)
-        own = colors[drawn.edges[inside, 0]] if inside.any() else inks.faint
-        self.inside_ = self._lines(drawn.edges[inside], own, 1.6)
-        size = 36 if len(drawn.codes) <= _FEW else max(4.0, 36 * _FEW / len(drawn.codes))
-        self.points_ = self.ax_.scatter(
-            *drawn.places.T, s=size, c=colors, edgecolors=inks.page, linewidths=0.5, zorder=3
-        )
-        self.centers_ = None
-        if len(drawn.centers):
-            self.centers_ = self.ax_.scatter(
-                *drawn.places[drawn.centers].T,
-                s=3 * size,
-                facecolors="none",
-                edgecolors=inks.ink,
-                linewidths=1.5,
-                zorder=4,
-            )
+        picture = region_points(self.map)
+        few = len(picture.codes) <= _FEW
+        size = 36 if few else max(4.0, 36 * _FEW / len(picture.codes))
+        edge: dict[str, Any] = {"edgecolors": inks.page, "linewidths": 0.5}
+        drawn = draw_points(self.ax_, picture, inks, s=size, **edge)
+        self.points_, self.centers_ = drawn.points, drawn.marks.get(CENTER)
+        self.inside_, self.between_ = drawn.lines["inside"], drawn.lines["between"]
         self.ax_.set_aspect("equal", adjustable="datalim")
-        set_titles(self.ax_, ("first coordinate", "second coordinate"), self.title, drawn.note)
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
         return self
-
-    def _lines(self, edges: IntArray, colors: Any, width: float) -> Any:
-        from matplotlib.collections import LineCollection
-
-        lines = LineCollection(
-            list(self.map.places[edges]), colors=colors, linewidths=width, zorder=1
-        )
-        return self.ax_.add_collection(lines)
 
 
 def _map(coordinates: Any, relations: Any, labels: Any, centers: Any) -> RegionMap:

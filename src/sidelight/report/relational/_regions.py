@@ -16,8 +16,8 @@ from sidelight.constraints import Constraints, Relations
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, make_given, make_run
 from sidelight.pictures.relational._absorption import absorption
-from sidelight.pictures.relational._region_map import region_map
-from sidelight.pictures.svg._regions import map_svg
+from sidelight.pictures.relational._region_map import region_map, region_points
+from sidelight.pictures.svg._render import svg_of
 from sidelight.report import _sections
 from sidelight.report._figures import figure
 from sidelight.report._page import row_names
@@ -105,7 +105,10 @@ def _map(given: Given, relations: Relations | None, coordinates: FloatArray | No
     names = row_names(given.ids, drawn.rows)
     clusters = list(make_run(given).clusters.names)
     note += f" {drawn.note[:1].upper()}{drawn.note[1:]}." if drawn.note else ""
-    return {"region_map": Markup(map_svg(drawn, names, clusters)), "region_note": note}
+    return {
+        "region_map": Markup(svg_of(region_points(drawn, names, clusters))),
+        "region_note": note,
+    }
 
 
 def _pieces(estimator: Any, relations: Relations | None, asked: Section) -> Section:
