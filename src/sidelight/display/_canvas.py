@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -54,6 +54,31 @@ class Display:
     def __repr__(self) -> str:
         drawn = "" if hasattr(self, "ax_") else ", not drawn yet"
         return f"<{type(self).__name__}{drawn}>"
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        Display
+            The display itself.
+        """
+        self._draw(self._begin(ax, self._size))
+        return self
+
+    def _draw(self, inks: Inks) -> None:
+        """Draw in ``ax_``, with colors that can be read there."""
+        raise NotImplementedError
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        """Width and height of a new figure."""
+        return 6.4, 4.8
 
     def _begin(self, ax: Any, size: tuple[float, float] = (6.4, 4.8)) -> Inks:
         """Take the axes that were given, or new ones, and find out what can be read on them."""

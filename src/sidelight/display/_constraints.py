@@ -172,22 +172,9 @@ default=None
             note=_note(known, rows, links),
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConstraintsDisplay
-            The display itself.
-        """
+    def _draw(self, inks: Inks) -> None:
         from matplotlib.collections import LineCollection
 
-        inks = self._begin(ax)
         picture = Points(
             title="What is known",
             text=self.title,
@@ -217,7 +204,6 @@ default=None
         self.ax_.margins(0.08)
         if self.links_:
             explain(self.ax_, inks)
-        return self
 
     def _write(self, inks: Inks) -> None:
         """Write the names of few rows beside them, and of few classes at their middle."""

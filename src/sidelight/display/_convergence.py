@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
@@ -77,26 +77,12 @@ class ConvergenceDisplay(Display):
             },
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         stopped = {name: not ended for name, ended in self.converged.items()}
         picture = by_step(self.histories, "objective (lower is better)", stopped=stopped)
         self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
         title = next(iter(self.histories)) if len(self.histories) == 1 else ""
         set_titles(self.ax_, picture.axis_titles, title, picture.note)
-        return self
 
 
 def named(estimator: Any) -> dict[str, Any]:

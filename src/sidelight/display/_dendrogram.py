@@ -10,7 +10,7 @@ import numpy as np
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._points import DASHES
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
@@ -115,22 +115,13 @@ class DendrogramDisplay(Display):
             title=f"{type(model).__name__}: {counted(len(np.unique(labels)), 'cluster')}",
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 7.6, 4.8
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        DendrogramDisplay
-            The display itself.
-        """
+    def _draw(self, inks: Inks) -> None:
         from matplotlib.collections import LineCollection
 
-        inks = self._begin(ax, (7.6, 4.8))
         n = len(self.labels)
         tree = self._layout()
         cluster = self._clusters_of_nodes()
@@ -159,7 +150,6 @@ class DendrogramDisplay(Display):
         self.ax_.add_collection(self.branches_)
         self.ax_.add_collection(self.forbidden_)
         self._frame(places, tree.top)
-        return self
 
     def _layout(self) -> _Tree:
         from scipy.cluster.hierarchy import dendrogram

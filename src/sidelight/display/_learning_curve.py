@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._plain import plain
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._convergence import named
 from sidelight.display._draw._curves import draw_curves
 from sidelight.evaluation import adjusted_rand_index
@@ -157,27 +157,13 @@ class LearningCurveDisplay(Display):
                 )
         return cls(n_statements=counts, scores=tables, axis_titles=axis_titles).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        LearningCurveDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         picture = learning(self.n_statements, self.scores, self.axis_titles)
         self.lines_ = draw_curves(self.ax_, picture, inks).lines
         title = self.title
         if len(self.scores) == 1:
             title = title or next(iter(self.scores))
         set_titles(self.ax_, picture.axis_titles, title, picture.note)
-        return self
 
 
 def _fit(model: Any, X: Any, known: Constraints, seed: int) -> Array:

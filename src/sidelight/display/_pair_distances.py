@@ -132,20 +132,7 @@ class PairDistancesDisplay(Display):
         kinds = np.repeat([0, 1], [len(together), len(apart)])
         return float(roc_auc_score(kinds, np.concatenate([together, apart])))
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        PairDistancesDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         kinds = [(kind, when) for when in ("before", "after") for kind in ("together", "apart")]
         most = far_end(*(self._distances(*kind) for kind in kinds))
         pictures = {
@@ -168,7 +155,6 @@ class PairDistancesDisplay(Display):
         self.ax_.set_yticks(list(base.values()), list(base))
         self._write_titles(pictures["before"].axis_titles)
         self.ax_.legend(fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none")
-        return self
 
     def _draw_median(self, kind: str, when: str, base: float, inks: Inks) -> None:
         median = float(np.median(self._distances(kind, when)))

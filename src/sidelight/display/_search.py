@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._typing import Array
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._convergence import named
 from sidelight.display._draw._curves import draw_curves
 from sidelight.exceptions import InvalidRequest
@@ -125,25 +125,11 @@ class SearchDisplay(Display):
             note=first.note,
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SearchDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         picture = search(self.curves, self.chosen, self.axis_titles, self.note)
         drawn = draw_curves(self.ax_, picture, inks)
         self.lines_, self.chosen_ = drawn.lines, drawn.chosen
         set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
-        return self
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import Array, IntArray
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._clusters import ClusterDisplay
 from sidelight.display._draw._bars import draw_bars
 from sidelight.display._rows import final_step, plain_labels
@@ -143,26 +143,12 @@ class SizesDisplay(Display):
         """Number of clusters that are smaller or larger than they may be."""
         return sum(self._picture().wrong)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SizesDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         picture = self._picture()
         drawn = draw_bars(self.ax_, picture, inks)
         self.bars_, self.bounds_ = drawn.bars, drawn.marks
         title = ": ".join(filter(None, [self.title, picture.note]))
         set_titles(self.ax_, picture.axis_titles, title)
-        return self
 
     def _picture(self) -> Bars:
         return cluster_sizes(

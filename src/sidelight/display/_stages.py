@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any, Literal, Self
 
 from sidelight._typing import FloatArray
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._convergence import named
 from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
@@ -113,24 +113,10 @@ class StagesDisplay(Display):
         title = next(iter(models)) if len(models) == 1 else ""
         return cls(curves=curves, first=first, axis_title=axis_title, title=title).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        StagesDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         picture = by_step(self.curves, self.axis_title, step="round", first=self.first)
         self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
         set_titles(self.ax_, picture.axis_titles, self.title)
-        return self
 
 
 def _machine(model: Any, number: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
+from sidelight.pictures._picture import Picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +31,11 @@ class Series:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Bars:
+class Bars(Picture):
     """Bars side by side.
 
     Attributes
     ----------
-    title : str
-        What the bars are.
-    text : str
-        What can be seen, for a reader who cannot see it.
     series : sequence of Series
         One or two kinds of values.
     names : sequence of str
@@ -47,14 +44,6 @@ class Bars:
         What every bar says when the pointer rests on it.
     texts : sequence of str
         What is written at the end of every bar; nothing where there are none.
-    axis_titles : tuple of str
-        Titles of the axes: of the names, and of the values.
-    note : str
-        What is to be known besides.
-    css : str
-        Class or classes of the style sheet of a page; no other picture of the page has them.
-    size : tuple of int
-        Width and height on a page; bars below each other are as high as they need.
     largest : float
         Value of a bar of full length.
     colors : ndarray of shape (n_bars,), default=None
@@ -77,14 +66,10 @@ class Bars:
         Whether bars of the second kind go downwards.
     """
 
-    title: str
-    text: str
     series: Sequence[Series]
     names: Sequence[str]
     titles: Sequence[str] = ()
     texts: Sequence[str] = ()
-    axis_titles: tuple[str, str] = ("", "")
-    note: str = ""
     css: str = "bars"
     size: tuple[int, int] = (420, 142)
     largest: float = 1.0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight.pictures._picture import Picture
 
 #: Colors of layers that stand for no group: grey, and the red of what is wrong.
 OTHER, WRONG = -1, -2
@@ -78,15 +79,11 @@ class Strip:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Cells:
+class Cells(Picture):
     """A table of cells.
 
     Attributes
     ----------
-    title : str
-        What the cells are.
-    text : str
-        What can be seen, for a reader who cannot see it.
     layers : sequence of Layer
         Colors.
     codes : ndarray of int, shape (n_rows, n_columns)
@@ -95,14 +92,6 @@ class Cells:
         Shade of every cell from 0 to 1; all are full by default.
     names : tuple of sequences of str
         Names of rows and columns; empty where there are none, or too many to be read.
-    axis_titles : tuple of str
-        Titles of the columns and of the rows.
-    note : str
-        What is to be known besides.
-    css : str
-        Class or classes of the style sheet of a page; no other picture of the page has them.
-    size : tuple of int
-        Largest width and height on a page.
     square : bool
         Whether cells are squares.
     borders : tuple of sequences of int
@@ -117,14 +106,10 @@ class Cells:
         Row and column of cells with a text in them.
     """
 
-    title: str
-    text: str
     layers: Sequence[Layer]
     codes: IntArray
     shares: FloatArray | None = None
     names: tuple[Sequence[str], Sequence[str]] = ((), ())
-    axis_titles: tuple[str, str] = ("", "")
-    note: str = ""
     css: str = "cells"
     size: tuple[int, int] = (760, 640)
     square: bool = False
@@ -136,15 +121,11 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Nodes:
+class Nodes(Picture):
     """Cells around the nodes of a grid, colored by a number.
 
     Attributes
     ----------
-    title : str
-        What the numbers are.
-    text : str
-        What can be seen, for a reader who cannot see it.
     places : ndarray of shape (n_nodes, 2)
         Places of the nodes.
     values : ndarray of shape (n_nodes,)
@@ -153,12 +134,8 @@ class Nodes:
         Corners of a cell around its node.
     value_title : str
         What the numbers are, beside their scale.
-    css : str
-        Class or classes of the style sheet of a page; no other picture of the page has them.
     """
 
-    title: str
-    text: str
     places: FloatArray
     values: FloatArray
     outline: FloatArray

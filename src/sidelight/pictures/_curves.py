@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
+from sidelight.pictures._picture import Picture
 
 #: Up to so many points of a curve are drawn as dots.
 MAX_DOTS = 60
@@ -56,25 +57,13 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Curves:
+class Curves(Picture):
     """Lines over one pair of axes.
 
     Attributes
     ----------
-    title : str
-        What the lines are.
-    text : str
-        What can be seen, for a reader who cannot see it.
     curves : sequence of Curve
         The lines.
-    axis_titles : tuple of str
-        Titles of both axes.
-    note : str
-        What is to be known besides.
-    css : str
-        Class or classes of the style sheet of a page; no other picture of the page has them.
-    size : tuple of int
-        Width and height on a page.
     x_limits, y_limits : tuple of float, default=None
         Ends of the axes; by default those of the points.
     whole : bool
@@ -91,13 +80,8 @@ class Curves:
         Place of a vertical line.
     """
 
-    title: str
-    text: str
     curves: Sequence[Curve]
-    axis_titles: tuple[str, str]
-    note: str = ""
     css: str = "curve"
-    size: tuple[int, int] = (420, 156)
     x_limits: tuple[float, float] | None = None
     y_limits: tuple[float, float] | None = None
     whole: bool = False

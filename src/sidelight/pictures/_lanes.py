@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sidelight.pictures._picture import Picture
+
 
 @dataclass(frozen=True)
 class Span:
@@ -33,15 +35,11 @@ class Span:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Lanes:
+class Lanes(Picture):
     """Spans along an order.
 
     Attributes
     ----------
-    title : str
-        What the spans are.
-    text : str
-        What can be seen, for a reader who cannot see it.
     names : sequence of str
         Names of the lanes, from the top.
     spans : sequence of Span
@@ -50,23 +48,11 @@ class Lanes:
         Number of places.
     places : sequence of str
         Names of all places; empty where they have none.
-    axis_titles : tuple of str
-        Titles of the order and of the lanes.
-    note : str
-        What is to be known besides.
-    css : str
-        Class or classes of the style sheet of a page; no other picture of the page has them.
-    width : int
-        Width on a page.
     """
 
-    title: str
-    text: str
     names: Sequence[str]
     spans: Sequence[Span]
     length: int
     places: Sequence[str] = ()
-    axis_titles: tuple[str, str] = ("", "")
-    note: str = ""
     css: str = "lanes"
-    width: int = 1180
+    size: tuple[int, int] = (1180, 80)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import STATEMENTS
+from sidelight.pictures._picture import Picture
 from sidelight.pictures._scales import frame_of
 from sidelight.pictures._selection import Links
 from sidelight.pictures._shapes import Shape
@@ -72,15 +73,11 @@ class Regions:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Points:
+class Points(Picture):
     """Rows in a plane.
 
     Attributes
     ----------
-    title : str
-        What the points are.
-    text : str
-        What can be seen, for a reader who cannot see it.
     xy : ndarray of shape (n, 2)
         Their places.
     codes : ndarray of int, shape (n,)
@@ -105,24 +102,14 @@ class Points:
         Centers of groups.
     regions : Regions, default=None
         Colors of the plane.
-    axis_titles : tuple of str
-        Titles of the axes.
-    note : str
-        What is to be known besides.
     axes : {"plane", "strip", "components", "none"}
         What the axes mean: both, the horizontal one, directions without numbers, or nothing.
     equal : bool
         Whether a unit is as long to the right as upwards.
-    css : str
-        Class or classes of the style sheet of a page; no other picture of the page has them.
-    size : tuple of int
-        Width and height on a page.
     interactive : bool
         Whether the script of a page acts on the picture.
     """
 
-    title: str
-    text: str
     xy: FloatArray
     codes: IntArray
     n_colors: int = 1
@@ -135,8 +122,6 @@ class Points:
     shapes: Sequence[Shape] = ()
     centers: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
     regions: Regions | None = None
-    axis_titles: tuple[str, str] = ("", "")
-    note: str = ""
     axes: Literal["plane", "strip", "components", "none", "map"] = "none"
     equal: bool = False
     css: str = "scatter"

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sidelight.pictures._bars import named_bars
-from sidelight.pictures.svg._render import Picture, svg_of
+from sidelight.pictures._picture import Picture
+from sidelight.pictures.svg._render import svg_of
 
 Array = npt.NDArray[np.float64]
 

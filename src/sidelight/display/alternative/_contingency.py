@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._typing import IntArray
 from sidelight.constraints import KnownSplits
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._cells import draw_cells
 from sidelight.evaluation import SplitSimilarity, similarity_to_splits
 from sidelight.exceptions import InvalidRequest
@@ -98,20 +98,11 @@ class ContingencyDisplay(Display):
             title=title,
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 5.2, 4.4
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ContingencyDisplay
-            The display itself.
-        """
-        inks = self._begin(ax, (5.2, 4.4))
+    def _draw(self, inks: Inks) -> None:
         picture = shares_of_rows(
             self.counts,
             (self.class_names, self.cluster_names),
@@ -124,4 +115,3 @@ class ContingencyDisplay(Display):
         drawn = draw_cells(self.ax_, picture, inks)
         self.image_, self.texts_ = drawn.image, drawn.texts
         set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
-        return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._cells import draw_cells
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
@@ -81,33 +81,26 @@ class CategoryFlowDisplay(Display):
             )
         return cls(flows=flows_of(model, MOST), title=type(model).__name__).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the shares.
+    @property
+    def _size(self) -> tuple[float, float]:
+        side = min(max(0.34 * self._n_names + 2.0, 4.0), 12.0)
+        return side + 0.6, side
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
+    @property
+    def _n_names(self) -> int:
+        return max(len(self.flows.classes), len(self.flows.categories))
 
-        Returns
-        -------
-        CategoryFlowDisplay
-            The display itself.
-        """
+    def _draw(self, inks: Inks) -> None:
         flows = self.flows
-        n = max(len(flows.classes), len(flows.categories))
-        side = min(max(0.34 * n + 2.0, 4.0), 12.0)
-        inks = self._begin(ax, size=(side + 0.6, side))
         picture = shares_of_rows(
             flows.counts,
             (flows.classes, flows.categories),
             ("category", "class"),
             title="Documents of classes in categories",
-            write=n <= MOST_NUMBERED,
+            write=self._n_names <= MOST_NUMBERED,
             zeros=False,
             note=flows.note,
         )
         drawn = draw_cells(self.ax_, picture, inks)
         self.image_, self.texts_ = drawn.image, drawn.texts
         set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
-        return self

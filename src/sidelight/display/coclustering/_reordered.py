@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight.constraints import Ordering
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._cells import draw_cells
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
@@ -178,22 +178,12 @@ class CoclusterDisplay(Display):
             ax=ax,
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 5.6, 6.0
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        CoclusterDisplay
-            The display itself.
-        """
-        inks = self._begin(ax, (5.6, 6.0))
+    def _draw(self, inks: Inks) -> None:
         picture = table_cells(self.blocks, self.shares, self.bins, self.names)
         drawn = draw_cells(self.ax_, picture, inks)
         self.image_, self.frames_ = drawn.image, drawn.frames
         set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
-        return self

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight.constraints import Ordering
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._lanes import draw_lanes
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures.coclustering._blocks import Timeline, timeline
@@ -84,21 +84,11 @@ class TimelineDisplay(Display):
             )
         return cls(line=timeline(clusters, ordering), names=ordering.ids, title=title).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 0.9 + 0.4 * len(self.line.shown)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        TimelineDisplay
-            The display itself.
-        """
-        inks = self._begin(ax, (6.4, 0.9 + 0.4 * len(self.line.shown)))
+    def _draw(self, inks: Inks) -> None:
         picture = cluster_lanes(self.line, self.names)
         self.bars_, self.jumps_ = draw_lanes(self.ax_, picture, inks)
         set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
-        return self

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.display.maps._embedding import coordinates_of
@@ -114,23 +114,9 @@ class SpectrumDisplay(Display):
             )
         return cls(curves=curves, chosen=chosen, axis_title="residual variance").plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SpectrumDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         picture = spectrum(self.curves, self.chosen, self.axis_title)
         drawn = draw_curves(self.ax_, picture, inks)
         self.lines_, self.chosen_ = drawn.lines, drawn.mark
         title = next(iter(self.curves)) if len(self.curves) == 1 else ""
         set_titles(self.ax_, picture.axis_titles, title)
-        return self

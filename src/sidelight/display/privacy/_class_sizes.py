@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._typing import IntArray
 from sidelight._words import counted
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._bars import draw_bars
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
@@ -112,20 +112,7 @@ class ClassSizesDisplay(Display):
         check_matplotlib(cls.__name__)
         return cls(sizes=np.asarray(check.class_sizes), k=check.k).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ClassSizesDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         picture = class_sizes(self.sizes, self.k, MOST_BARS)
         drawn = draw_bars(self.ax_, picture, inks)
         self.bars_, self.line_ = drawn.bars, drawn.mark
@@ -133,4 +120,3 @@ class ClassSizesDisplay(Display):
             self.line_.set_label(f"k = {self.k}")
         note = f"{counted(self.n_suppressed, 'row')} left out" if self.n_suppressed else ""
         set_titles(self.ax_, picture.axis_titles, self.title, note)
-        return self

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
@@ -88,22 +88,8 @@ class LossSearchDisplay(Display):
             title=type(model).__name__,
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        LossSearchDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         picture = loss_search(self.n_clusters, self.losses, self.chosen)
         drawn = draw_curves(self.ax_, picture, inks)
         self.line_, self.mark_ = drawn.plain_lines["loss"], drawn.mark
         set_titles(self.ax_, picture.axis_titles, self.title)
-        return self

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
@@ -114,21 +114,7 @@ class AbsorptionDisplay(Display):
             )
         return cls(thresholds=values, codes=codes, by_cluster=labels is not None).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        AbsorptionDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         picture = absorption(self.thresholds, self.codes if self.by_cluster else None)
         self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
         set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
-        return self

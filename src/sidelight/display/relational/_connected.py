@@ -10,7 +10,7 @@ import numpy as np
 from sidelight._typing import FloatArray
 from sidelight.constraints.algebra._plain import plain
 from sidelight.constraints.relations import as_relations
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._points import draw_points
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
@@ -112,20 +112,7 @@ class ConnectedClustersDisplay(Display):
         check_matplotlib(cls.__name__)
         return cls(map=_map(coordinates, relations, labels, None)).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConnectedClustersDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         picture = region_points(self.map)
         few = len(picture.codes) <= _FEW
         size = 36 if few else max(4.0, 36 * _FEW / len(picture.codes))
@@ -135,7 +122,6 @@ class ConnectedClustersDisplay(Display):
         self.inside_, self.between_ = drawn.lines["inside"], drawn.lines["between"]
         self.ax_.set_aspect("equal", adjustable="datalim")
         set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
-        return self
 
 
 def _map(coordinates: Any, relations: Any, labels: Any, centers: Any) -> RegionMap:

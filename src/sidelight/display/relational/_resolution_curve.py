@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight.constraints.algebra._classes import read_classes
 from sidelight.constraints.algebra._plain import plain
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
@@ -116,21 +116,7 @@ class ResolutionCurveDisplay(Display):
             )
         return cls(curve=ResolutionCurve(*parts)).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ResolutionCurveDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         picture = rates(self.curve, self.threshold)
         self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
         set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
-        return self

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight.constraints.relations import as_relations
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._cells import draw_cells, layer_legend
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
@@ -114,23 +114,13 @@ class SignMatrixDisplay(Display):
             raise InvalidRequest(f"{type(model).__name__} gives no clusters (it has no labels_).")
         return cls.from_relations(X, model.labels_, title=type(model).__name__, ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 5.6, 5.6
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SignMatrixDisplay
-            The display itself.
-        """
-        inks = self._begin(ax, (5.6, 5.6))
+    def _draw(self, inks: Inks) -> None:
         picture = sign_cells(self.blocks)
         drawn = draw_cells(self.ax_, picture, inks)
         self.image_, self.frames_ = drawn.image, drawn.frames
         layer_legend(self.ax_, picture.layers, inks)
         set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
-        return self

@@ -17,7 +17,7 @@ _NAME = 14
 def lanes_svg(drawn: Lanes) -> str:
     """Draw the spans of every lane, with a mark where one says so."""
     left = round(LETTER * max(map(len, drawn.names), default=0) + 14, 1)
-    box = Box(drawn.width, _LANE * len(drawn.names) + 36, left, 10, 8, 28)
+    box = Box(drawn.size[0], _LANE * len(drawn.names) + 36, left, 10, 8, 28)
     parts = [svg_start(box, drawn.css, drawn.title, drawn.text)]
     for lane, name in enumerate(drawn.names):
         y = box.top + (lane + 0.5) * _LANE

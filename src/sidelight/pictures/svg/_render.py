@@ -9,14 +9,13 @@ from sidelight.pictures._bars import Bars
 from sidelight.pictures._cells import Cells, Nodes
 from sidelight.pictures._curves import Curves
 from sidelight.pictures._lanes import Lanes
+from sidelight.pictures._picture import Picture
 from sidelight.pictures._points import Points
 from sidelight.pictures.svg._bars import bars_svg
 from sidelight.pictures.svg._cells import cells_svg, nodes_svg
 from sidelight.pictures.svg._curves import curves_svg
 from sidelight.pictures.svg._lanes import lanes_svg
 from sidelight.pictures.svg._points import points_svg
-
-Picture = Bars | Cells | Curves | Lanes | Nodes | Points
 
 _RENDERERS: dict[type, Callable[[Any], str]] = {
     Bars: bars_svg,
