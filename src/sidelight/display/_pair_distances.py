@@ -7,21 +7,23 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import roc_auc_score
 
 from sidelight._typing import Array
-from sidelight.constraints import Constraints, known_pairs
+from sidelight.constraints import Constraints
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._bars import draw_mirrored
 from sidelight.display._rows import as_fitted, dense, final_step, given_of
 from sidelight.display._shapes import cluster_metrics, squared_lengths
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.pictures._histograms import far_end, pair_distances
-from sidelight.pictures._run import Given
+from sidelight.pictures._pairs import (
+    Distances,
+    Mapped,
+    PairDistances,
+    known_distances,
+    pair_lengths,
+)
 
-#: So many pairs of each kind are measured, evenly spread over all.
-MOST_PAIRS = 4_000
-_RANDOM_PAIRS = 2_000
 _WORDS = {"together": "belong together (up)", "apart": "belong apart (down)"}
 
 
@@ -97,19 +99,16 @@ class PairDistancesDisplay(Display):
         """
         check_matplotlib(cls.__name__)
         model, as_given = final_step(estimator)
-        measured = _Measured(
-            _after(estimator, model, as_given, X), given_of(model, X, constraints, None)
-        )
-        known = known_pairs(measured.given.constraints)
-        if not len(known.together) and not len(known.apart):
+        given = given_of(model, X, constraints, None)
+        measured = _Measured(given, _after(estimator, model, as_given, X))
+        if not any(len(pairs) for pairs in measured.pairs):
             raise SidelightError("The constraints state no pair, label or group: nothing to draw.")
-        together = measured.distances(_some(known.together))
-        apart = measured.distances(_some(known.apart))
+        known = known_distances(measured)
         return cls(
-            together_before=together[0],
-            together_after=together[1],
-            apart_before=apart[0],
-            apart_after=apart[1],
+            together_before=known.together.before,
+            together_after=known.together.after,
+            apart_before=known.apart.before,
+            apart_after=known.apart.after,
             title=type(estimator).__name__,
         ).plot(ax)
 
@@ -126,11 +125,12 @@ class PairDistancesDisplay(Display):
         float
             Between 0 and 1; 0.5 tells nothing, NaN where pairs of one kind are missing.
         """
-        together, apart = self._distances("together", when), self._distances("apart", when)
-        if not len(together) or not len(apart):
-            return float("nan")
-        kinds = np.repeat([0, 1], [len(together), len(apart)])
-        return float(roc_auc_score(kinds, np.concatenate([together, apart])))
+        known = PairDistances(
+            Distances(self.together_before, self.together_after),
+            Distances(self.apart_before, self.apart_after),
+        )
+        found = known.order(when)
+        return float("nan") if found is None else found
 
     def _draw(self, inks: Inks) -> None:
         kinds = [(kind, when) for when in ("before", "after") for kind in ("together", "apart")]
@@ -175,26 +175,14 @@ class PairDistancesDisplay(Display):
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _Measured(Mapped):
     """Rows as they are given, and a function that measures pairs as the estimator does."""
 
     after: Any
-    given: Given
 
-    def distances(self, pairs: Array) -> tuple[Array, Array]:
-        """Distances before and after, in those of random rows."""
-        n = self.given.n_rows
-        random = np.random.default_rng(0).integers(n, size=(_RANDOM_PAIRS, 2))
-        typical = self._measure(random[random[:, 0] != random[:, 1]])
-        before, after = self._measure(pairs)
-        return before / _mean_or_one(typical[0]), after / _mean_or_one(typical[1])
-
-    def _measure(self, pairs: Array) -> tuple[Array, Array]:
-        if not len(pairs):
-            return np.zeros(0), np.zeros(0)
-        rows, places = np.unique(pairs, return_inverse=True)
-        taken, places = self.given.rows.take(rows), places.reshape(pairs.shape)
-        return _lengths(taken, places), self.after(taken, rows, places)
+    def _after(self, rows: Array, places: Array) -> Array:
+        found: Array = self.after(self.given.rows.take(rows), rows, places)
+        return found
 
 
 def _after(estimator: Any, model: Any, as_given: bool, X: Any) -> Any:
@@ -219,26 +207,9 @@ def _after(estimator: Any, model: Any, as_given: bool, X: Any) -> Any:
             f"{type(estimator).__name__} learned no distance of its own; take a transformer of "
             "sidelight.metric, sidelight.manifold or sidelight.feature_selection, or MPCKMeans."
         )
-    return lambda taken, rows, pairs: _lengths(_transformed(estimator, X, taken), pairs)
+    return lambda taken, rows, pairs: pair_lengths(_transformed(estimator, X, taken), pairs)
 
 
 def _transformed(estimator: Any, X: Any, taken: Any) -> Any:
     found = estimator.transform(as_fitted(estimator, X, taken))
     return found if sparse.issparse(found) else np.asarray(found)
-
-
-def _lengths(rows: Any, pairs: Array) -> Array:
-    offsets = rows[pairs[:, 0]] - rows[pairs[:, 1]]
-    if sparse.issparse(offsets):
-        return np.sqrt(np.asarray(offsets.multiply(offsets).sum(axis=1), dtype=np.float64).ravel())
-    return np.linalg.norm(np.asarray(offsets, dtype=np.float64), axis=1)
-
-
-def _some(pairs: Array) -> Array:
-    if len(pairs) <= MOST_PAIRS:
-        return pairs
-    return pairs[np.linspace(0, len(pairs) - 1, MOST_PAIRS).astype(np.int64)]
-
-
-def _mean_or_one(values: Array) -> float:
-    return (float(values.mean()) if len(values) else 0.0) or 1.0

@@ -15,20 +15,14 @@ from markupsafe import Markup
 from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.exceptions import EmbeddingWarning
+from sidelight.pictures._pairs import MOST_PAIRS, Mapped, PairDistances, known_distances
 from sidelight.pictures._points import GIVEN, Points, link_lines, small_map
 from sidelight.pictures._run import Given, sample_rows, shorten
 from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up
 from sidelight.pictures.svg._points import group_class, placed
 from sidelight.pictures.svg._render import svg_of
 from sidelight.report._figures import bar_figure, figure
-from sidelight.report._mapped import (
-    MOST_PAIRS,
-    Kinds,
-    Mapped,
-    kinds_of,
-    order_of_pairs,
-    pairs_before_and_after,
-)
+from sidelight.report._mapped import order_of_pairs, pairs_before_and_after
 from sidelight.report._measures import residual_variance_of
 from sidelight.report._sections import Section, objective, status
 from sidelight.report.maps._colors import Coloring, coloring_of, legends, lost_steps
@@ -149,7 +143,7 @@ def cards(
 ) -> Section:
     """Everything the page of a map shows."""
     made = Map(given, anchors=anchors)
-    known = kinds_of(made)
+    known = known_distances(made)
     coloring = coloring_of(given, color)
     truth = given.truth if color is not None and given.truth is not None else None
     pairs = pairs_before_and_after(made, known)
@@ -170,7 +164,7 @@ def cards(
     }
 
 
-def _in_short(made: Map, known: Kinds) -> Section:
+def _in_short(made: Map, known: PairDistances) -> Section:
     given = made.given
     few = len(made.on_map) < 3
     not_measured = "Too few rows to measure" if few else "Not measured"
