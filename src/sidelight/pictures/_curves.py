@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sidelight._typing import FloatArray, IntArray
+from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.pictures._picture import Picture
 
-#: Up to so many points of a curve are drawn as dots.
+#: Up to this many points of a curve are drawn as dots.
 MAX_DOTS = 60
-#: Of more points a curve is drawn through this many, evenly spread.
+#: A curve of more points is drawn through this many of them, evenly spread.
 MAX_POINTS = 400
 
 
@@ -40,7 +40,7 @@ class Curve:
     """
 
     name: str
-    x: FloatArray
+    x: Array
     y: FloatArray
     errors: FloatArray | None = None
     titles: Sequence[str] = ()

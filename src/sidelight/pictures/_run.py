@@ -1,4 +1,4 @@
-"""Everything the report needs to know about a run, checked once."""
+"""A fitted estimator with its rows and what was known, checked once, for all pictures."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _filled(source: RowSource, estimator: Any) -> RowSource:
 
 
 def sample_rows(n_rows: int, most: int, rng: np.random.Generator) -> Codes:
-    """Positions of all rows, or of a random sample of so many, ascending."""
+    """Positions of all rows, or of a random sample of ``most`` rows, ascending."""
     if n_rows <= most:
         return np.arange(n_rows)
     return np.sort(rng.choice(n_rows, most, replace=False))

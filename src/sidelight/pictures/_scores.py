@@ -69,7 +69,16 @@ def search(
     note : str
         What the error bars are.
     """
-    curves = [Curve(name, *columns, chosen=chosen.get(name)) for name, columns in tried.items()]
+    curves = [
+        Curve(
+            name,
+            columns[0],
+            columns[1],
+            errors=columns[2] if len(columns) > 2 else None,
+            chosen=chosen.get(name),
+        )
+        for name, columns in tried.items()
+    ]
     places = np.concatenate([curve.x for curve in curves])
     return Curves(
         title=f"{axis_titles[1]} by {axis_titles[0]}",

@@ -81,7 +81,7 @@ def select(run: Run, links: Links, rng: np.random.Generator) -> Selection:
 
 
 def fill_up(chosen: Positions, n_rows: int, most: int, rng: np.random.Generator) -> Positions:
-    """Add random rows to chosen ones until there are so many, or all; ascending."""
+    """Add random rows to chosen ones until there are ``most``, or all; ascending."""
     wanted = min(most, n_rows)
     if wanted == n_rows:
         return np.arange(n_rows)

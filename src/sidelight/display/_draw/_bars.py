@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from sidelight._typing import Array
 from sidelight.display._canvas import Inks, casing
 from sidelight.display._draw._curves import whole_ticks
 from sidelight.pictures._bars import Bars
 from sidelight.pictures._run import shorten
 
-#: Up to so many bars are named, and have their values written on them.
+#: Up to this many bars are named, and have their values written on them.
 MAX_NAMED = 20
 _MARK_REACH = 0.46
 
@@ -39,9 +40,9 @@ class DrawnBars:
 def draw_bars(ax: Any, picture: Bars, inks: Inks) -> DrawnBars:
     """Draw columns, with their marks and names."""
     values = picture.series[0].values
-    if picture.edges is None:
-        places, widths = np.arange(len(values)), np.full(len(values), 0.72)
-    else:
+    places: Array = np.arange(len(values))
+    widths = np.full(len(values), 0.72)
+    if picture.edges is not None:
         places, widths = picture.edges[:-1], 0.9 * np.diff(picture.edges)
     align = "center" if picture.edges is None else "edge"
     drawn = DrawnBars(ax.bar(places, values, widths, align=align, color=_colors(picture, inks)))

@@ -178,7 +178,7 @@ class GrowthDisplay(Display):
         self.ax_ = self.axes_[0]
         self.figure_ = self.ax_.figure
         self.points_ = [
-            self._draw(axes, number, inks_of(axes)) for number, axes in enumerate(self.axes_)
+            self._draw_frame(axes, number, inks_of(axes)) for number, axes in enumerate(self.axes_)
         ]
         return self
 
@@ -204,7 +204,7 @@ class GrowthDisplay(Display):
 
         def draw(number: int) -> list[Any]:
             axes.clear()
-            return [self._draw(axes, number, inks_of(axes))]
+            return [self._draw_frame(axes, number, inks_of(axes))]
 
         return FuncAnimation(figure, draw, frames=len(self.frames), interval=interval)
 
@@ -215,7 +215,7 @@ class GrowthDisplay(Display):
         _, axes = plt.subplots(1, n, figsize=(2.4 * n, 2.6), layout="constrained", squeeze=False)
         return list(axes[0])
 
-    def _draw(self, axes: Any, number: int, inks: Inks) -> Any:
+    def _draw_frame(self, axes: Any, number: int, inks: Inks) -> Any:
         """Draw one frame in limits that all frames share."""
         places, rows = self.frames[number], self.rows[number]
         before = self.rows[number - 1] if number else rows

@@ -153,9 +153,9 @@ class MapDisplay(Display):
                 X = estimator[:-1].transform(X)
             return cls._of_grid(model, X, names, features, common).plot(ax, **options)
         values, title = _values(estimator, model, X, kind, feature, names)
-        return cls(nodes=node_places(model), values=values, value_title=title, **common).plot(
-            ax, **options
-        )
+        nodes = node_places(model)
+        assert nodes is not None  # a map of more axes was refused
+        return cls(nodes=nodes, values=values, value_title=title, **common).plot(ax, **options)
 
     @classmethod
     def _of_grid(

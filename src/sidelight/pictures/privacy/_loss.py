@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidelight._typing import FloatArray
+from sidelight._typing import Array, FloatArray
 from sidelight.pictures._curves import Curve, Curves
 
 
-def loss_search(n_classes: FloatArray, losses: FloatArray, chosen: int | None) -> Curves:
+def loss_search(n_classes: Array, losses: FloatArray, chosen: int | None) -> Curves:
     """Loss of every number of classes that was tried, with a mark at the one that was chosen."""
     order = np.argsort(n_classes, kind="stable")
     x, y = np.asarray(n_classes)[order], np.asarray(losses, np.float64)[order]

@@ -42,7 +42,7 @@ def class_sizes(sizes: IntArray, k: int | None, most: int) -> Bars:
         css="saliencies sizes",
         largest=max(float(counts.max()), 1.0),
         wrong=(first + width - 1 < (k or 0)).tolist(),
-        edges=low - 0.5 + width * np.arange(len(counts) + 1),
+        edges=low - 0.5 + width * np.arange(len(counts) + 1, dtype=np.float64),
         mark=None if k is None else k - 0.5,
         below=True,
     )
