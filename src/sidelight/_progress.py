@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-import warnings
 from collections.abc import Iterator
 from contextvars import ContextVar
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from sidelight._warn import warn
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -132,11 +133,10 @@ class FitProgress:
             from sklearn.exceptions import ConvergenceWarning
 
             self.interrupted = True
-            warnings.warn(
+            warn(
                 f"{self._description} was interrupted after {self.n_steps} iterations; "
                 "the best solution so far is kept.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
             return True
         return False

@@ -121,12 +121,21 @@ def test_workers_use_one_thread_each_and_rows_on_disk_none(tmp_path: Any) -> Non
         return Done()
 
     with threads(4):
-        _restarts.run_restarts(run, [1, 2, 3], as_rows(X), description="", verbose=0)
+        _restarts.run_restarts(run, [1, 2, 3], X.size, description="", verbose=0)
         assert inner == [1, 1, 1]
         np.save(tmp_path / "rows.npy", X)
         disk = as_rows(tmp_path / "rows.npy")
-        _restarts.run_restarts(run, [1, 2], disk, description="", verbose=0)
+        _restarts.run_restarts(run, [1, 2], _restarts.numbers_in(disk), description="", verbose=0)
     assert inner[3:] == [4, 4]
+
+
+def test_rows_that_keep_all_threads_busy_have_no_number(tmp_path: Any) -> None:
+    assert _restarts.numbers_in(as_rows(X)) == X.size
+    many = as_rows(np.broadcast_to(np.float64(0), (10**6, 2)))
+    assert len(many.blocks) > _restarts.FEW_BLOCKS
+    assert _restarts.numbers_in(many) is None
+    np.save(tmp_path / "rows.npy", X)
+    assert _restarts.numbers_in(as_rows(tmp_path / "rows.npy")) is None
 
 
 def test_small_tables_are_not_worth_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +152,7 @@ def test_small_tables_are_not_worth_threads(monkeypatch: pytest.MonkeyPatch) -> 
         seen.clear()
         monkeypatch.setattr(_restarts, "FEW_NUMBERS", least)
         with threads(2):
-            _restarts.run_restarts(run, [1, 2], as_rows(X), description="", verbose=0)
+            _restarts.run_restarts(run, [1, 2], X.size, description="", verbose=0)
         assert name in seen
 
 
@@ -155,7 +164,7 @@ def test_the_first_failing_start_is_reported() -> None:
         raise ValueError(f"start {number}")
 
     with threads(2), pytest.raises(ValueError, match="start 0"):
-        _restarts.run_restarts(run, [1, 2], as_rows(X), description="", verbose=0)
+        _restarts.run_restarts(run, [1, 2], X.size, description="", verbose=0)
 
 
 # ------------------------------------------------------------------ Ctrl-C

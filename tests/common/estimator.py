@@ -6,6 +6,7 @@ import functools
 import inspect
 import pickle
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from tests.common.applies import applies_to
+from tests.common.docstrings import entries_by_section
 from tests.common.models import data_for, fitted, make
 
 from sidelight import Constraints
@@ -84,6 +87,17 @@ def check_same_seed_same_result(method: Method) -> None:
     data = data_for(method)
     again = make(method).fit(data.X, constraints=data.known)
     assert_same(fitted(method), again, data.X)
+
+
+def check_the_search_of_another_fit_is_forgotten(method: Method) -> None:
+    data = data_for(method)
+    model = make(method, n_init=1, max_iter=5)
+    before = {"tried": np.arange(3)}
+    model.search_ = before
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(data.X, constraints=data.known)
+    assert getattr(model, "search_", None) is not before
 
 
 def check_summary(method: Method) -> None:
@@ -216,6 +230,13 @@ def check_docstring_links_its_guide_page(method: Method) -> None:
 
 def check_docstring_has_an_example(method: Method) -> None:
     assert "\n>>> " in (inspect.getdoc(method.cls) or "")
+
+
+def check_fitted_attributes_stand_under_attributes(method: Method) -> None:
+    fitted_names = {name for name in vars(fitted(method)) if re.fullmatch(r"[^_].*_", name)}
+    described = set(entries_by_section(method.cls)["Attributes"])
+    # Every estimator of scikit-learn has these; they are described there.
+    assert fitted_names - {"n_features_in_", "feature_names_in_"} <= described
 
 
 def check_public_members_have_docstrings(method: Method) -> None:

@@ -105,18 +105,24 @@ def ones_of(X: np.ndarray) -> np.ndarray:
     return (distances < np.median(distances)).astype(np.float64)
 
 
+def rows_for(method: Method, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The rows as the kind of method takes them: scores of pairs, partitions, counts ..."""
+    if method.tags.kind == "graph-clusterer":
+        return scores_between(X)
+    if method.tags.kind == "consensus":
+        return partitions_near(y)
+    if method.tags.kind == "categorizer":
+        return counts_about(y)
+    if method.tags.kind == "coclusterer":
+        return ones_of(X)
+    return X
+
+
 @functools.cache
 def data_for(method: Method) -> Data:
     """The shared rows as the kind of method takes them, with knowledge that the method takes."""
     X, y = blobs()
-    if method.tags.kind == "graph-clusterer":
-        X = scores_between(X)
-    elif method.tags.kind == "consensus":
-        X = partitions_near(y)
-    elif method.tags.kind == "categorizer":
-        X = counts_about(y)
-    elif method.tags.kind == "coclusterer":
-        X = ones_of(X)
+    X = rows_for(method, X, y)
     X.setflags(write=False)
     return Data(X, y, knowledge_for(method, y))
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
+from tests.common.docstrings import entries_by_section
 
+import sidelight
 from sidelight import catalog
+from sidelight._fit.docstrings import complete
 from sidelight._fit.parameters import declared, parameter_entries
 
 METHODS = catalog.methods()
@@ -56,3 +63,81 @@ def test_public_methods_have_docstrings(method: Any) -> None:
         member = inspect.getattr_static(method.cls, name)
         if callable(member) or isinstance(member, property):
             assert inspect.getdoc(getattr(method.cls, name)), f"{name} has no docstring"
+
+
+def public_estimators() -> Iterator[type]:
+    """All classes with parameters that a package exports, those of the catalog among them."""
+    for info in pkgutil.iter_modules(sidelight.__path__):
+        if not info.name.startswith("_"):
+            module = importlib.import_module(f"sidelight.{info.name}")
+            for name in getattr(module, "__all__", ()):
+                found = getattr(module, name)
+                if isinstance(found, type) and issubclass(found, BaseEstimator) and declared(found):
+                    yield found
+
+
+PUBLIC = list(dict.fromkeys(public_estimators()))
+
+
+def test_the_catalog_is_public() -> None:
+    assert {method.cls for method in METHODS} < set(PUBLIC)
+
+
+@pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
+def test_every_parameter_stands_under_parameters(cls: Any) -> None:
+    sections = entries_by_section(cls)
+    assert sorted(sections["Parameters"]) == sorted(declared(cls))
+    assert not set(declared(cls)) & set(sections.get("Attributes", ()))
+
+
+def test_an_empty_section_is_completed_in_its_place() -> None:
+    class Plain:
+        """Something with sections.
+
+        Parameters
+        ----------
+
+        Attributes
+        ----------
+        size_ : int
+            Its size.
+
+        Notes
+        -----
+
+        Examples
+        --------
+        >>> Plain()
+        """
+
+    complete(Plain, "Parameters", {"size : int": "The size.", "name : str": "The name."})
+    complete(Plain, "Attributes", {"size_ : float": "Another text.", "name_ : str": "The name."})
+    complete(Plain, "References", {"no_such : section": "Nowhere."})
+    complete(Plain, "Notes", {"note : str": "A note."})
+    assert Plain.__doc__ == inspect.cleandoc(
+        """Something with sections.
+
+        Parameters
+        ----------
+        size : int
+            The size.
+        name : str
+            The name.
+
+        Attributes
+        ----------
+        size_ : int
+            Its size.
+        name_ : str
+            The name.
+
+        Notes
+        -----
+        note : str
+            A note.
+
+        Examples
+        --------
+        >>> Plain()
+        """
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import check_one_index
@@ -176,10 +176,9 @@ def partial_labels(y: Any, n_samples: int) -> Array | None:
     if values.dtype.kind == "f":
         known = values[np.isfinite(values)]
         if np.any(known != np.round(known)):
-            warnings.warn(
+            warn(
                 "y holds fractions, so it cannot be a labelling, and was ignored.",
                 ConstraintWarning,
-                stacklevel=4,
             )
             return None
     return values

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 #: Parameters that mean the same in every method that has them.
 COMMON_PARAMETERS = {
@@ -34,15 +35,43 @@ def complete(cls: type, section: str, entries: Mapping[str, str]) -> None:
     entries : mapping of str to str
         Head of an entry (``"n_iter_ : int"``) to its text.
     """
-    title = f"{section}\n{'-' * len(section)}\n"
     text = inspect.cleandoc(vars(cls).get("__doc__") or "")
-    if title not in text:
+    found = split_at(text, section)
+    if found is None:
         return
-    before, _, rest = text.partition(title)
-    body, *others = re.split(r"\n\n(?=[^\n]+\n-{3,}\n)", rest, maxsplit=1)
+    body = found.body
     described = re.findall(r"^(\w[\w, ]*?) :", body, flags=re.MULTILINE)
     names = {name.strip() for head in described for name in head.split(",")}
     for head, meaning in entries.items():
         if head.partition(" :")[0] not in names:
             body += f"\n{head}\n    {meaning}"
-    cls.__doc__ = before + title + "\n\n".join([body.lstrip("\n"), *others])
+    parts = [found.before + body.lstrip("\n"), found.after]
+    cls.__doc__ = "\n\n".join(part for part in parts if part)
+
+
+class Section(NamedTuple):
+    """A section of a docstring, and what stands around it.
+
+    Attributes
+    ----------
+    before : str
+        Everything up to the title of the section, and the title.
+    body : str
+        Its entries; empty if there are none.
+    after : str
+        The sections that follow.
+    """
+
+    before: str
+    body: str
+    after: str
+
+
+def split_at(text: str, section: str) -> Section | None:
+    """Split a numpydoc docstring at the section with this title; None if it has no such section."""
+    before, title, rest = text.partition(f"{section}\n{'-' * len(section)}\n")
+    if not title:
+        return None
+    # The line break before the first entry is also the one before the next title, if there is none.
+    body, *after = re.split(r"\n\n(?=[^\n]+\n-{3,}\n)", f"\n{rest}", maxsplit=1)
+    return Section(before + title, body.strip("\n"), "".join(after))

@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._fit.docstrings import COMMON_PARAMETERS, complete
+from sidelight._fit.docstrings import COMMON_PARAMETERS, complete, split_at
 from sidelight._words import has_option, setting
 from sidelight.exceptions import InvalidParameter
 
@@ -255,9 +255,8 @@ def check_parameters(estimator: Any) -> None:
 
 def parameter_entries(cls: type) -> dict[str, tuple[str, str]]:
     """Return type line and text of every entry of the section "Parameters" of a docstring."""
-    text = inspect.getdoc(cls) or ""
-    _, _, rest = text.partition("Parameters\n----------\n")
-    section = re.split(r"\n\n[^\n]+\n-{3,}\n", rest, maxsplit=1)[0].replace("\\\n", "")
+    found = split_at(inspect.getdoc(cls) or "", "Parameters")
+    section = "" if found is None else found.body.replace("\\\n", "")
     entries: dict[str, tuple[str, str]] = {}
     for entry in re.split(r"\n(?=\S)", section):
         head, _, body = entry.partition("\n")

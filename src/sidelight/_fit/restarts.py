@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
@@ -20,6 +19,7 @@ from sklearn.utils import check_random_state
 from sidelight import _progress
 from sidelight._fit.lowest import is_lower, not_a_number
 from sidelight._progress import FitProgress, wait_for
+from sidelight._warn import keep_line, warn
 from sidelight.engine import RowSource, get_threads, threads
 from sidelight.engine._threads import one_thread_blas
 
@@ -57,7 +57,7 @@ def best_restart(
     run: Run[Result],
     n_init: int,
     random_state: Any,
-    source: RowSource,
+    n_numbers: int | None,
     *,
     description: str,
     verbose: int,
@@ -78,15 +78,27 @@ def best_restart(
         Number of restarts.
     random_state : int, RandomState or None
         Seed or generator from which the seeds of the restarts are drawn.
-    source : RowSource
-        The rows.
+    n_numbers : int or None
+        How many numbers a restart reads in one pass: with many, restarts run in threads. None if
+        the passes of a restart are shared out among the threads already (:func:`numbers_in`).
     description : str
         Name of the fit in the progress bar and in the warning of an interruption.
     verbose : int
         Whether to show progress: every iteration, or every restart when they run in threads.
     """
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_init)
-    return best_of(run_restarts(run, seeds, source, description=description, verbose=verbose))
+    return best_of(run_restarts(run, seeds, n_numbers, description=description, verbose=verbose))
+
+
+def numbers_in(source: RowSource) -> int | None:
+    """How many numbers a pass over rows reads; None where all threads share the pass.
+
+    They do so on rows in many blocks, and rows on disk are read by one restart at a time, which
+    keeps them within their memory budget.
+    """
+    if source.max_parallel is not None or len(source.blocks) > FEW_BLOCKS:
+        return None
+    return source.n_rows * source.n_features
 
 
 def best_of(results: Sequence[Result]) -> Result:
@@ -106,7 +118,7 @@ def best_of(results: Sequence[Result]) -> Result:
 def run_restarts(
     run: Run[Result],
     seeds: Sequence[int],
-    source: RowSource,
+    n_numbers: int | None,
     *,
     description: str,
     verbose: int,
@@ -115,12 +127,12 @@ def run_restarts(
 
     The parameters are those of :func:`best_restart`, with a seed for every restart.
     """
-    if not _leaves_threads_idle(source):
+    if n_numbers is None:
         return _one_by_one(run, seeds)
     # Once for all passes of all starts: on small tables the switch is felt.
     with one_thread_blas:
         workers = min(get_threads(), len(seeds))
-        if workers == 1 or source.n_rows * source.n_features < FEW_NUMBERS:
+        if workers == 1 or n_numbers < FEW_NUMBERS:
             return _one_by_one(run, seeds)
         return _at_once(run, seeds, workers, _AllStarts(description, len(seeds), verbose))
 
@@ -134,15 +146,12 @@ def _one_by_one(run: Run[Result], seeds: Sequence[int]) -> list[Result]:
     return results
 
 
-def _leaves_threads_idle(source: RowSource) -> bool:
-    return source.max_parallel is None and len(source.blocks) <= FEW_BLOCKS
-
-
 def _at_once(
     run: Run[Result], seeds: Sequence[int], workers: int, progress: _AllStarts
 ) -> list[Result]:
     end = threading.Event()
 
+    @keep_line
     def work(number: int, seed: int) -> Result:
         _end.set(end)
         with threads(1):
@@ -188,11 +197,10 @@ class _AllStarts(FitProgress):
 
     def warn(self) -> None:
         """Tell that not all starts came to their end."""
-        warnings.warn(
+        warn(
             f"{self._description}: interrupted after {self.n_steps} of them; the best solution so "
             "far is kept.",
             ConvergenceWarning,
-            stacklevel=6,
         )
 
 

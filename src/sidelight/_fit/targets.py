@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import worded
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._plain import is_missing, plain
@@ -31,11 +32,10 @@ def check_target(y: Any, X: Any, n_samples: int) -> None:
         return
     values = plain(y)
     if values.shape == (n_samples, 1):
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected; its single column was "
             "taken. y.ravel() gives it this shape.",
             DataConversionWarning,
-            stacklevel=5,
         )
         values = values[:, 0]
     if values.shape != (n_samples,):
@@ -71,11 +71,10 @@ def _warn_of_two_marks(values: Array) -> None:
     else:
         return
     if both:
-        warnings.warn(
+        warn(
             "y marks rows by -1 and by missing values, and both were taken for unlabeled. If -1 "
             "is a class, give it another name.",
             ConstraintWarning,
-            stacklevel=6,
         )
 
 

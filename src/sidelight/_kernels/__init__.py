@@ -10,12 +10,13 @@ import functools
 import os
 import stat
 import tempfile
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+
+from sidelight._warn import warn
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -68,10 +69,9 @@ def _fallback() -> Path | None:
     """Choose the temporary folder that keeps compiled loops, and tell the user once."""
     folder = _temporary_folder()
     instead = "not kept, and compiled anew every time" if folder is None else f"kept in {folder}"
-    warnings.warn(
+    warn(
         "Neither the folder of Sidelight nor the home folder can be written, so compiled loops are "
         f"{instead}; NUMBA_CACHE_DIR names a folder that can.",
-        stacklevel=2,
     )
     return folder
 

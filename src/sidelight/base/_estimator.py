@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias
@@ -22,9 +21,10 @@ from sidelight._fit.checks import (
 )
 from sidelight._fit.docstrings import complete
 from sidelight._fit.parameters import check_parameters
-from sidelight._fit.restarts import Result, Run, best_restart
+from sidelight._fit.restarts import Result, Run, best_restart, numbers_in
 from sidelight._fit.summary import summarize
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import listed, worded
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import align, check_one_index, warn_of_positions
@@ -128,9 +128,7 @@ class ConstrainedEstimator(BaseEstimator):
         self, X: Any, y: Any, constraints: Constraints | None
     ) -> tuple[RowSource, Constraints]:
         """Check parameters, rows and knowledge: how every ``fit`` begins."""
-        check_parameters(self)
-        if hasattr(self, "search_"):
-            del self.search_  # another fit, which may search nothing
+        self._check_parameters(reset=True)
         source = self._validate_rows(X, reset=True)
         return source, self._validate_knowledge(constraints, y, source.n_rows, X)
 
@@ -138,9 +136,15 @@ class ConstrainedEstimator(BaseEstimator):
         self, X: Any, y: Any, constraints: Constraints | None, *, reset: bool = True
     ) -> tuple[Any, Constraints]:
         """Like :meth:`_validate_fit`, for methods that need the array or CSR matrix itself."""
-        check_parameters(self)
+        self._check_parameters(reset=reset)
         rows: Any = self._check_rows(X, reset=reset)
         return rows, self._validate_knowledge(constraints, y, rows.shape[0], X)
+
+    def _check_parameters(self, *, reset: bool) -> None:
+        """Check the parameters; before a new fit also drop ``search_``, which it may not set."""
+        check_parameters(self)
+        if reset and hasattr(self, "search_"):
+            del self.search_
 
     def _validate_knowledge(
         self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
@@ -180,12 +184,12 @@ class ConstrainedEstimator(BaseEstimator):
         return False
 
     def _best_restart(self, n_init: int, run: Run[Result], source: RowSource) -> Result:
-        """Run ``n_init`` restarts and return the best; see :func:`best_restart`."""
+        """Run ``n_init`` restarts over rows and return the best; see :func:`best_restart`."""
         return best_restart(
             run,
             n_init,
             self.random_state,
-            source,
+            numbers_in(source),
             description=type(self).__name__,
             verbose=self.verbose,
         )
@@ -260,12 +264,11 @@ class ConstrainedEstimator(BaseEstimator):
         stated = Constraints(labels=labels, ids=known.ids)
         to_cluster = self._is_clusterer and self._ignores_full_labels
         if to_cluster and stated.labels is not None and np.all(stated.labels >= 0):
-            warnings.warn(
+            warn(
                 "y labels every row, so nothing is left to cluster: it was taken for the truth "
                 "that the result will be compared with, and ignored. Mark unknown labels with -1, "
                 "or pass constraints=Constraints.from_labels(y) if you mean it.",
                 ConstraintWarning,
-                stacklevel=5,
             )
             return known
         return known | stated
@@ -284,11 +287,10 @@ class ConstrainedEstimator(BaseEstimator):
                     "; they are only compared with the result",
                 )
             instead = f" {self._uses_pairs}" if self._uses_pairs else ""
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} does not use {listed(unused)}: its result is the same "
                 f"without them{counted}.{instead}",
                 UnusedKnowledge,
-                stacklevel=6,
             )
         weights = {
             "must-link": known.must_link_weight,
@@ -300,11 +302,10 @@ class ConstrainedEstimator(BaseEstimator):
             if kind in used and kind not in (tags.weights or ()) and np.any(weight != 1)
         ]
         if alike:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} does not use the weights of {listed(alike)}: each counts "
                 "as much as any other.",
                 UnusedKnowledge,
-                stacklevel=6,
             )
 
     def _warn_of_contradictions(self, constraints: Constraints) -> None:
@@ -313,14 +314,13 @@ class ConstrainedEstimator(BaseEstimator):
         if len(contradictions):
             first, second = constraints.name_rows(contradictions[0])
             more = f" (and {len(contradictions) - 1} more)" if len(contradictions) > 1 else ""
-            warnings.warn(
+            warn(
                 f"The constraints contradict themselves: {first} and {second} are to be kept "
                 f"apart, but must-links join them{more}. {type(self).__name__} will violate some; "
                 + worded(
                     "constraints.closure() shows the chain.", "`sidelight check` shows the chain."
                 ),
                 ConstraintWarning,
-                stacklevel=5,
             )
 
 

@@ -8,13 +8,13 @@ about it.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import listed
 from sidelight.constraints._splitting import (
     StatementGraph,
@@ -108,13 +108,12 @@ def _warn_of_single(known: Constraints, classes: IntArray) -> None:
     names = [repr(text_of(known.label_names[code])) for code in single[:NAMED_CLASSES]]
     more = ["..."] if len(single) > NAMED_CLASSES else []
     several = len(single) > 1
-    warnings.warn(
+    warn(
         f"The class{'es' if several else ''} {listed([*names, *more])} "
         f"ha{'ve' if several else 's'} a single labeled row, or a single group of them, which "
         "every fit needs: it is never held out. Label more rows to see how well the class comes "
         "out.",
         ConstraintWarning,
-        stacklevel=5,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, Interval, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Transformer
 from sidelight.exceptions import ConstraintWarning
@@ -56,11 +56,10 @@ class _ScoreSelector(Transformer, SelectorMixin):
     def _set_scores(self, scores: Array, *, larger_is_better: bool) -> None:
         """Rank the features; of equal scores the first wins, and NaN comes last."""
         if np.isnan(scores).all():
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} has no score for any feature: none varies, or occurs, "
                 "where it looks. The first ones are kept.",
                 ConstraintWarning,
-                stacklevel=3,
             )
         worth = scores if larger_is_better else -scores
         order = np.argsort(-np.where(np.isnan(worth), -np.inf, worth), kind="stable")

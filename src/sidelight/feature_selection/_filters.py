@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
@@ -12,6 +11,7 @@ from sklearn.utils import Tags
 
 from sidelight._fit.parameters import Auto, Count, FiniteNonNegative, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import worded
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -263,10 +263,9 @@ class ConstraintScore(_Filter):
             )
         scores = self._scores_from_sums(rows, known, together, apart)
         if not np.any(apart > 0) and not np.isnan(scores).all():
-            warnings.warn(
+            warn(
                 "No feature tells the rows apart that are known to be apart.",
                 ConstraintWarning,
-                stacklevel=3,
             )
         return scores
 
@@ -283,11 +282,10 @@ class ConstraintScore(_Filter):
             scores[(nearness == 0) & (apart == 0)] = np.nan  # 0 would beat what varies at all
             return scores
         if together is None:
-            warnings.warn(
+            warn(
                 "No two rows are known to belong together, so that all ratios would be 0: the "
                 "variance of all rows stands in for must-links.",
                 ConstraintWarning,
-                stacklevel=4,
             )
             together = variances(rows)
         scores = ratio(together, apart)

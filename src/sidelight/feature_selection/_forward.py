@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from scipy import sparse
 
 from sidelight._fit.parameters import Whole, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import worded
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -106,11 +106,10 @@ class ForwardConstraintSelector(_ScoreSelector):
         most = d if self.n_features_to_select is None else self._n_kept(d)
         moments = PairMoments(rows, pairs)
         if not moments.varies.any():
-            warnings.warn(
+            warn(
                 "No feature differs between the pairs, so none is better than another: all are "
                 "kept.",
                 ConstraintWarning,
-                stacklevel=3,
             )
             self.merit_, self.n_subsets_ = 0.0, 0
             self._set_ranking(np.arange(d), np.full(d, np.nan), d)
@@ -119,11 +118,10 @@ class ForwardConstraintSelector(_ScoreSelector):
             moments.relevance, moments.correlations, moments.varies, most, int(self.patience)
         )
         if found.merit <= 0:
-            warnings.warn(
+            warn(
                 "No feature differs more between rows known to be apart than between rows that "
                 "belong together; the one that does least harm is kept.",
                 ConstraintWarning,
-                stacklevel=3,
             )
         self.merit_ = found.merit
         scores = merits_with_one_more(found, moments.relevance, moments.varies) - found.merit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
@@ -26,6 +25,7 @@ from sidelight._kernels.feature_selection.online import (
     update_by_pairs,
 )
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import worded
 from sidelight.base import PairStream
 from sidelight.constraints import Constraints, Pairs, known_pairs
@@ -101,6 +101,8 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         Largest 2-norm of ``δ`` among the first pairs: ``δ`` is divided by it.
     threshold_ : float
         Distance ``b`` between both kinds of pairs, of differences divided by ``scale_``.
+    step_ : float
+        Step ``λ`` that was used.
     groups_ : ndarray of int, shape (n_features,)
         Group of every feature.
     n_mistakes_ : int
@@ -246,10 +248,9 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         chosen = self._dual > 0
         if not chosen.any():
             missing = "no two rows are known to be apart" if not pairs.n_apart else "no mistake"
-            warnings.warn(
+            warn(
                 f"No feature has a weight ({missing}): all are kept, in the order of the table.",
                 ConstraintWarning,
-                stacklevel=3,
             )
             chosen = np.ones(len(weights), dtype=bool)
         self._set_scores(np.where(weights > 0, weights, self._dual * 1e-300), larger_is_better=True)
@@ -308,10 +309,9 @@ def _warn_of_imbalance(pairs: Pairs) -> None:
     if few and many > WORST_IMBALANCE * few:
         kinds = ("must-links", "cannot-links")
         rare, common = kinds if pairs.n_together < pairs.n_apart else kinds[::-1]
-        warnings.warn(
+        warn(
             f"There are {many} {common} for {few} {rare}: the rare kind hardly has a say. Give "
             "about as many of both."
             + worded(" Constraints.sample(..., protocol='balanced') draws so.", ""),
             ConstraintWarning,
-            stacklevel=3,
         )

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.engine._threads import one_thread_blas
 from sidelight.graphs._laplacian import degrees, laplacian
 
@@ -237,11 +238,10 @@ def _where_lanczos_is_slow(
     values, vectors = values[order], vectors[:, order]
     residual = np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max()
     if residual > 1e-3:
-        warnings.warn(
+        warn(
             f"The eigenvectors of the graph were found to {residual:.0e} only; the clusters may "
             "be rough. A graph with more neighbors is easier, and so it is with pyamg installed.",
             ConvergenceWarning,
-            stacklevel=6,
         )
     return 2.0 - np.asarray(values), np.asarray(vectors)
 

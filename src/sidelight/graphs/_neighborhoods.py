@@ -6,7 +6,6 @@ edge of length 0 joins two rows that are the same; it is stored like any other.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import counted, listed, setting
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs._nearest import (
@@ -215,7 +215,7 @@ def join_parts(
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, EmbeddingWarning, stacklevel=5)
+    warn(message, EmbeddingWarning)
 
 
 def _named_sizes(sizes: Array) -> str:

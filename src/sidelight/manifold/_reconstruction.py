@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sidelight import graphs
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs._nearest import RowSearch
@@ -185,10 +185,9 @@ def usable_neighbors(n_neighbors: int, n_samples: int, n_components: int) -> int
             f"{n_components} are needed."
         )
     if usable < n_neighbors:
-        warnings.warn(
+        warn(
             f"{setting('n_neighbors', n_neighbors)} is more than the {usable} other rows; all of "
             "them are neighbors.",
             EmbeddingWarning,
-            stacklevel=5,
         )
     return usable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.scatter import pair_differences
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import LinearTransformer
 from sidelight.constraints import Constraints, Pairs, known_pairs
@@ -26,9 +26,7 @@ class _MetricBase(LinearTransformer):
 
     def _set_euclidean_map(self, reason: str, d: int, dtype: np.dtype[Any]) -> None:
         """Set the identity and warn that nothing else was learned, for this reason."""
-        warnings.warn(
-            f"{reason}: the distance is the Euclidean one.", ConstraintWarning, stacklevel=4
-        )
+        warn(f"{reason}: the distance is the Euclidean one.", ConstraintWarning)
         self._set_map(np.eye(d)[: getattr(self, "n_components", None)], dtype)
 
     def _check_n_components(self, d: int) -> int:
@@ -45,11 +43,10 @@ class _MetricBase(LinearTransformer):
         """Warn that more directions were asked for than mean anything."""
         n_components: int | None = getattr(self, "n_components", None)
         if n_components is not None and n_components > rank:
-            warnings.warn(
+            warn(
                 f"{setting('n_components', n_components)} directions were asked for, but {reason} "
                 f"{rank}; ask for {rank} at most.",
                 ConstraintWarning,
-                stacklevel=4,
             )
 
     def _warn_of_equal_rows(
@@ -63,12 +60,11 @@ class _MetricBase(LinearTransformer):
         if not len(same):
             return
         first, second = known.name_rows(same[0])
-        warnings.warn(
+        warn(
             f"{len(same)} of {len(apart)} cannot-links join rows that are the same in every "
             f"feature, the first {first} and {second}; no distance can part them, and they are "
             "left out.",
             ConstraintWarning,
-            stacklevel=4,
         )
         if needed and len(same) == len(apart):
             raise SidelightError(

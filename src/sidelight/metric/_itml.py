@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
@@ -24,6 +23,7 @@ from sidelight._fit.parameters import (
 from sidelight._fit.scatter import mean_diagonal, pair_differences, root, total_covariance
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.metric._base import _MetricBase
@@ -141,13 +141,12 @@ class ITML(_MetricBase):
         self.converged_ = found.is_within(self.tol)
         if not self.converged_ and not progress.interrupted:
             least = max(found.value - found.gap, 0.0)
-            warnings.warn(
+            warn(
                 f"ITML stopped after {self.n_iter_} steps ({setting('max_iter', self.max_iter)}) "
                 f"before the optimum: its objective is {found.value:.6g}, and the least possible "
                 f"one may be as low as {least:.6g}. Pairs may be farther from their bounds than "
                 "they need to be; allow more steps, or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return found
 

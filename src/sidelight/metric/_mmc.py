@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import KW_ONLY
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from sidelight._fit.parameters import Count, Interval, NonNegative, Verbosity, e
 from sidelight._fit.scatter import pair_differences, pair_scatter, regularized, scale_free_rank
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -131,14 +131,13 @@ class MMC(_MetricBase):
         self.converged_ = found.is_within(self.tol)
         self._set_map(found.components(), dtype)
         if not self.converged_ and not progress.interrupted:
-            warnings.warn(
+            warn(
                 f"MMC stopped after {self.n_iter_} steps ({setting('max_iter', self.max_iter)}) "
                 "before the optimum: the lengths of the cannot-links sum up to "
                 f"{-self.objective_:.6g}, and at most {self.duality_gap_:.3g} more is possible "
                 f"({self.duality_gap_ / -self.objective_:.2g} of it, tol={self.tol}). Allow more "
                 "steps, or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _scatter(self, rows: Array, pairs: Pairs) -> Array:
@@ -146,21 +145,19 @@ class MMC(_MetricBase):
         d = rows.shape[1]
         scatter = pair_scatter(rows, pairs.together, pairs.together_weight)
         if not scatter.any():
-            warnings.warn(
+            warn(
                 "No must-linked rows differ, so nothing bounds the distance: all directions are "
                 "bounded alike.",
                 ConstraintWarning,
-                stacklevel=4,
             )
             return np.eye(d)
         if self.ridge < SMALLEST_RIDGE:
             spanned = scale_free_rank(scatter)
             if spanned < d:
-                warnings.warn(
+                warn(
                     f"The must-links span {spanned} of {d} directions, and nothing bounds the "
                     f"distance in the others; ridge={SMALLEST_RIDGE} does. Give more must-links "
                     "or a larger ridge.",
                     ConstraintWarning,
-                    stacklevel=4,
                 )
         return regularized(scatter, self.ridge, SMALLEST_RIDGE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Annotated, Any
 
@@ -21,6 +20,7 @@ from sidelight._fit.scatter import (
     total_covariance,
 )
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -129,11 +129,10 @@ class RCA(_MetricBase):
         """Shrink towards a multiple of the identity; refuse a matrix that stays singular."""
         d = len(within)
         if not within.any():
-            warnings.warn(
+            warn(
                 "Rows known to belong together are all the same: no direction can be told from "
                 "another, and the distance is the Euclidean one.",
                 ConstraintWarning,
-                stacklevel=4,
             )
             return np.eye(d)
         assert self.shrinkage != "auto"
@@ -146,11 +145,10 @@ class RCA(_MetricBase):
                     "shrinkage='auto'."
                 )
         elif rank < d:
-            warnings.warn(
+            warn(
                 f"The chunklets span at most {rank} of {d} directions; in the others "
                 f"shrinkage={self.shrinkage} stands in. Give more must-links, or fewer features "
                 "(PCA first).",
                 ConstraintWarning,
-                stacklevel=4,
             )
         return shrunk(within, self.shrinkage)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -14,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import worded
 from sidelight.engine._threads import get_threads
 from sidelight.exceptions import InvalidParameter, PreparationWarning, SidelightError
@@ -332,10 +332,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         known = {plan.name for plan in self.plan_}
         new = [name for name in source.columns.names if name not in known]
         if new:
-            warnings.warn(
+            warn(
                 f"Columns that the preparation was not fitted to are not used: {quoted(new)}.",
                 PreparationWarning,
-                stacklevel=3,
             )
         for part in self._parts:
             raw = RawColumn(part.plan.name, source.columns.column(part.plan.name), source)

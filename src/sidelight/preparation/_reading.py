@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import FloatArray
+from sidelight._warn import warn
 from sidelight._words import counted
 from sidelight.exceptions import PreparationWarning, SidelightError
 from sidelight.io._columns import is_text, number_column, quoted
@@ -281,7 +281,7 @@ def _tell_of_gaps(
         told += "such rows have none of its levels." if levels else "filled, but not marked."
     else:
         return
-    warnings.warn(f"Column {plan.name!r}: {told}", PreparationWarning, stacklevel=3)
+    warn(f"Column {plan.name!r}: {told}", PreparationWarning)
 
 
 def _one_of_each_shape(texts: Sequence[str]) -> Iterator[int]:
@@ -307,12 +307,11 @@ def _read_levels(plan: ColumnPlan, coded: Coded, source: Source) -> TypedColumn:
         seen = set(plan.levels)
         new = [level for level in coded.levels if level not in seen]
         row = source.row(int(np.flatnonzero(strange)[0]))
-        warnings.warn(
+        warn(
             f"Column {plan.name!r}: {counted(len(new), 'value')} ({quoted(new, limit=3)}, first "
             f"in {row}) did not occur when the preparation was fitted; "
             "such rows count as missing there.",
             PreparationWarning,
-            stacklevel=2,
         )
         codes = np.where(strange, np.int32(-1), codes)
     return TypedColumn(plan.name, plan.kind, codes, levels)

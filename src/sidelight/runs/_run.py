@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sidelight._warn import warn
 from sidelight._words import counted, set_by
 from sidelight.catalog import Method
 from sidelight.constraints import Conditions, Constraints, Violations
@@ -446,7 +447,7 @@ def _heard(listens: bool) -> Iterator[list[str]]:
     for warning in caught:
         if warning.category is EmbeddingWarning:
             sentences.append(str(warning.message))
-        warnings.warn(warning.message, warning.category, stacklevel=5)
+        warn(warning.message, warning.category)
 
 
 def check_outputs(

@@ -15,6 +15,7 @@ import numpy as np
 
 from sidelight import catalog
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import counted, set_by, worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints
@@ -251,11 +252,10 @@ class MapStream:
             name = self._names[int(np.flatnonzero(np.isnan(row))[0])]
             self.n_left_out += 1
             if self.n_left_out <= MOST_TOLD:
-                warnings.warn(
+                warn(
                     f"Line {line:,} of {records.name} is left out: {by_name[name]!r} in the column "
                     f"{name!r} is no number.",
                     PreparationWarning,
-                    stacklevel=2,
                 )
             return None
         row_id = self._n_read if self._id_column is None else _plain_id(by_name[self._id_column])
@@ -406,7 +406,7 @@ class MapStream:
                 self._said.add(plain)
                 if warning.category is EmbeddingWarning:
                     self._remarks.append(str(warning.message))
-                warnings.warn(warning.message, warning.category, stacklevel=3)
+                warn(warning.message, warning.category)
 
 
 def _plain_id(value: Any) -> Any:

@@ -12,7 +12,6 @@ centers, and tile by tile the nearest centers and the sums
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -30,6 +29,7 @@ from sidelight._fit.moments import moments
 from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster._core._distances import (
@@ -453,13 +453,12 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
         self._n_features_out = len(result.centers)
         n_found = len(np.unique(result.labels))
         if n_found < len(result.centers):
-            warnings.warn(
+            warn(
                 f"Number of distinct clusters ({n_found}) found smaller than "
                 f"{setting('n_clusters')} "
                 f"({len(result.centers)}). Possibly due to duplicate points in "
                 f"{worded('X', 'the data')}.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import ArrayLike, Count, Seed, Verbosity, estimator
-from sidelight._fit.restarts import best_of, fit_progress, run_restarts
+from sidelight._fit.restarts import best_of, fit_progress, numbers_in, run_restarts
 from sidelight._progress import progress
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted, setting
@@ -170,7 +170,11 @@ class CondEns(Clusterer):
             np.iinfo(np.int32).max, size=self.n_init
         )
         runs = run_restarts(
-            run, seeds, as_rows(rows), description=type(self).__name__, verbose=self.verbose
+            run,
+            seeds,
+            numbers_in(as_rows(rows)),
+            description=type(self).__name__,
+            verbose=self.verbose,
         )
         self.scores_ = np.array([-one.objective for one in runs])
         self._set_fitted_attributes(best_of(runs), len(parts), constrained)

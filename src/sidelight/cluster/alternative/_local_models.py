@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import counted
 from sidelight.cluster.kmeans import KMeans
 from sidelight.constraints import KnownSplits
@@ -90,12 +90,11 @@ def split_rows(rows: Any, cells: IntArray, splits: KnownSplits, numbers: IntArra
             f"{names[cell]} ({counted(int(sizes[cell]), 'row')})" for cell in fewer[:SHOWN]
         )
         more = f" and {len(fewer) - SHOWN} more" if len(fewer) > SHOWN else ""
-        warnings.warn(
+        warn(
             f"{counted(len(fewer), 'known class')} {'has' if len(fewer) == 1 else 'have'} fewer "
             f"rows than the clusters looked for within: {shown}{more}. As many clusters as rows "
             "are looked for there, and a class of one row has no say.",
             ConstraintWarning,
-            stacklevel=4,
         )
     return [
         Part(

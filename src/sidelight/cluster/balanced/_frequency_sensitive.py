@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, Self
@@ -21,6 +20,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._fit.views import UnitRows
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster.balanced._base import _BalancedBase
 from sidelight.cluster.balanced._competition import Clusters, Rule, Stream, add_up_clusters
@@ -173,11 +173,10 @@ class FrequencySensitiveKMeans(_BalancedBase):
 
         best = self._best_restart(1 if streaming else self._n_starts, run, source)
         if best.oscillates and self.mode == "batch":  # rows that come one by one unsettle some
-            warnings.warn(
+            warn(
                 f"The labels of {type(self).__name__} go around in circles; the best pass is kept. "
                 "A smaller penalty or damping, or mode='partial', avoids it.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.mean_cosine_ = best.mean_cosine
         self.n_seen_ = source.n_rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
@@ -14,6 +13,7 @@ from sidelight._fit.moments import moments
 from sidelight._fit.parameters import ArrayLike, FinitePositive, estimator
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.cluster._core._lloyd import LloydResult, Project, _WeightedRowsMixin
 from sidelight.cluster.balanced._base import _BalancedBase
 from sidelight.cluster.balanced._sinkhorn import Balance, balance, memberships
@@ -132,12 +132,11 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
         self.memberships_ = self._memberships(source)
         if not best.balance.balanced:
             off = np.max(np.abs(self.memberships_.sum(axis=0) / source.n_rows - shares))
-            warnings.warn(
+            warn(
                 f"The sums of the memberships are off by up to {off:.1e} of the rows; a higher "
                 "temperature is easier to balance, and SizeConstrainedKMeans is the limit of low "
                 "ones.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 

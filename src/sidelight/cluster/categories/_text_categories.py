@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Self
 
@@ -24,6 +23,7 @@ from sidelight._fit.parameters import (
 from sidelight._fit.restarts import fit_progress
 from sidelight._fit.targets import check_target, read_targets
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.base import Clusterer
 from sidelight.cluster.categories._documents import (
@@ -245,11 +245,10 @@ class TextCategories(Clusterer):
                     break
                 words = self._shrunk(words)
         if not converged and not progress.interrupted:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not come to its end within "
                 f"{setting('max_iter', self.max_iter)} passes.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return done, converged
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._fit.parameters import Count, Seed, Share, Verbosity, estimator
 from sidelight._fit.restarts import best_of, run_restarts
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.base import Clusterer
 from sidelight.cluster.coclustering._binary import Binarize, as_binary, thresholds_of
@@ -30,7 +30,6 @@ from sidelight.cluster.coclustering._uncovered import (
     warning_of,
 )
 from sidelight.constraints import Constraints, CrossLinks, Ordering
-from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.tags import MethodTags
 
@@ -284,12 +283,11 @@ class CDKMeans(Clusterer):
         """
         n_found = len(grouping.concepts)
         if n_found < self.n_clusters:
-            warnings.warn(
+            warn(
                 f"The table has {counted(n_found, 'bi-set')} for "
                 f"{counted(self.n_clusters, 'cluster')}: some clusters are empty. Ask for fewer "
                 f"({setting('n_clusters')}), or for smaller bi-sets.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         seeds = check_random_state(self.random_state).randint(
             np.iinfo(np.int32).max, size=self.n_init
@@ -299,7 +297,7 @@ class CDKMeans(Clusterer):
                 rng, max_iter=self.max_iter, description="CDKMeans", verbose=self.verbose
             ),
             seeds,
-            as_rows(np.empty((max(n_found, 1), 2))),  # the rows of this k-means are the bi-sets
+            2 * n_found,  # the rows of this k-means are the bi-sets
             description="CDKMeans",
             verbose=self.verbose,
         )
@@ -371,7 +369,7 @@ class CDKMeans(Clusterer):
         self.uncovered_rows_, self.uncovered_columns_ = split_by_side(reasons, len(table))
         text = warning_of(reasons, known)
         if text:
-            warnings.warn(text, ConstraintWarning, stacklevel=3)
+            warn(text, ConstraintWarning)
 
 
 def _blocked(restarts: list[Restart]) -> SidelightError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, FiniteNonNegative, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.base import Clusterer
 from sidelight.cluster.feedback._multinomial import (
     Clustering,
@@ -452,22 +452,20 @@ class FeedbackClustering(Clusterer):
         if twins.any():
             one, other = known.name_rows(apart[np.flatnonzero(twins)[0]])
             more = f" (and {twins.sum() - 1} more pairs)" if twins.sum() > 1 else ""
-            warnings.warn(
+            warn(
                 f"The documents {one} and {other} are to be apart but have the same counts{more}: "
                 "no weights of terms can separate them; drop the cannot-link or one of the two.",
                 ConstraintWarning,
-                stacklevel=3,
             )
 
     def _warn_of_collapse(self, before: Array, labels: Array) -> None:
         """Tell that almost all documents came into one cluster, and what can be done."""
         largest, was = (np.bincount(found).max() for found in (labels, before))
         if self.n_clusters > 1 and largest > ALMOST_ALL * len(labels) >= was:
-            warnings.warn(
+            warn(
                 f"With this feedback {largest} of {len(labels)} documents are in one cluster; "
                 "undo() takes it back. State pairs that belong together too, or a smaller step.",
                 ConstraintWarning,
-                stacklevel=3,
             )
 
     def _set_fitted_attributes(self) -> Self:

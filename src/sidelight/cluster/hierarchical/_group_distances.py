@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from sidelight._kernels.cluster.nn_chain import (
 )
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 
@@ -102,11 +102,10 @@ def check_memory(n_groups: int) -> None:
             "KMeans with many clusters."
         )
     if needed > WORTH_TELLING:
-        warnings.warn(
+        warn(
             f"Agglomeration keeps all distances between its {n_groups:,} starting clusters: "
             f"{needed / 2**30:.1f} GiB of the {available / 2**30:.1f} GiB that may be used.",
             UserWarning,
-            stacklevel=6,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from sidelight._fit.parameters import ArrayLike, Auto, Count, FiniteNonNegative, estimator
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster._core._lloyd import LloydResult, PricedRows, _CentersBase, lloyd
 from sidelight.cluster._core._starts import Starts, likely_twins
@@ -138,12 +138,11 @@ def _warn_of_twins(starts: Starts, known: Constraints) -> None:
     twins = likely_twins(starts.contraction, starts.chosen())
     if twins is not None:
         one, other = known.name_rows(twins)
-        warnings.warn(
+        warn(
             f"The neighborhoods of {one} and {other} lie closer than a typical neighborhood is "
             "wide and no cannot-link separates them, so two clusters probably start in the same "
             "class; init='auto' tries other starts too.",
             ConstraintWarning,
-            stacklevel=3,
         )
 
 

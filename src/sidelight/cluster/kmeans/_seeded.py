@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
@@ -12,6 +11,7 @@ from scipy import sparse
 
 from sidelight._fit.parameters import ArrayLike, Auto, NonNegative, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster._core._lloyd import (
@@ -161,12 +161,11 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
             unused_groups = known.groups[(known.groups >= 0) & ~has_class]
             unused += len(np.unique(unused_groups))
         if unused:
-            warnings.warn(
+            warn(
                 f"{unused} of the must-links, cannot-links and groups reach no labeled row, and "
                 f"{type(self).__name__} only uses labels: these are ignored. COPKMeans and "
                 "PCKMeans use them.",
                 UnusedKnowledge,
-                stacklevel=5,
             )
 
     def _complete(

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.base import Clusterer
 from sidelight.cluster.kmeans._kmeans import KMeans
@@ -135,11 +136,10 @@ class _SpectralBase(Clusterer):
     ) -> tuple[sparse.csr_array, Similarity | None]:
         """Similarities of the rows, as the parameters ask for, and the way to those of new rows."""
         if sigma is not None and (self.graph == "precomputed" or self.weights != "gaussian"):
-            warnings.warn(
+            warn(
                 f"sigma={sigma} is not used: it is the width of weights='gaussian', and not of "
                 f"graph={self.graph!r}, weights={self.weights!r}.",
                 UserWarning,
-                stacklevel=3,
             )
         if self.graph == "precomputed":
             return check_graph(rows, known.name_rows if known.ids is not None else None), None
@@ -158,20 +158,18 @@ class _SpectralBase(Clusterer):
         if len(alone):
             names = ", ".join(known.name_rows(alone[:3])) + (", ..." if len(alone) > 3 else "")
             goes = "its nearest row" if self.graph != "precomputed" else "the largest cluster"
-            warnings.warn(
+            warn(
                 f"{len(alone)} of {len(part)} rows have no edge in the graph ({names}); each goes "
                 f"with {goes} unless a constraint says more. More neighbors, or a larger sigma, "
                 "join them.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         if n_parts - len(alone) > k:
-            warnings.warn(
+            warn(
                 f"The graph has {n_parts - len(alone)} parts without an edge between them, more "
                 f"than {k} clusters; the {k} largest decide, and rows of the others join them. "
                 "More neighbors connect the graph.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _label(self, found: Embedding, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
@@ -244,12 +242,11 @@ class _SpectralBase(Clusterer):
         self._compare_with(known)
         n_found = len(np.unique(labels))
         if n_found < k:
-            warnings.warn(
+            warn(
                 f"Number of distinct clusters ({n_found}) found smaller than "
                 f"{setting('n_clusters')} "
                 f"({k}). Possibly due to duplicate points in {worded('X', 'the data')}.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 

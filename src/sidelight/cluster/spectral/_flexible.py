@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from sidelight._fit.parameters import Interval, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.cluster.spectral._base import Embedding, nearest
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph
@@ -84,11 +84,10 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
             most = min(complete_level(W, Q, k), BELOW * reachable_level(satisfied, k))
         if most <= 1e-12:
             if Q.nnz:
-                warnings.warn(
+                warn(
                     "There are too few constraints to ask for a level of them; the normalized cut "
                     "alone was used. ContractedSpectralClustering uses any number.",
                     ConstraintWarning,
-                    stacklevel=3,
                 )
             return plain_embedding(W, k, rng)
         level = self.level * most
@@ -120,12 +119,11 @@ def _warn_of_narrow_vectors(vectors: Array, Q: sparse.csr_array) -> None:
     """Warn of vectors that are about the constrained rows only."""
     inside = np.sum(vectors[np.diff(Q.indptr) > 0] ** 2, axis=0)
     if np.any(inside > NARROW) and np.count_nonzero(np.diff(Q.indptr)) < 0.5 * Q.shape[0]:
-        warnings.warn(
+        warn(
             f"{np.count_nonzero(inside > NARROW)} of {len(inside)} vectors have more than "
             f"{NARROW:.0%} of their length on constrained rows and say little about the others; "
             "ask for a lower level.",
             ConstraintWarning,
-            stacklevel=4,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, Literal, Self
@@ -16,6 +15,7 @@ from sidelight._fit.lowest import is_lower
 from sidelight._fit.parameters import ArrayLike, Count, FinitePositive, NonNegative, estimator
 from sidelight._progress import shown
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.cluster.spectral._base import (
     EIGEN_TOL,
@@ -254,12 +254,11 @@ class SpectralClustering(_SpectralBase):
             return k
         k, gap = eigengap(self.spectrum_, 1.0 if self._normalized else float(degrees(W).max()))
         if gap < MARKED_GAP:
-            warnings.warn(
+            warn(
                 f"No gap between the eigenvalues is marked: none is more than {gap:.2g} times the "
                 f"one before, and even a ring without clusters has one of 4. {k} clusters are a "
                 "guess; look at spectrum_ before you trust it.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return k
 
@@ -285,10 +284,9 @@ class SpectralClustering(_SpectralBase):
                 best = (distortions[-1], graph)
         self.search_ = {"sigma": np.array(widths), "distortion": np.array(distortions)}
         if best is None or np.isnan(best[0]):
-            warnings.warn(
+            warn(
                 "Every width that was tried leaves rows without an edge; the usual one is taken.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
             return self._build_graph(rows, known, None)
         return best[1]

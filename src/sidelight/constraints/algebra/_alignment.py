@@ -8,13 +8,13 @@ the ids are those very numbers.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight.constraints.algebra._canonical import RowIndex, as_ids
 from sidelight.constraints.algebra._plain import plain
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnknownIds
@@ -236,12 +236,11 @@ def warn_of_positions(known: Any, rows: Any, what: str = "X") -> None:
         return
     named = np.unique(np.concatenate([known.must_link.ravel(), known.cannot_link.ravel()]))
     if np.all(np.isin(named, index)):
-        warnings.warn(
+        warn(
             f"The constraints have no ids, so their numbers are positions; {what} has an index of "
             "numbers in another order, in which these numbers occur too. If they were meant, make "
             f"the constraints with ids={what}.index.",
             ConstraintWarning,
-            stacklevel=6,
         )
 
 
@@ -259,12 +258,11 @@ def _misses_names(index: Any) -> bool:
 
 
 def _warn_of_numbers(what: str) -> None:
-    warnings.warn(
+    warn(
         f"The ids of the constraints are the numbers of the rows of {what} in another order: they "
         f"are taken as its index, not as the order of the rows. {what}.to_numpy() takes rows by "
         "position.",
         ConstraintWarning,
-        stacklevel=7,
     )
 
 

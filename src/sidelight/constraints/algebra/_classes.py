@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import counted
 from sidelight.constraints.algebra._plain import (
     MISSING_WORDS,
@@ -115,12 +115,11 @@ def _class_text(value: Any, what: str) -> str:
 
 def _warn_of_missing_words(words: Array, n_rows: int, what: str) -> None:
     shown = " and ".join(sorted({repr(word) for word in words.tolist()}))
-    warnings.warn(
+    warn(
         f"{what} holds the word {shown} in {counted(n_rows, 'row')}, which is what a missing value "
         "becomes as text: taken for unknown. Give unknown classes as None or -1; a class that is "
         "really called so needs another name.",
         ConstraintWarning,
-        stacklevel=5,
     )
 
 

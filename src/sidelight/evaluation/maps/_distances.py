@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from sidelight._warn import warn
 from sidelight._words import counted
 from sidelight.evaluation.maps._pair import MapPair, Metric, map_pair
 from sidelight.exceptions import EmbeddingWarning, SidelightError
@@ -114,11 +114,10 @@ def sammon_stress(X: Any, Z: Any, *, metric: Metric = "euclidean") -> float:
     if np.isnan(stress):
         raise SidelightError("All rows are equal: there is no distance that a map could keep.")
     if n_equal:
-        warnings.warn(
+        warn(
             f"{counted(n_equal, 'pair')} of equal rows left out: Sammon's stress divides by their "
             "distance.",
             EmbeddingWarning,
-            stacklevel=2,
         )
     return stress
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -14,6 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from sidelight._fit.tiles import tiles
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._warn import warn
 from sidelight._words import counted
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 
@@ -189,11 +189,10 @@ def _rows_on_the_map(embedding: FloatArray) -> IntArray:
     if n_missing == len(embedding):
         raise SidelightError("Z has no row with coordinates; there is nothing to measure.")
     if n_missing:
-        warnings.warn(
+        warn(
             f"{counted(n_missing, 'row')} of {len(embedding):,} without coordinates left out "
             f"(the first is row {int(np.flatnonzero(missing)[0])}): the measure is about the rest.",
             EmbeddingWarning,
-            stacklevel=4,
         )
     return np.flatnonzero(~missing)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sidelight._fit.parameters import Auto, Count, Seed, Verbosity, estimator
 from sidelight._progress import shown
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.constraints import Constraints
 from sidelight.engine._threads import one_thread_blas
@@ -143,12 +143,11 @@ def _gluing_rows(charts: Charts, rows: Array) -> Array:
     number = int(complete.sum())
     if number >= min(2 * unknowns, len(rows) // 2):
         return rows[complete]
-    warnings.warn(
+    warn(
         f"Only {number:,} of {len(rows):,} rows are complete, too few to glue the charts; rows "
         "that lack values were used as well, and may fold the map along the columns that they "
         "lack.",
         EmbeddingWarning,
-        stacklevel=6,
     )
     return rows
 
@@ -157,10 +156,9 @@ def warn_of_low_entropy(entropy: float, n_charts: int) -> None:
     """Tell where no row belongs to several charts, so that any arrangement of them is optimal."""
     if n_charts > 1 and entropy < LEAST_ENTROPY:
         llc = worded("LocallyLinearCoordination", "--method locally-linear-coordination")
-        warnings.warn(
+        warn(
             f"The mean entropy of the responsibilities is {entropy:.2g} bits: charts hardly "
             f"overlap, so that charting is degenerate. Set {setting('n_mixtures')} above 1, or "
             f"use {llc}.",
             EmbeddingWarning,
-            stacklevel=5,
         )

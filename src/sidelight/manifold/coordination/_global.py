@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
@@ -23,6 +22,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._progress import shown
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints
@@ -209,11 +209,10 @@ class GlobalCoordination(Embedding):
             verbose=self.verbose,
         )
         if not found.converged and not found.interrupted:
-            warnings.warn(
+            warn(
                 f"The bound still rose after {self.max_iter} iterations; raise "
                 f"{setting('max_iter')} or {setting('tol')}.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import counted
 from sidelight.constraints import Correspondences
 from sidelight.exceptions import EmbeddingWarning, SidelightError
@@ -94,12 +94,11 @@ class Views:
         beyond = np.abs(places[~linked] - center).max(axis=0)
         times = float(np.max(beyond / np.maximum(reach, 1e-300)))
         if times > FARTHEST:
-            warnings.warn(
+            warn(
                 f"Coordinates of unlinked rows extend {times:.1f} times as far as those of linked "
                 "ones; there the map of one view is an extrapolation for the others. More links "
                 "in between would help.",
                 EmbeddingWarning,
-                stacklevel=4,
             )
 
 

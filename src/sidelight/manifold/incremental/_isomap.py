@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal, Self
@@ -23,6 +22,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints, Pairs, known_pairs
@@ -176,11 +176,10 @@ class IncrementalIsomap(Embedding):
         if np.all(values == values[0]):
             raise all_the_same(len(rows))
         if self.radius is None and self.n_neighbors >= len(rows):
-            warnings.warn(
+            warn(
                 f"{setting('n_neighbors', self.n_neighbors)} are more than the other "
                 f"{counted(len(rows) - 1, 'row')}: every row is joined with all others.",
                 EmbeddingWarning,
-                stacklevel=2,
             )
         self._grow(values, known_pairs(known))
         tell_of_missing(self._map.coordinates.values, self.n_components)
@@ -431,16 +430,15 @@ class IncrementalIsomap(Embedding):
         """Warn about parts of the graph and about suspected short-cuts."""
         rules = self._map.graph.rules
         for message in rules.said:
-            warnings.warn(message, EmbeddingWarning, stacklevel=4)
+            warn(message, EmbeddingWarning)
         rules.said.clear()
         if update.share_shortened > SUSPECTED_SHARE and self._map.n >= SUSPECTED_ROWS:
-            warnings.warn(
+            warn(
                 f"A short-cut is suspected: one row made {update.share_shortened:.0%} of all "
                 "geodesics more than a tenth shorter. Fewer "
                 f"{setting('n_neighbors')} or a smaller {setting('radius')} join fewer rows across "
                 "gaps of the manifold; cannot-links cut such edges.",
                 EmbeddingWarning,
-                stacklevel=4,
             )
 
     def _publish(self, update: MapUpdate) -> None:

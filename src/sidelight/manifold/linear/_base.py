@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy import linalg
 from sidelight._fit.parameters import Count, estimator
 from sidelight._fit.scatter import steady_signs
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
 from sidelight.base import LinearTransformer
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -66,11 +66,10 @@ class _LinearProjection(LinearTransformer):
         """Number of directions to keep, at most as many as the rows vary in."""
         rank = len(centered.basis)
         if self.n_components > rank:
-            warnings.warn(
+            warn(
                 f"The rows vary in {counted(rank, 'direction')} only: "
                 f"{setting('n_components', self.n_components)} is reduced to {rank}.",
                 ConstraintWarning,
-                stacklevel=4,
             )
         return min(int(self.n_components), rank)
 

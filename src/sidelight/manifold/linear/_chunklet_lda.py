@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from scipy import linalg
 from sidelight._fit.parameters import Interval, estimator
 from sidelight._fit.scatter import chunklet_scatter, chunklet_weights, regularized
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
 from sidelight.manifold.linear._base import Centered, _LinearProjection
@@ -84,11 +84,10 @@ class ChunkletLDA(_LinearProjection):
         within = scatter / (mass or 1.0)
         total = Z.T @ Z / len(Z)
         if np.trace(within) <= len(within) * NO_SPREAD * np.trace(total):
-            warnings.warn(
+            warn(
                 "No rows that differ are known to belong together, so there is nothing to compare "
                 "with: the directions are those of PCA.",
                 ConstraintWarning,
-                stacklevel=4,
             )
             within = np.eye(len(within))
         # Directions that no chunklet spans stay finite.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -12,6 +11,7 @@ from scipy import linalg, sparse
 from sidelight._fit.parameters import Auto, Count, FiniteNonNegative, estimator
 from sidelight._fit.scatter import pair_scatter
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning
 from sidelight.graphs import degrees, neighbor_graph
@@ -91,11 +91,10 @@ class ConstrainedLPP(_LinearProjection):
         alone = np.flatnonzero(degrees(W) == 0)
         if not len(alone):
             return centered, W
-        warnings.warn(
+        warn(
             f"{len(alone)} of {len(rows)} rows (the first is row {alone[0]}) are so far from all "
             "others that they have no neighbors; only pairs that name them make them count.",
             ConstraintWarning,
-            stacklevel=4,
         )
         joined = np.setdiff1d(np.arange(len(rows)), alone)
         return Centered(rows[joined]), sparse.csr_array(W[joined][:, joined])

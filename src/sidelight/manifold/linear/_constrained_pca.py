@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from sidelight._fit.parameters import Auto, NonNegative, estimator
 from sidelight._fit.scatter import RANK_TOLERANCE, pair_scatter
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import ConstraintWarning, InvalidParameter
@@ -91,12 +91,11 @@ class ConstrainedPCA(_LinearProjection):
         positive = int(np.count_nonzero(values > RANK_TOLERANCE * np.abs(values).max()))
         kept = min(wanted, max(positive, 1))
         if kept < wanted:
-            warnings.warn(
+            warn(
                 f"Only {positive} directions spread the rows more than they spread must-linked "
                 f"ones; {setting('n_components', wanted)} is reduced to {kept}. A smaller penalty "
                 "of the must-links leaves more.",
                 ConstraintWarning,
-                stacklevel=3,
             )
         self._set_directions(values[:kept], directions[:, :kept], centered, rows.dtype)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
@@ -13,6 +12,7 @@ from sklearn.utils import Tags
 
 from sidelight._fit.parameters import Count, FinitePositive, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints, Pairs
@@ -181,11 +181,10 @@ class _NeighborhoodEmbedding(Embedding):
         if self.radius is not None:
             return distance_graph(values, radius=self.radius, metric=self._metric)
         if self.n_neighbors >= values.shape[0]:
-            warnings.warn(
+            warn(
                 f"{setting('n_neighbors', self.n_neighbors)} are more than the other "
                 f"{counted(values.shape[0] - 1, 'row')}: every row is joined with all others.",
                 EmbeddingWarning,
-                stacklevel=4,
             )
         return distance_graph(values, n_neighbors=self.n_neighbors, metric=self._metric)
 

@@ -7,7 +7,6 @@ beside a vector that is known (Law 2006, chapter 2). Signs and starts are always
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from sidelight._fit.scatter import steady_signs
 from sidelight._kernels.manifold.squares import squared_product
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.engine._threads import one_thread_blas
 from sidelight.exceptions import EmbeddingWarning, SidelightError
@@ -218,12 +218,11 @@ def tell_of_missing(values: Array, n_components: int) -> None:
     """Warn where the matrix shows fewer dimensions than were asked for."""
     shown = int(np.count_nonzero(values > 0))
     if shown < n_components:
-        warnings.warn(
+        warn(
             f"The rows spread in {counted(shown, 'dimension')} only, as far as their similarities "
             f"tell: of {setting('n_components', n_components)} coordinates the last "
             f"{n_components - shown} are 0.",
             EmbeddingWarning,
-            stacklevel=4,
         )
 
 
@@ -346,11 +345,10 @@ def smallest(
     n = matrix.shape[0]
     k = min(n_components, n - 1)
     if k < n_components:
-        warnings.warn(
+        warn(
             f"A map of {counted(n, 'row')} has {counted(k, 'coordinate')}: of "
             f"{setting('n_components', n_components)} the last {n_components - k} are 0.",
             EmbeddingWarning,
-            stacklevel=4,
         )
     values, vectors = trailing(matrix, null, k, largest=largest)
     missing = n_components - k

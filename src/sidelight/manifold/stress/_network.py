@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
@@ -24,6 +23,7 @@ from sidelight._fit.parameters import (
 from sidelight._fit.restarts import fit_progress
 from sidelight._fit.scatter import steady_signs
 from sidelight._typing import Array, FloatArray
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints
@@ -169,12 +169,11 @@ class AutoassociativeNetwork(Embedding):
         )
         self.reconstruction_error_ = float(error) * scale**2 / len(rows)
         if best.drop > STILL_FALLING and not (best.converged or best.interrupted):
-            warnings.warn(
+            warn(
                 f"The error of AutoassociativeNetwork still falls, by {100 * best.drop:.0f} % of "
                 f"the variance in the last iterations of {setting('max_iter', self.max_iter)}; "
                 f"raise {setting('max_iter')}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _widths(self, n_features: int) -> tuple[int, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Literal
 
@@ -24,6 +23,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._fit.scatter import steady_signs
 from sidelight._typing import Array, FloatArray
+from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints
@@ -153,12 +153,11 @@ class SammonMapping(Embedding):
         self.converged_ = end.converged
         self.n_equal_pairs_ = stress.n_equal
         if not end.converged and end.n_iter == self.max_iter:
-            warnings.warn(
+            warn(
                 f"SammonMapping did not converge within {setting('max_iter', self.max_iter)} "
                 f"steps; the stress is {self.objective_:.4g}. Raise {setting('max_iter')} or "
                 f"{setting('tol')}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _start(self, scaled: FloatArray) -> FloatArray:

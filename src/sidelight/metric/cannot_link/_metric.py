@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Any, Self
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Auto, Count, NonNegative, Positive, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.base import PairStream
 from sidelight.constraints import Constraints, known_pairs
@@ -88,6 +88,8 @@ class CannotLinkMetric(PairStream, _MetricBase):
         The map ``W``, ``A = W'W``; for the linear kernel.
     row_map_ : ndarray of shape (n_components, n_rows)
         For other kernels the map of ``K(x, S)``, ``S`` the rows of pairs with a weight.
+    learned_ : LearnedMetric
+        The learned metric, also where a map would be too large.
     pairs_ : ndarray of shape (n_pairs, 2)
         The cannot-links that were learned from.
     dual_coef_ : ndarray of shape (n_pairs,)
@@ -261,11 +263,10 @@ class CannotLinkMetric(PairStream, _MetricBase):
         self.history_ = np.array(found.history)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         if not found.converged and not found.interrupted:
-            warnings.warn(
+            warn(
                 f"CannotLinkMetric came to a duality gap of {found.duality_gap:.2g} in "
                 f"{setting('max_iter', self.max_iter)} rounds; allow more, or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _without_pairs(self, rows: Any, known: Constraints) -> None:

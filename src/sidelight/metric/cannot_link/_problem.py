@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from sidelight._kernels.metric.cannot_link import squared_lengths
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.exceptions import SidelightError
 from sidelight.metric.cannot_link._sweeps import LARGEST_MATRIX, Graph, as_csr
 
@@ -124,10 +124,9 @@ def warn_of_frequent_features(rows: Any) -> None:
     frequent = np.bincount(rows.indices, minlength=rows.shape[1]) > FREQUENT * rows.shape[0]
     n_frequent = int(np.count_nonzero(frequent))
     if n_frequent and n_frequent < 0.1 * rows.shape[1]:  # else the rows are not really sparse
-        warnings.warn(
+        warn(
             f"{n_frequent} features (the first is number {int(np.argmax(frequent))}) are in "
             f"more than {FREQUENT:.0%} of the rows; rows that are apart vary in them, so that "
             "they gain weight even if they mean nothing. Leave them out if so.",
             UserWarning,
-            stacklevel=4,
         )

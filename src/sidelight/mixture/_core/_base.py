@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -21,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster import KMeans, SeededKMeans
@@ -153,11 +153,10 @@ class MixtureBase(
         self._compare_with(constraints)
         self._n_features_out = len(self.weights_)
         if not result.converged and not result.interrupted:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not converge in "
                 f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 
@@ -379,12 +378,11 @@ def data_moments(
 def warn_of_large_reg_covar(reg_covar: float, variances: Array) -> None:
     """Warn when what is added to variances is larger than all of them."""
     if 0 < variances.max() < reg_covar:
-        warnings.warn(
+        warn(
             f"reg_covar={reg_covar:g} is larger than the variance of every column (at most "
             f"{variances.max():.2g}) and hides the clusters: multiply the columns by the same "
             "number, or give a smaller reg_covar.",
             ConvergenceWarning,
-            stacklevel=7,
         )
 
 

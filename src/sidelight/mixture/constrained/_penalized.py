@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
@@ -16,6 +15,7 @@ from sidelight._fit.parameters import (
     estimator,
 )
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning
@@ -185,11 +185,10 @@ class PenalizedMixture(GaussianEMBase):
         super()._set_fitted_attributes(result, source, constraints)
         sizes = self.cluster_sizes_
         if np.any(sizes == 0) and not constraints.is_empty:
-            warnings.warn(
+            warn(
                 f"{np.sum(sizes == 0)} of {len(sizes)} components end without a row: the pairs may "
                 "weigh too much together; a lower penalty leaves the rows more say.",
                 ConstraintWarning,
-                stacklevel=3,
             )
         return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -21,8 +20,9 @@ from sidelight._fit.parameters import (
     Verbosity,
     estimator,
 )
-from sidelight._fit.restarts import run_restarts
+from sidelight._fit.restarts import numbers_in, run_restarts
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._alignment import check_one_index
@@ -247,7 +247,11 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         )
         seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
         searches = run_restarts(
-            restart, seeds, steps.source, description=type(self).__name__, verbose=self.verbose
+            restart,
+            seeds,
+            numbers_in(steps.source),
+            description=type(self).__name__,
+            verbose=self.verbose,
         )
         best = best_search(searches)
         self._atlas = Atlas(best.last.parameters.charts, units, *place_units[best.start])
@@ -256,7 +260,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         self._set_fitted_attributes(best, table.dtype, steps.rules, per_row)
         self.embedding_ = self._places(table, seen)
         for message in first[best.start].messages:
-            warnings.warn(message, stacklevel=3)
+            warn(message)
         self._tell(best)
         return self
 
@@ -392,27 +396,24 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     def _tell(self, best: Search) -> None:
         """Warn of charts that were dropped, of noise at its floor and of an early end."""
         if best.n_dropped and self.n_charts != "auto":
-            warnings.warn(
+            warn(
                 f"{counted(best.n_dropped, 'chart')} of {self.n_charts} kept fewer than "
                 f"{self.n_components + 2} rows and {'was' if best.n_dropped == 1 else 'were'} "
                 f"dropped; ask for fewer by {setting('n_charts')}.",
                 EmbeddingWarning,
-                stacklevel=4,
             )
         floored = self.floored_.sum(axis=1)
         if self.floored_.mean() > FLOORED_SHARE:
             chart = int(np.argmax(floored))
-            warnings.warn(
+            warn(
                 f"The variance floor is active for {floored[chart]} of {self.n_features_in_} "
                 f"columns of chart {chart}, and for {self.floored_.mean():.0%} of all noise "
                 f"variances: likelihoods depend on {setting('noise_floor', self.noise_floor)}.",
                 EmbeddingWarning,
-                stacklevel=4,
             )
         if not best.converged and not best.interrupted:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not converge in "
                 f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from functools import partial
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from sidelight._fit.checks import check_weights, explain_bad_rows
 from sidelight._fit.parameters import NamesLike, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.constraints import Constraints, Correspondences
 from sidelight.constraints.algebra._alignment import check_one_index
@@ -287,12 +287,11 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
             return
         chart, view = starved[0]
         more = f" (and {len(starved) - 1} more)" if len(starved) > 1 else ""
-        warnings.warn(
+        warn(
             f"Chart {chart} has no support in view {view} (effective count "
             f"{self.view_counts_[chart, view]:.1f}): it is not used for predictions into that "
             f"view{more}. Fewer charts or more links help.",
             EmbeddingWarning,
-            stacklevel=4,
         )
 
     def _tell_of_far_rows(self, seen: Array) -> None:
@@ -305,12 +304,11 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         reach = np.maximum(offsets[linked].max(axis=0), 1e-300)
         factor = float((offsets[~linked].max(axis=0) / reach).max())
         if factor > FAR:
-            warnings.warn(
+            warn(
                 f"Coordinates of unlinked rows extend {factor:.1f} times as far as those of linked "
                 "ones; predictions there are extrapolations. Links near the ends of the views "
                 "help.",
                 EmbeddingWarning,
-                stacklevel=3,
             )
 
     # ------------------------------------------------------------------ use

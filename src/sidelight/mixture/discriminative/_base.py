@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -22,8 +21,9 @@ from sidelight._fit.parameters import (
     Verbosity,
     estimator,
 )
-from sidelight._fit.restarts import best_of, run_restarts
+from sidelight._fit.restarts import best_of, numbers_in, run_restarts
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import EMResult, data_moments
@@ -185,12 +185,11 @@ class _DiscriminativeBase(GaussianBase):
     def _warn_of_lost_components(self, search: Search) -> None:
         lost = find_lost(search.objective, search.theta)
         if lost is not None:
-            warnings.warn(
+            warn(
                 f"Component {lost[0]} is nearly empty or coincides with another, from the best of "
                 f"{self.n_init} starts: ask for fewer components, for more starts, or change "
                 "penalty.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _problem(
@@ -273,7 +272,7 @@ class _DiscriminativeBase(GaussianBase):
         ends = run_restarts(
             run,
             range(n_starts + with_free),
-            objective.rows.source,
+            numbers_in(objective.rows.source),
             description=type(self).__name__,
             verbose=self.verbose,
         )

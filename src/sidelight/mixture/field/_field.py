@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,6 +17,7 @@ from sklearn.utils import check_random_state
 
 from sidelight._fit.simplex import descend, normalized
 from sidelight._typing import FloatArray, IntArray
+from sidelight._warn import warn
 from sidelight.assignment._coloring import check_coloring, infeasible
 from sidelight.assignment._graph import connected_parts
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
@@ -412,11 +412,10 @@ def _approximate_wide_parts(
             nodes, edges = region.nodes[chosen[region.part]], region.edges[chosen[of_edge]]
             plan.append(_approximate(links.region(nodes, edges), links, k, how, choice))
     used = " and ".join(repr(inference.name) for inference in plan)
-    warnings.warn(
+    warn(
         f"{trouble}. They were approximated by {used}; choose inference='forest', 'gibbs' "
         "or 'mean-field' to say how, or drop constraints.",
         ConstraintWarning,
-        stacklevel=4,
     )
     return plan
 

@@ -23,6 +23,7 @@ import numpy as np
 from sidelight._kernels.assignment.matching import greedy_matching
 from sidelight._kernels.cluster.icm import add_rows
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.assignment._graph import connected_parts
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -400,10 +401,9 @@ def _warn_of_dropped_links(field: ConstraintField, k: int, inference: str) -> No
                 "the sums (the labels satisfy them all the same), or state fewer."
             ) from error
     if dropped and inference == "auto":
-        warnings.warn(
+        warn(
             f"The cannot-links are too entangled to sum over all labelings with {k} components: "
             f"{dropped} of them were left out of the sums, a spanning forest of the shortest was "
             "kept. The labels satisfy them all; inference='forest' says that this is fine.",
             ConstraintWarning,
-            stacklevel=4,
         )

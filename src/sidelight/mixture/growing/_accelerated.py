@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, replace
 from itertools import islice
 from typing import Any, Literal, TypeAlias
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.parameters import Count, NonNegative, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import EMResult
@@ -252,7 +252,7 @@ class AcceleratedMixture(GaussianEMBase):
             )
 
     def _warn(self, message: str) -> None:
-        warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        warn(message, ConvergenceWarning)
 
 
 def _alike(components: GaussianComponents) -> tuple[int, int] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight._fit.lowest import lowest
 from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -165,12 +165,11 @@ class GreedyMixture(GaussianBase):
         for name in ("candidates", *REASONS):
             self.search_[f"n_{name}"] = np.array([step.tried.get(name, 0) for step in path.steps])
         if len(results) < self.n_components and self.selection is None:
-            warnings.warn(
+            warn(
                 f"Only {len(results)} of {self.n_components} components could be "
                 "inserted: no further candidate raised the likelihood. Ask for fewer, or try more "
                 f"{setting('n_candidates')}.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         chosen = lowest(path.criteria, "numbers of components") + 1
         return _until(path.steps[:chosen])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, Literal, Self
@@ -25,6 +24,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._fit.restarts import best_of
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import worded
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -250,11 +250,10 @@ class NonparametricMixture(MixtureBase):
         percentiles = CANDIDATES if by_constraints else (float(self.percentile),)
         values, repeated = distance_percentiles(rows, percentiles, rng)
         if repeated and rows.shape[0] > 1:
-            warnings.warn(
+            warn(
                 "So many rows are the same that the percentile of their distances is 0: the "
                 "bandwidth was taken among distances above 0.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return percentiles, [float(value) for value in values]
 
@@ -326,11 +325,10 @@ class NonparametricMixture(MixtureBase):
         self.weights_ = (sizes / sizes.sum()).astype(source.dtype)
         n_found = int(np.sum(sizes > 0))
         if n_found < k:
-            warnings.warn(
+            warn(
                 f"Only {n_found} of {k} components have rows; the profiles of the "
                 "others are even, a background that no row belongs to.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight._fit.checks import check_n_clusters
 from sidelight._fit.parameters import Count, NonNegative, Positive, Seed, Verbosity, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -104,12 +104,11 @@ class MessageLengthMixture(MixtureBase):
         """
         least = check_n_clusters(self.min_components, n_rows, name="min_components")
         if least > 1 and n <= least * support:
-            warnings.warn(
+            warn(
                 f"{n:g} rows are too few for {least} components, which need more than {support:g} "
                 "each: some are kept although they do not pay. Use fewer features or a smaller "
                 "min_components.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         if self.n_components is None:
             return max(least, min(self._many, n_rows))

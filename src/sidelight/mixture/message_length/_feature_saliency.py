@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, replace
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._fit.moments import moments
 from sidelight._fit.parameters import Auto, NonNegative, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import LEAST_WEIGHT, known_classes
@@ -146,11 +146,10 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         floor = self.reg_covar * np.where(constant, 1.0, variance)
         variance = np.maximum(variance, floor)
         if np.any(constant) and self.feature_saliency:
-            warnings.warn(
+            warn(
                 f"Constant features cannot tell clusters apart and get the saliency 0: "
                 f"{np.flatnonzero(constant).tolist()}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         saliencies = np.where(constant, 0.0, 0.5) if self.feature_saliency else np.ones_like(mean)
         return SaliencyComponents(

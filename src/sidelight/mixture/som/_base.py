@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from sidelight._fit.parameters import Count, Interval, estimator
 from sidelight._typing import Array
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.exceptions import SidelightError
@@ -88,11 +88,10 @@ class FittedMap(Embedding):
     def _warn_unless_converged(self, found: Finished) -> None:
         """Tell that the last stage was cut off."""
         if not found.converged and not found.interrupted:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not converge in "
                 f"{setting('max_iter', self.max_iter)} iterations; allow more, or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _set_errors(self, best: Array, second: Array, distances: Array) -> None:

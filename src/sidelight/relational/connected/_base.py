@@ -22,7 +22,7 @@ from sidelight.base import Clusterer
 from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
 from sidelight.base._estimator import not_defined
 from sidelight.constraints import Constraints
-from sidelight.engine import RowSource, as_rows
+from sidelight.engine import as_rows
 from sidelight.exceptions import InvalidParameter, SidelightError
 from sidelight.relational.connected._graph import connection_graph
 from sidelight.relational.connected._nodes import Clusters, Nodes
@@ -155,7 +155,7 @@ class ConnectedClusterer(Clusterer):
             run,
             n_init,
             self.random_state,
-            _restart_size(nodes),
+            nodes.rows.size,  # the kernels of a restart are not threaded themselves
             description=type(self).__name__,
             verbose=self.verbose,
         )
@@ -273,15 +273,6 @@ class ConnectedClusterer(Clusterer):
             labels,
         )
         return labels
-
-
-def _restart_size(nodes: Nodes) -> RowSource:
-    """What decides whether restarts run in threads: as many numbers as the nodes have, in a block.
-
-    The kernels of a restart are not threaded themselves, so that several restarts run at once even
-    where the rows themselves would be many blocks.
-    """
-    return as_rows(np.broadcast_to(np.float32(0), (1, nodes.rows.size)))
 
 
 def _neighbor_matrix(given: Any, n_new: int, n_fit: int) -> sparse.csr_array:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import Tags
 
-from sidelight._fit.parameters import check_parameters
 from sidelight._typing import IntArray
+from sidelight._warn import warn
 from sidelight.base import Clusterer
 from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
 from sidelight.constraints import Constraints, Relations
@@ -53,14 +52,13 @@ class ScoredPairsClusterer(Clusterer):
         self, X: Any, y: Any, constraints: Constraints | None, sources: Any
     ) -> tuple[Relations, Constraints, IntArray | None]:
         """Scored pairs, knowledge in the order of their objects, and codes of the sources."""
-        check_parameters(self)
+        self._check_parameters(reset=True)
         relations = self._as_scored_pairs(X)
         if relations.n_hyperedges:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} does not use hyper-edges, only scored pairs: its result is "
                 "the same without them. CollectiveResolution uses them.",
                 UnusedKnowledge,
-                stacklevel=3,
             )
         n = relations.n_samples
         if relations.ids is not None:

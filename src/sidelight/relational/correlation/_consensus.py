@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from sidelight._fit.parameters import Count, Seed, Verbosity, check_parameters, estimator
+from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
 from sidelight._fit.restarts import best_restart
 from sidelight._kernels.relational.correlation.consensus import pivot_rows
 from sidelight._typing import Array, FloatArray, IntArray
@@ -20,7 +20,6 @@ from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
 from sidelight.constraints import Constraints
 from sidelight.constraints.algebra._classes import read_classes
 from sidelight.constraints.algebra._plain import plain
-from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._base import BOUND_ATTRIBUTES, proven, relative_gap
 from sidelight.relational.correlation._consensus_search import (
@@ -141,7 +140,7 @@ class ConsensusClustering(Clusterer):
         self : object
             The fitted estimator.
         """
-        check_parameters(self)
+        self._check_parameters(reset=True)
         codes = self._read_partitions(X)
         known = self._validate_knowledge(constraints, y, len(codes), X)
         n_labels = codes.max(axis=0) + 1
@@ -216,7 +215,7 @@ class ConsensusClustering(Clusterer):
             run,
             self.n_init,
             self.random_state,
-            as_rows(profiles.mass[:, None]),
+            profiles.mass.size,
             description=type(self).__name__,
             verbose=self.verbose,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -13,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from sidelight._fit.restarts import run_restarts
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.engine import RowSource, as_rows
+from sidelight._warn import warn
 from sidelight.relational.correlation._components import (
     ROUNDING,
     are_open,
@@ -34,9 +33,6 @@ LARGE = 10**6
 #: The automatic choice hands components of up to so many nodes to the linear program, the smallest
 #: first, until they have so many pairs in all: a few seconds.
 LP_NODES, LP_PAIRS = 120, 60_000
-
-#: So many numbers are worth threads; restarts count those of the rows that they are given.
-WORTH_THREADS = 200_000
 
 
 @dataclass(frozen=True)
@@ -134,11 +130,6 @@ def number_of_restarts(graph: SignedGraph, n_init: int | str) -> int:
     return N_INIT if graph.scores.nnz <= 2 * LARGE else N_INIT_LARGE
 
 
-def _as_work(graph: SignedGraph) -> RowSource:
-    """Scores as rows, as many as tell whether threads are worth it."""
-    return as_rows(graph.scores.data[:WORTH_THREADS, None])
-
-
 def _searches(
     graph: SignedGraph,
     settings: Settings,
@@ -164,7 +155,7 @@ def _searches(
     ended = run_restarts(
         run,
         _seeds(settings, n),
-        _as_work(graph),
+        graph.scores.nnz,
         description=settings.description,
         verbose=settings.verbose,
     )
@@ -185,7 +176,7 @@ def _pivots(graph: SignedGraph, settings: Settings) -> Candidates:
     ended = run_restarts(
         run,
         seeds,
-        _as_work(graph),
+        graph.scores.nnz,
         description=settings.description,
         verbose=settings.verbose,
     )
@@ -298,11 +289,10 @@ def _exact(graph: SignedGraph, settings: Settings) -> Solution:
     solved = solve_exact(graph, labels=start)
     found = found._replace(converged=solved.optimal)
     if not solved.optimal:
-        warnings.warn(
+        warn(
             f"{settings.description}: the integer program was not solved within a minute; the best "
             "partition so far is kept, and gap_ says how far from optimal it can be.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     bound, by = solved.bound - graph.constant, "exact" if solved.optimal else "lp"
     return _solution(graph, "exact", solved.labels, bound, by, found)

@@ -13,7 +13,6 @@ from sidelight._fit.parameters import (
     Auto,
     FiniteNonNegative,
     Verbosity,
-    check_parameters,
     estimator,
 )
 from sidelight._progress import stage_progress
@@ -134,7 +133,7 @@ class _Resolver(Clusterer):
 
     def _pose(self, X: Any, y: Any, constraints: Any, relations: Any, sources: Any) -> Problem:
         """Check everything that was given, and compare the candidate pairs."""
-        check_parameters(self)
+        self._check_parameters(reset=True)
         references = self._read(X)
         known = self._validate_knowledge(constraints, y, references.n, X)
         if references.ids is None and known.ids is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight.constraints import Constraints, Relations
 from sidelight.constraints.algebra._alignment import check_one_index, own_ids
 from sidelight.constraints.algebra._canonical import StatedPairs, Statements
@@ -98,11 +98,10 @@ def read_hyperedges(given: Any, n: int, X: Any) -> sparse.csr_array:
             "signed scores to CorrelationClustering."
         )
     if np.any(relations.scores != 1):
-        warnings.warn(
+        warn(
             "Scores of edges between references are not used: every edge counts as a hyper-edge "
             "of two.",
             UnusedKnowledge,
-            stacklevel=4,
         )
     m = relations.n_edges
     ends = relations.edges.ravel()
@@ -224,11 +223,10 @@ def _warn_of_joined_members(
     pair = _first_repeated(incidence, node)
     if pair is not None:
         first, second = known.name_rows(np.array(pair))
-        warnings.warn(
+        warn(
             f"{first} and {second} are in one hyper-edge, whose references are taken for different "
             "entities (distinct=True), but must-links join them: the must-links hold.",
             ConstraintWarning,
-            stacklevel=5,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
 from itertools import zip_longest
@@ -27,6 +26,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._progress import fit_progress
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import counted
 from sidelight.base._classifier import decided_codes
 from sidelight.constraints import Constraints
@@ -283,14 +283,13 @@ callable, default="knn"
         if not reached.all():
             lost = self.unlabeled_[~reached]
             names = known.name_rows(lost[:3])
-            warnings.warn(
+            warn(
                 f"{counted(len(lost), 'unlabeled row')} of {len(reached):,} (such as "
                 f"{', '.join(names)}) cannot be reached from a labeled row by similar rows: "
                 "no learner is trained on them until the others give them different values, and "
                 "they are classified like any new row. A larger sigma (or percentile) or more "
                 "n_neighbors connects them.",
                 ConstraintWarning,
-                stacklevel=4,
             )
         return found
 
@@ -339,12 +338,11 @@ callable, default="knn"
         """Tell that unlabeled rows changed nothing, where not a single round improved anything."""
         reasons = {m.stop_reason for m in self.machines_ if not len(m.errors)}
         if reasons & {NO_BETTER, NO_LEAD}:
-            warnings.warn(
+            warn(
                 f"SemiBoost found no use for the unlabeled rows ({', '.join(sorted(reasons))}): "
                 "where that is so the learner of the labeled rows alone was taken. A smaller sigma "
                 "(or percentile), or a smaller C, lets labels speak more clearly.",
                 ConstraintWarning,
-                stacklevel=4,
             )
 
     def _transduced(self, rows: Any) -> IntArray:

@@ -6,7 +6,6 @@ It needs the similarity of every unlabeled row to the labeled rows of each class
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sidelight._fit.moments import point_among, relative_to
 from sidelight._kernels.semi_supervised.boosting import two_products
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight.engine import as_rows, get_threads
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import neighbor_graph, percentile_distance
@@ -288,11 +288,10 @@ def symmetric(matrix: Any, n: int, name: Callable[[Array], list[str]]) -> tuple[
         )
     skew = _skew(S)
     if skew > ASYMMETRY * largest:
-        warnings.warn(
+        warn(
             f"The similarities are not symmetric (they differ by up to {skew:.3g}): their mean "
             "over both directions was taken.",
             ConstraintWarning,
-            stacklevel=6,
         )
         S = sparse.csr_array((S + S.T) / 2) if thin else (S + S.T) / 2
     return S, largest if largest > 0 else 1.0

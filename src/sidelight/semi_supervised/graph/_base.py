@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from sklearn.utils import Tags
 
 from sidelight._fit.parameters import Count, FinitePositive, estimator
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.base import Classifier, ProbabilisticClassifier
 from sidelight.base._classifier import decided_codes
@@ -94,11 +94,10 @@ class _GraphClassifier(Classifier):
         """Similarities of the rows, and the way to those of new rows."""
         precomputed = self.graph == "precomputed"
         if self.sigma is not None and (precomputed or self.weights != "gaussian"):
-            warnings.warn(
+            warn(
                 f"{setting('sigma', self.sigma)} is not used: it is the width of weights "
                 f"'gaussian', and not of graph {self.graph!r} with weights {self.weights!r}.",
                 UserWarning,
-                stacklevel=5,
             )
         if precomputed:
             names = known.name_rows if known.ids is not None else None
@@ -121,11 +120,10 @@ class _GraphClassifier(Classifier):
         else:
             done = "each part takes the class at the end of the shortest link to the others"
             advice = f"Label a row of it, or join them by a larger {setting('n_neighbors')}."
-        warnings.warn(
+        warn(
             f"No path of the graph joins {number} ({name}, in {counted(n_parts, 'part')}) to a "
             f"labeled row; {done}. {advice}",
             ConstraintWarning,
-            stacklevel=5,
         )
 
     def _transduced(self, rows: Any) -> IntArray:
@@ -157,11 +155,10 @@ class _GraphClassifier(Classifier):
         values /= total.reshape(-1, *[1] * (values.ndim - 1))
         if len(lost) and similarity is None:
             values[lost] = self._values.mean(axis=0)
-            warnings.warn(
+            warn(
                 f"{len(lost):,} of {len(total):,} new rows, row {lost[0]} the first, are similar "
                 "to no row of the fit; their values are the mean of all rows.",
                 ConstraintWarning,
-                stacklevel=6,
             )
         elif len(lost):
             assert similarity is not None

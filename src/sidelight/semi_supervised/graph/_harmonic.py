@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight._fit.parameters import Count, FinitePositive, Verbosity, estimator
 from sidelight._progress import fit_progress
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.semi_supervised.graph._base import _DistributionClassifier
@@ -159,11 +159,10 @@ class HarmonicClassifier(_DistributionClassifier):
                     break
         self.history_ = np.array(energies)
         if last.residual > self.tol and not progress.interrupted:
-            warnings.warn(
+            warn(
                 f"The harmonic function was found to a residual of {last.residual:.0e} only in "
                 f"{len(energies):,} steps ({setting('max_iter', self.max_iter)}); classes of rows "
                 "between labels may be wrong. Allow more steps, or join more neighbors.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         return last

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.utils import check_random_state
 from sidelight._fit.parameters import Count, Seed, Share, Verbosity, estimator
 from sidelight._progress import fit_progress
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
@@ -164,13 +164,12 @@ class MinCutClassifier(_DistributionClassifier):
             f"{shares[code] * len(free):,.0f})"
             for code in starved[:3]
         )
-        warnings.warn(
+        warn(
             f"The cut is degenerate: of {len(free):,} unlabeled rows it gives class {told}. The "
             "lightest cut runs around the labeled rows themselves; give more labels, try other "
             f"{setting('n_neighbors')} or {setting('sigma')}, or use HarmonicClassifier or "
             "SpectralGraphTransducer, which balance the classes.",
             ConstraintWarning,
-            stacklevel=6,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from sidelight._fit.parameters import (
     estimator,
 )
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine._threads import one_thread_blas
@@ -322,13 +322,12 @@ class LapSVM(KernelClassifier):
         self.duality_gap_ = float(sum(one.gap for one in found))
         self.converged_ = all(one.converged for one in found)
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"LapSVM stopped after {self.n_iter_} passes ({setting('max_iter', self.max_iter)})"
                 f" before the optimum: its objective is {self.objective_:.6g}, and the least "
                 f"possible one may be lower by {self.duality_gap_:.2g}. Scale the columns, or take "
                 f"a larger {setting('gamma_A')}.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
 
     def _decide(self, rows: Any) -> Array:

@@ -21,6 +21,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._progress import shown
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Classifier
 from sidelight.base._classifier import decided_codes
@@ -235,11 +236,10 @@ class LowDensitySeparation(Classifier):
         self.n_iter_ = sum(one.n_iter for one in found)
         self.converged_ = all(one.converged for one in found)
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"LowDensitySeparation stopped a stage after {self.max_iter} steps "
                 f"({setting('max_iter', self.max_iter)}) before its minimum.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def _transduced(self, rows: Any) -> IntArray:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from sidelight._typing import IntArray
+from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
@@ -41,11 +41,10 @@ def warn_of_parts_without_labels(
     if len(cut_off):
         first = known.name_rows([int(cut_off[0])])[0]
         parts = counted(int((~has_label).sum()), "part")
-        warnings.warn(
+        warn(
             f"{counted(len(cut_off), 'unlabeled row')} (the first is {first}) in {parts} of the "
             f"neighbor graph cannot be reached from a labeled row. {what_was_done} Label a row of "
             f"each part, or take a larger {setting('n_neighbors')}.",
             ConstraintWarning,
-            stacklevel=5,
         )
     return len(cut_off)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Annotated, Any, Literal
@@ -23,6 +22,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._progress import stage_progress
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine._threads import one_thread_blas
@@ -299,12 +299,11 @@ class TSVM(KernelClassifier):
         self.objective_ = float(self.history_[-1])
         self.converged_ = all(one.converged for one in found)
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"TSVM stopped with pairs left to switch ({setting('max_iter', self.max_iter)}) or "
                 f"a machine that is not trained to {setting('tol', self.tol)}: allow more "
                 "trainings, scale the columns, or take a smaller C.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def _decide(self, rows: Any) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
@@ -23,6 +22,7 @@ from sidelight._fit.parameters import (
     estimator,
 )
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base._classifier import CLASSIFIER_ATTRIBUTES, decided_codes
 from sidelight.base._estimator import not_defined
@@ -167,11 +167,10 @@ class _PairwiseClassifier(KernelClassifier):
 
     def _warn_unless_converged(self, converged: bool, advice: str) -> None:
         if not converged:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} steps "
                 f"({setting('max_iter', self.max_iter)}) before the optimum. {advice}",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def _decide(self, rows: Any) -> Array:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from sidelight._fit.parameters import estimator
 from sidelight._progress import stage_progress
 from sidelight._typing import FloatArray
+from sidelight._warn import warn
 from sidelight._words import listed
 from sidelight.exceptions import ConstraintWarning
 from sidelight.semi_supervised.pairs._base import _PairwiseClassifier
@@ -137,10 +136,9 @@ class PairwiseSVC(_PairwiseClassifier):
         if any(is_silent):
             machines = zip(self._machines(), is_silent, strict=True)
             classes = [repr(self.classes_.tolist()[code]) for code, silent in machines if silent]
-            warnings.warn(
+            warn(
                 f"Pairs outweigh the labels: the best function to tell {listed(classes)} from "
                 "other classes is 0, and what it predicts means nothing. Lower the penalty, now "
                 f"{self.penalty_:.3g}, or label more rows.",
                 ConstraintWarning,
-                stacklevel=5,
             )
